@@ -1,0 +1,2 @@
+/** What an image asks for. No I/O. */
+package jnvdocker.labels;

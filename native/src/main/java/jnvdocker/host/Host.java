@@ -1,0 +1,104 @@
+package jnvdocker.host;
+
+import java.io.IOException;
+import java.nio.file.FileSystemLoopException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * Where {@code /} is: every fact about the host is read beneath this folder, and symbolic links are
+ * resolved beneath it too, as chroot would. An absolute link in a driver root points inside that
+ * root, and none leads out of it.
+ */
+public final class Host {
+    /** As many links as the kernel follows in one path. */
+    private static final int MAX_LINKS = 40;
+
+    private final Path root;
+
+    private Host(Path root) {
+        this.root = root;
+    }
+
+    /**
+     * @param root an absolute path of an existing folder; {@code /} is this machine
+     * @throws IOException when it does not exist
+     */
+    public static Host at(Path root) throws IOException {
+        return new Host(root.toRealPath());
+    }
+
+    /** The folder that counts as {@code /}, without links in it. */
+    public Path root() {
+        return root;
+    }
+
+    /** Whether {@code /} is this machine's own. */
+    public boolean isThisMachine() {
+        return root.getNameCount() == 0;
+    }
+
+    /**
+     * Where a path of the host is for us, links resolved beneath the root, the last name's too. A
+     * name that does not exist stays as it is, so the result need not exist.
+     *
+     * @param path as the host spells it, with or without the leading slash
+     * @throws FileSystemLoopException when links lead in a circle
+     */
+    public Path resolve(String path) throws IOException {
+        return resolve(path, true);
+    }
+
+    /** Like {@link #resolve}, but a link in the place of the last name is left as it is. */
+    public Path resolveParent(String path) throws IOException {
+        return resolve(path, false);
+    }
+
+    /** How the host spells a path that {@link #resolve} gave: {@code /dev/nvidia0}. */
+    public String spell(Path path) {
+        if (!path.startsWith(root)) {
+            throw new IllegalArgumentException(path + " is not beneath " + root);
+        }
+        return "/" + root.relativize(path);
+    }
+
+    private Path resolve(String path, boolean followLast) throws IOException {
+        Deque<String> pending = new ArrayDeque<>();
+        push(pending, path);
+        Path at = root;
+        int links = 0;
+        while (!pending.isEmpty()) {
+            String name = pending.pop();
+            if (name.isEmpty() || name.equals(".")) {
+                continue;
+            }
+            if (name.equals("..")) {
+                at = at.equals(root) ? root : at.getParent();
+                continue;
+            }
+            Path next = at.resolve(name);
+            if (!Files.isSymbolicLink(next) || (pending.isEmpty() && !followLast)) {
+                at = next;
+                continue;
+            }
+            if (++links > MAX_LINKS) {
+                throw new FileSystemLoopException(root.resolve(path).toString());
+            }
+            String target = Files.readSymbolicLink(next).toString();
+            if (target.startsWith("/")) {
+                at = root;
+            }
+            push(pending, target);
+        }
+        return at;
+    }
+
+    private static void push(Deque<String> pending, String path) {
+        String[] names = path.split("/");
+        for (int i = names.length - 1; i >= 0; i--) {
+            pending.push(names[i]);
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** What the host has: its driver, its GPUs, their device nodes. */
+package jnvdocker.host;

@@ -1,0 +1,23 @@
+package jnvdocker.posix;
+
+import com.sun.jna.LastErrorException;
+import com.sun.jna.Library;
+import com.sun.jna.Native;
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.IntByReference;
+
+/** The calls of libc that jnr-posix does not have. The C names stop here. */
+interface LibC extends Library {
+    LibC INSTANCE = Native.load("c", LibC.class);
+
+    int open(String path, int flags, int mode) throws LastErrorException;
+
+    int close(int descriptor);
+
+    int mknod(String path, int mode, long device) throws LastErrorException;
+
+    int ioctl(int descriptor, long request, int argument) throws LastErrorException;
+
+    int getsockopt(int socket, int level, int option, Pointer value, IntByReference length)
+            throws LastErrorException;
+}
