@@ -19,7 +19,7 @@ public record CudaVersion(int major, int minor) implements Comparable<CudaVersio
     public static CudaVersion parse(String text) {
         Matcher matcher = SPELLING.matcher(text);
         if (!matcher.matches()) {
-            throw new IllegalArgumentException("not a CUDA version: '" + text + "'");
+            throw new IllegalArgumentException("not a CUDA version: " + Quote.quoted(text));
         }
         int minor = matcher.group(2) == null ? 0 : Integer.parseInt(matcher.group(2));
         return new CudaVersion(Integer.parseInt(matcher.group(1)), minor);

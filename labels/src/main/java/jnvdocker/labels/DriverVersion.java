@@ -16,7 +16,7 @@ public record DriverVersion(String text) implements Comparable<DriverVersion> {
 
     public DriverVersion {
         if (!SPELLING.matcher(text).matches()) {
-            throw new IllegalArgumentException("not a driver version: '" + text + "'");
+            throw new IllegalArgumentException("not a driver version: " + Quote.quoted(text));
         }
     }
 

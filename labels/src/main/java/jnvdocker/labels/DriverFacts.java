@@ -1,0 +1,84 @@
+package jnvdocker.labels;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What an image's needs are checked against: the driver that is loaded and, as far as it is known,
+ * one GPU. What was not said is unknown, and a condition on it counts as true.
+ */
+public final class DriverFacts {
+    private final DriverVersion driver;
+    private final CudaVersion cuda;
+    private final String arch;
+    private final String brand;
+    private final Map<Property, VersionNumber> versions = new EnumMap<>(Property.class);
+
+    private DriverFacts(DriverVersion driver, CudaVersion cuda, String arch, String brand) {
+        this.driver = driver;
+        this.cuda = cuda;
+        this.arch = arch;
+        this.brand = brand;
+        versions.put(Property.DRIVER, new VersionNumber(driver.text()));
+        if (cuda != null) {
+            versions.put(Property.CUDA, new VersionNumber(cuda.toString()));
+        }
+        if (arch != null) {
+            versions.put(Property.ARCH, new VersionNumber(arch));
+        }
+    }
+
+    public static DriverFacts of(DriverVersion driver) {
+        return new DriverFacts(driver, null, null, null);
+    }
+
+    /** The same, with the CUDA version that the driver supports. */
+    public DriverFacts withCuda(CudaVersion known) {
+        return new DriverFacts(driver, known, arch, brand);
+    }
+
+    /**
+     * The same, with the compute capability of the GPU, such as 8.6.
+     *
+     * @throws IllegalArgumentException quoting the text, when it is not numbers and dots
+     */
+    public DriverFacts withArch(String computeCapability) {
+        return new DriverFacts(driver, cuda, computeCapability, brand);
+    }
+
+    /** The same, with the brand of the GPU, such as geforce or tesla. */
+    public DriverFacts withBrand(String known) {
+        return new DriverFacts(driver, cuda, arch, known);
+    }
+
+    /** The same GPU with another driver. */
+    DriverFacts withDriver(DriverVersion other, CudaVersion supported) {
+        return new DriverFacts(other, supported, arch, brand);
+    }
+
+    public DriverVersion driver() {
+        return driver;
+    }
+
+    public Optional<CudaVersion> cuda() {
+        return Optional.ofNullable(cuda);
+    }
+
+    public Optional<String> brand() {
+        return Optional.ofNullable(brand);
+    }
+
+    /** Of cuda, driver or arch. */
+    Optional<VersionNumber> version(Property property) {
+        return Optional.ofNullable(versions.get(property));
+    }
+
+    /** For a message: the value as text, shortened where it came from outside. */
+    String shown(Property property) {
+        return switch (property) {
+            case CUDA, DRIVER, ARCH -> version(property).map(VersionNumber::text).orElse("unknown");
+            case BRAND -> brand().map(Quote::shown).orElse("unknown");
+        };
+    }
+}

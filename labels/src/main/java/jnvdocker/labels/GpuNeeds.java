@@ -1,0 +1,136 @@
+package jnvdocker.labels;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What an image asks for. It needs GPUs when its label {@code com.nvidia.volumes.needed} names
+ * {@code nvidia_driver}, or its variable {@code NVIDIA_VISIBLE_DEVICES} is neither empty nor {@code
+ * void}. Which GPUs, it never says: {@code none}, too, means the driver volume and the control
+ * nodes, and the user chooses.
+ *
+ * <p>How much driver it needs is in its variables {@code NVIDIA_REQUIRE_*}, all of which must be
+ * met, and in its label {@code com.nvidia.cuda.version}, which counts where there is no {@code
+ * NVIDIA_REQUIRE_CUDA}. (That one knows about forward compatibility, the label does not.) {@code
+ * NVIDIA_REQUIRE_JETPACK*} speaks of another kind of machine and is skipped, as in NVIDIA's
+ * container toolkit.
+ */
+public final class GpuNeeds {
+    private final List<String> volumes;
+    private final boolean requireDisabled;
+    private final CudaVersion minimumCuda;
+    private final List<NamedRequirement> requirements;
+
+    private GpuNeeds(
+            List<String> volumes,
+            boolean requireDisabled,
+            CudaVersion minimumCuda,
+            List<NamedRequirement> requirements) {
+        this.volumes = List.copyOf(volumes);
+        this.requireDisabled = requireDisabled;
+        this.minimumCuda = minimumCuda;
+        this.requirements = List.copyOf(requirements);
+    }
+
+    /**
+     * @throws BadImageException as {@link #of(ImageConfig, Map)}
+     */
+    public static GpuNeeds of(ImageConfig image) throws BadImageException {
+        return of(image, Map.of());
+    }
+
+    /**
+     * @param userEnv what the user sets for the container ({@code docker run --env}); a null value
+     *     takes the variable away, as {@code --env NAME} does when NAME is not set. Of these,
+     *     {@code NVIDIA_DISABLE_REQUIRE} and {@code NVIDIA_REQUIRE_*} count
+     * @throws BadImageException when an unknown volume is named, a version or requirement is
+     *     malformed, or something that is read is longer than 64 KiB. Requirements of an image that
+     *     needs no GPU, or whose check is disabled, are not read
+     */
+    public static GpuNeeds of(ImageConfig image, Map<String, String> userEnv)
+            throws BadImageException {
+        NeedsReader reader = new NeedsReader(image, userEnv);
+        List<String> volumes = reader.volumes();
+        if (volumes.isEmpty()) {
+            return new GpuNeeds(volumes, false, null, List.of());
+        }
+        if (reader.requireDisabled()) {
+            return new GpuNeeds(volumes, true, null, List.of());
+        }
+        List<NamedRequirement> requirements = reader.requirements();
+        boolean requiresCuda =
+                requirements.stream().anyMatch(each -> each.name().equals("NVIDIA_REQUIRE_CUDA"));
+        CudaVersion minimum = requiresCuda ? null : reader.minimumCuda().orElse(null);
+        return new GpuNeeds(volumes, false, minimum, requirements);
+    }
+
+    /** Whether it needs GPUs, or at least the driver, at all. */
+    public boolean gpus() {
+        return !volumes.isEmpty();
+    }
+
+    /** {@code nvidia_driver} if it needs GPUs, else nothing. */
+    public List<String> volumes() {
+        return volumes;
+    }
+
+    /**
+     * Whether {@code NVIDIA_DISABLE_REQUIRE} is set, by image or user, to what NVIDIA's container
+     * toolkit takes for true (Go's {@code strconv.ParseBool}): 1, t, T, true, True, TRUE. Then
+     * nothing is checked. False for an image that needs no GPU.
+     */
+    public boolean requireDisabled() {
+        return requireDisabled;
+    }
+
+    /** Of the label, where that decides. */
+    public Optional<CudaVersion> minimumCuda() {
+        return Optional.ofNullable(minimumCuda);
+    }
+
+    /** In the image's order, then those that only the user set. */
+    public List<NamedRequirement> requirements() {
+        return requirements;
+    }
+
+    /**
+     * @return what passed only because a fact is not known
+     * @throws UnmetNeedException for the first that is not met
+     */
+    public List<Unchecked> check(DriverFacts facts) throws UnmetNeedException {
+        if (labelUnmet(facts)) {
+            throw UnmetNeeds.label(this, minimumCuda, facts);
+        }
+        List<Unchecked> unchecked = new ArrayList<>();
+        if (minimumCuda != null && facts.cuda().isEmpty()) {
+            String need = "cuda>=" + minimumCuda + " (label " + NeedsReader.CUDA_LABEL + ")";
+            unchecked.add(new Unchecked(List.of(Property.CUDA), need));
+        }
+        for (NamedRequirement named : requirements) {
+            if (!named.requirement().isMetBy(facts)) {
+                throw UnmetNeeds.requirement(this, named, facts);
+            }
+            named.requirement()
+                    .unknown(facts)
+                    .map(unknown -> unchecked(unknown, named))
+                    .ifPresent(unchecked::add);
+        }
+        return List.copyOf(unchecked);
+    }
+
+    boolean areMetBy(DriverFacts facts) {
+        return !labelUnmet(facts)
+                && requirements.stream().allMatch(named -> named.requirement().isMetBy(facts));
+    }
+
+    private boolean labelUnmet(DriverFacts facts) {
+        return minimumCuda != null
+                && facts.cuda().filter(cuda -> cuda.compareTo(minimumCuda) < 0).isPresent();
+    }
+
+    private static Unchecked unchecked(Alternative unknown, NamedRequirement named) {
+        return new Unchecked(unknown.properties(), unknown + " (" + named.where() + ")");
+    }
+}

@@ -1,0 +1,150 @@
+package jnvdocker.labels;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Finds in labels and environment what concerns us, and bounds it. */
+final class NeedsReader {
+    static final String DRIVER_VOLUME = "nvidia_driver";
+    static final String CUDA_LABEL = "com.nvidia.cuda.version";
+    static final String DISABLE_REQUIRE = "NVIDIA_DISABLE_REQUIRE";
+
+    private static final String VOLUMES_LABEL = "com.nvidia.volumes.needed";
+    private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
+    private static final String REQUIRE = "NVIDIA_REQUIRE_";
+    private static final String REQUIRE_JETPACK = "NVIDIA_REQUIRE_JETPACK";
+    private static final String SKIP = "set " + DISABLE_REQUIRE + "=1 to skip this check";
+
+    private static final int LENGTH = 64 * 1024;
+    private static final int REQUIREMENTS = 32;
+
+    private final ImageConfig image;
+    private final Map<String, String> userEnv;
+    private final Map<String, String> environment;
+
+    NeedsReader(ImageConfig image, Map<String, String> userEnv) {
+        this.image = image;
+        this.userEnv = userEnv;
+        this.environment = new LinkedHashMap<>(image.environment());
+        userEnv.forEach((name, value) -> {
+            if (value == null) {
+                environment.remove(name);
+            } else {
+                environment.put(name, value);
+            }
+        });
+    }
+
+    /** In order, each once; empty when no GPU is asked for. */
+    List<String> volumes() throws BadImageException {
+        Set<String> volumes = new LinkedHashSet<>();
+        for (String name : label(VOLUMES_LABEL).split("\\s+")) {
+            if (!name.isEmpty() && !name.equals(DRIVER_VOLUME)) {
+                throw new BadImageException(
+                        "unsupported volume: %s (label %s); jnvdocker knows %s"
+                                .formatted(Quote.shown(name), VOLUMES_LABEL, DRIVER_VOLUME));
+            }
+            if (!name.isEmpty()) {
+                volumes.add(name);
+            }
+        }
+        if (devicesVisible()) {
+            volumes.add(DRIVER_VOLUME);
+        }
+        return List.copyOf(volumes);
+    }
+
+    /** The image's own variable: the user chooses GPUs with --gpus or NV_GPU. */
+    private boolean devicesVisible() throws BadImageException {
+        String value = image.environment().getOrDefault(VISIBLE_DEVICES, "");
+        List<String> devices =
+                Arrays.stream(
+                                bounded(value, "variable " + VISIBLE_DEVICES + " of the image")
+                                        .split(","))
+                        .map(String::strip)
+                        .filter(device -> !device.isEmpty())
+                        .toList();
+        return !devices.isEmpty() && !devices.contains("void");
+    }
+
+    boolean requireDisabled() throws BadImageException {
+        return switch (variable(DISABLE_REQUIRE)) {
+            case "1", "t", "T", "TRUE", "true", "True" -> true;
+            default -> false;
+        };
+    }
+
+    List<NamedRequirement> requirements() throws BadImageException {
+        List<NamedRequirement> requirements = new ArrayList<>();
+        for (String name : environment.keySet()) {
+            if (!name.startsWith(REQUIRE) || name.startsWith(REQUIRE_JETPACK)) {
+                continue;
+            }
+            NamedRequirement named = new NamedRequirement(name, origin(name), requirement(name));
+            if (!named.requirement().isEmpty()) {
+                requirements.add(named);
+            }
+            if (requirements.size() > REQUIREMENTS) {
+                throw new BadImageException(
+                        "more than %d variables %s*; %s".formatted(REQUIREMENTS, REQUIRE, SKIP));
+            }
+        }
+        return requirements;
+    }
+
+    private Requirement requirement(String name) throws BadImageException {
+        String value = variable(name);
+        try {
+            return Requirement.parse(value);
+        } catch (IllegalArgumentException e) {
+            throw new BadImageException(
+                    "%s (%s of %s); %s"
+                            .formatted(e.getMessage(), Quote.shown(name), origin(name), SKIP),
+                    e);
+        }
+    }
+
+    Optional<CudaVersion> minimumCuda() throws BadImageException {
+        String value = label(CUDA_LABEL).strip();
+        if (value.isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(CudaVersion.parse(value));
+        } catch (IllegalArgumentException e) {
+            throw new BadImageException(
+                    "%s (label %s); %s".formatted(e.getMessage(), CUDA_LABEL, SKIP), e);
+        }
+    }
+
+    private String label(String name) throws BadImageException {
+        String value = image.labels().get(name);
+        return bounded(value == null ? "" : value, "label " + name);
+    }
+
+    private String variable(String name) throws BadImageException {
+        String value = environment.getOrDefault(name, "");
+        return bounded(value, "variable " + Quote.shown(name) + " of " + origin(name));
+    }
+
+    private NamedRequirement.Origin origin(String name) {
+        return userEnv.containsKey(name)
+                ? NamedRequirement.Origin.COMMAND_LINE
+                : NamedRequirement.Origin.IMAGE;
+    }
+
+    private static String bounded(String value, String what) throws BadImageException {
+        if (value.length() > LENGTH) {
+            throw new BadImageException(
+                    "%s has %d characters, at most %d are read; shorten it"
+                            .formatted(what, value.length(), LENGTH));
+        }
+        return value;
+    }
+}

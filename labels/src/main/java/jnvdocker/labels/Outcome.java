@@ -1,0 +1,8 @@
+package jnvdocker.labels;
+
+/** What became of a condition; UNKNOWN where the host's value of its property is not known. */
+enum Outcome {
+    MET,
+    UNMET,
+    UNKNOWN
+}

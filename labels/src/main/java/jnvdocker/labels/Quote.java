@@ -1,0 +1,46 @@
+package jnvdocker.labels;
+
+/**
+ * Text from an image inside a message: at most 80 characters of it, and nothing that a terminal
+ * would act upon.
+ */
+final class Quote {
+    private static final int SHOWN = 80;
+
+    private Quote() {}
+
+    static String quoted(String text) {
+        return "'" + shown(text) + "'";
+    }
+
+    static String shown(String text) {
+        StringBuilder shown = new StringBuilder();
+        text.codePoints().limit(SHOWN).forEach(point -> append(shown, point));
+        return text.codePointCount(0, text.length()) > SHOWN
+                ? shown.append('…').toString()
+                : shown.toString();
+    }
+
+    private static void append(StringBuilder shown, int point) {
+        if (harmless(point)) {
+            shown.appendCodePoint(point);
+        } else {
+            shown.append("\\u{").append(Integer.toHexString(point)).append('}');
+        }
+    }
+
+    /** Format characters too: the ones that turn the direction of writing can fake a message. */
+    private static boolean harmless(int point) {
+        return switch (Character.getType(point)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR,
+                    Character.PRIVATE_USE,
+                    Character.SURROGATE,
+                    Character.UNASSIGNED ->
+                    false;
+            default -> true;
+        };
+    }
+}

@@ -1,0 +1,95 @@
+package jnvdocker.labels;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The value of a variable NVIDIA_REQUIRE_*: alternatives parted by blanks, of which one must hold;
+ * each is conditions parted by commas, which must all hold. A condition is {@code cuda}, {@code
+ * driver}, {@code arch} or {@code brand} (capital or not), one of {@code = != < <= > >=}, and a
+ * value. Versions are compared number by number, a missing tail being zeros; brands by = and !=
+ * only, capital or not. Empty alternatives and conditions are skipped.
+ *
+ * <p>The grammar is that of libnvidia-container ({@code src/cli/dsl.c} and {@code
+ * src/cli/configure.c}), where a condition on something unknown counts as true as well. Unlike
+ * there, a malformed condition is refused even behind an alternative that holds: an image is either
+ * well-formed or not, whatever the host.
+ */
+public final class Requirement {
+    private static final int LENGTH = 64 * 1024;
+    private static final int ALTERNATIVES = 1024;
+
+    private final List<Alternative> alternatives;
+
+    private Requirement(List<Alternative> alternatives) {
+        this.alternatives = List.copyOf(alternatives);
+    }
+
+    /**
+     * @throws IllegalArgumentException "invalid expression" and the condition that is malformed, or
+     *     what there is too much of (64 KiB, 1024 alternatives)
+     */
+    public static Requirement parse(String expression) {
+        if (expression.length() > LENGTH) {
+            throw new IllegalArgumentException(
+                    "invalid expression: "
+                            + expression.length()
+                            + " characters, at most "
+                            + LENGTH);
+        }
+        List<Alternative> alternatives = new ArrayList<>();
+        for (String term : expression.split(" ")) {
+            List<Condition> conditions = conditions(term);
+            if (!conditions.isEmpty()) {
+                alternatives.add(new Alternative(conditions));
+            }
+            if (alternatives.size() > ALTERNATIVES) {
+                throw new IllegalArgumentException(
+                        "invalid expression: more than " + ALTERNATIVES + " alternatives");
+            }
+        }
+        return new Requirement(alternatives);
+    }
+
+    /** Asks for nothing, and so is always met. */
+    public boolean isEmpty() {
+        return alternatives.isEmpty();
+    }
+
+    /** Whether it holds when what is not known counts as true. */
+    public boolean isMetBy(DriverFacts facts) {
+        return isEmpty()
+                || alternatives.stream().anyMatch(each -> each.test(facts) != Outcome.UNMET);
+    }
+
+    /**
+     * The conditions that it only passes because something is not known; empty when it is met
+     * whatever that may be, or is not met.
+     */
+    Optional<Alternative> unknown(DriverFacts facts) {
+        if (first(Outcome.MET, facts).isPresent()) {
+            return Optional.empty();
+        }
+        return first(Outcome.UNKNOWN, facts)
+                .map(alternative -> alternative.only(Outcome.UNKNOWN, facts));
+    }
+
+    List<Alternative> alternatives() {
+        return alternatives;
+    }
+
+    private Optional<Alternative> first(Outcome outcome, DriverFacts facts) {
+        return alternatives.stream()
+                .filter(alternative -> alternative.test(facts) == outcome)
+                .findFirst();
+    }
+
+    private static List<Condition> conditions(String term) {
+        return Arrays.stream(term.split(","))
+                .filter(factor -> !factor.isEmpty())
+                .map(Condition::parse)
+                .toList();
+    }
+}

@@ -1,0 +1,10 @@
+package jnvdocker.labels;
+
+/** The host can't give what an image asks for. The message says what, and what would do. */
+public final class UnmetNeedException extends Exception {
+    private static final long serialVersionUID = 1;
+
+    UnmetNeedException(String message) {
+        super(message);
+    }
+}

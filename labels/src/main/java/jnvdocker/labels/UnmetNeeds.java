@@ -1,0 +1,54 @@
+package jnvdocker.labels;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Words for what is not met: what, against which value, and what would do. */
+final class UnmetNeeds {
+    private static final String NO_DRIVER =
+            "no driver known to this version of jnvdocker would do, use another image";
+
+    private UnmetNeeds() {}
+
+    /** Begins as nvidia-docker 1.0 said it, and scripts look for that. */
+    static UnmetNeedException label(GpuNeeds needs, CudaVersion minimum, DriverFacts facts) {
+        return new UnmetNeedException(
+                "unsupported CUDA version: driver %s < image %s; %s"
+                        .formatted(facts.shown(Property.CUDA), minimum, remedy(needs, facts)));
+    }
+
+    static UnmetNeedException requirement(
+            GpuNeeds needs, NamedRequirement named, DriverFacts facts) {
+        List<Alternative> alternatives = named.requirement().alternatives();
+        Alternative failed = alternatives.getFirst().only(Outcome.UNMET, facts);
+        String values =
+                failed.properties().stream()
+                        .map(property -> property + " is " + facts.shown(property))
+                        .collect(Collectors.joining(", "));
+        return new UnmetNeedException(
+                "unsatisfied condition: %s (%s; %s%s); %s"
+                        .formatted(
+                                failed,
+                                values,
+                                named.where(),
+                                others(alternatives.size() - 1),
+                                remedy(needs, facts)));
+    }
+
+    private static String others(int count) {
+        return switch (count) {
+            case 0 -> "";
+            case 1 -> "; 1 other alternative fails too";
+            default -> "; " + count + " other alternatives fail too";
+        };
+    }
+
+    private static String remedy(GpuNeeds needs, DriverFacts facts) {
+        String driver =
+                DriverBranches.driverFor(needs, facts)
+                        .map(branch -> branch + " or newer would do, or use an older image")
+                        .orElse(NO_DRIVER);
+        return "driver %s is loaded, %s, or set %s=1 to skip this check"
+                .formatted(facts.driver(), driver, NeedsReader.DISABLE_REQUIRE);
+    }
+}
