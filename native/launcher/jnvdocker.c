@@ -1,0 +1,773 @@
+/*
+ * jnvdocker: what people type in place of docker.
+ *
+ * Responsibilities:
+ *   - commands that can't start a container: become docker at once, ask nobody
+ *   - everything else: ask the daemon, obey its frames, in the end become docker
+ *   - start the daemon when nobody answers and the caller is root
+ *
+ * Not its business: what docker's options mean, who gets which GPU, what is added to a container.
+ * It decides nothing, so that there is one place where that is decided, and it executes everything,
+ * so that signals, terminal, limits, environment and exit code are the user's own.
+ *
+ * The protocol is the one of jnvdocker.protocol; the constants exist twice and must be kept
+ * in step. A frame is a type (1 byte), the payload's length (4 bytes, big endian), the payload.
+ * A string in a payload is its length (4 bytes) and its bytes; a list is a count and the strings.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PROTOCOL_VERSION = 1 };
+enum frame_type {
+	FRAME_REQUEST = 'Q',
+	FRAME_RESULT = 'R',
+	FRAME_OUT = 'O',
+	FRAME_ERR = 'E',
+	FRAME_CALL = 'C',
+	FRAME_EXEC = 'X',
+	FRAME_EXIT = 'T',
+};
+enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
+enum { CALL_CAPTURES = 1 };
+enum { MAX_FRAME = 16 << 20, MAX_CAPTURED = 8 << 20, MAX_CONFIG = 1 << 20 };
+/* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
+enum { EXIT_REFUSED = 125 };
+enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5 };
+
+extern char **environ;
+
+struct buffer {
+	char *data;
+	size_t length, capacity;
+};
+
+struct reader {
+	const unsigned char *at, *end;
+};
+
+static void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+static void die(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("jnvdocker: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	exit(EXIT_REFUSED);
+}
+
+static void *allocate(void *old, size_t size)
+{
+	void *memory = realloc(old, size);
+
+	if (memory == NULL)
+		die("out of memory for %zu bytes; free some and try again", size);
+	return memory;
+}
+
+static char *joined(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *joined(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		die("out of memory; free some and try again");
+	va_end(arguments);
+	return text;
+}
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_one_of(const char *text, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		if (strcmp(text, *names) == 0)
+			return true;
+	return false;
+}
+
+/* ---- payloads -------------------------------------------------------------------------------- */
+
+static void put_bytes(struct buffer *buffer, const void *bytes, size_t length)
+{
+	if (buffer->length + length > buffer->capacity) {
+		buffer->capacity = 2 * buffer->capacity + length + 256;
+		buffer->data = allocate(buffer->data, buffer->capacity);
+	}
+	if (length > 0)
+		memcpy(buffer->data + buffer->length, bytes, length);
+	buffer->length += length;
+}
+
+static void put_number(struct buffer *buffer, uint32_t number)
+{
+	unsigned char bytes[4] = { number >> 24, number >> 16, number >> 8, number };
+
+	put_bytes(buffer, bytes, sizeof bytes);
+}
+
+static void put_string(struct buffer *buffer, const char *text)
+{
+	size_t length = strlen(text);
+
+	put_number(buffer, length);
+	put_bytes(buffer, text, length);
+}
+
+static void put_list(struct buffer *buffer, char **texts)
+{
+	size_t count = 0;
+
+	while (texts[count] != NULL)
+		count++;
+	put_number(buffer, count);
+	for (size_t i = 0; i < count; i++)
+		put_string(buffer, texts[i]);
+}
+
+static uint32_t get_number(struct reader *reader)
+{
+	const unsigned char *at = reader->at;
+
+	if (reader->end - at < 4)
+		die("the daemon sent a frame that is cut short; restart jnvdockerd");
+	reader->at += 4;
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static char *get_string(struct reader *reader)
+{
+	uint32_t length = get_number(reader);
+	char *text;
+
+	if (length > (size_t)(reader->end - reader->at))
+		die("the daemon sent a string that is cut short; restart jnvdockerd");
+	text = allocate(NULL, (size_t)length + 1);
+	memcpy(text, reader->at, length);
+	text[length] = '\0';
+	reader->at += length;
+	return text;
+}
+
+/* A list of at least one string, ended by NULL. */
+static char **get_arguments(struct reader *reader)
+{
+	uint32_t count = get_number(reader);
+	char **texts;
+
+	if (count == 0 || count > (size_t)(reader->end - reader->at) / 4)
+		die("the daemon sent a command of %u words; restart jnvdockerd", count);
+	texts = allocate(NULL, ((size_t)count + 1) * sizeof *texts);
+	for (uint32_t i = 0; i < count; i++)
+		texts[i] = get_string(reader);
+	texts[count] = NULL;
+	return texts;
+}
+
+/* ---- the docker program ---------------------------------------------------------------------- */
+
+static bool is_ourselves(const struct stat *file)
+{
+	struct stat self;
+
+	return stat("/proc/self/exe", &self) == 0 && self.st_dev == file->st_dev && self.st_ino == file->st_ino;
+}
+
+/* The first program of that name in PATH that is not this one, for we may be installed as docker. */
+static char *find_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	struct stat file;
+
+	if (strchr(name, '/') != NULL) {
+		if (stat(name, &file) == 0 && is_ourselves(&file))
+			die("NV_DOCKER names jnvdocker itself (%s); let it name docker", name);
+		return joined("%s", name);
+	}
+	if (path == NULL)
+		path = "/usr/local/bin:/usr/bin:/bin";
+	for (const char *end; ; path = end + 1) {
+		char *candidate;
+
+		end = strchrnul(path, ':');
+		candidate = joined("%.*s/%s", end > path ? (int)(end - path) : 1, end > path ? path : ".", name);
+		if (stat(candidate, &file) == 0 && S_ISREG(file.st_mode) && access(candidate, X_OK) == 0 && !is_ourselves(&file))
+			return candidate;
+		free(candidate);
+		if (*end == '\0')
+			return NULL;
+	}
+}
+
+/* The words that stand for docker: NV_DOCKER's, else docker itself. */
+static char **docker_command(void)
+{
+	const char *setting = getenv("NV_DOCKER");
+	char *words = joined("%s", setting != NULL ? setting : "");
+	char **command = NULL;
+	size_t count = 0;
+
+	for (char *word = strtok(words, " \t\n"); word != NULL; word = strtok(NULL, " \t\n")) {
+		command = allocate(command, (count + 2) * sizeof *command);
+		command[count++] = word;
+	}
+	if (count == 0) {
+		command = allocate(command, 2 * sizeof *command);
+		command[count++] = "docker";
+	}
+	command[count] = NULL;
+	char *program = find_program(command[0]);
+	if (program == NULL)
+		die("cannot find '%s' in PATH (%s); install docker, or name it in NV_DOCKER", command[0],
+		    getenv("PATH") != NULL ? getenv("PATH") : "not set");
+	command[0] = program;
+	return command;
+}
+
+static void become(char **argv) __attribute__((noreturn));
+
+static void become(char **argv)
+{
+	execvp(argv[0], argv);
+	die("cannot run '%s': %s", argv[0], strerror(errno));
+}
+
+static void become_docker(int argc, char **argv) __attribute__((noreturn));
+
+static void become_docker(int argc, char **argv)
+{
+	char **command = docker_command();
+	size_t count = 0;
+
+	while (command[count] != NULL)
+		count++;
+	command = allocate(command, (count + argc) * sizeof *command);
+	memcpy(command + count, argv + 1, argc * sizeof *argv);
+	become(command);
+}
+
+/* ---- which commands concern the daemon ------------------------------------------------------- */
+
+/* Whether one of docker's global options takes the next argument as its value. */
+static bool takes_next(const char *option)
+{
+	static const char *const names[] = {
+		"--config", "--context", "--host", "--log-level", "--tlscacert", "--tlscert", "--tlskey", NULL,
+	};
+
+	if (option[1] == '-')
+		return is_one_of(option, names);
+	for (const char *letter = option + 1; *letter != '\0'; letter++)
+		if (strchr("cHl", *letter) != NULL)
+			return letter[1] == '\0';
+	return false;
+}
+
+/*
+ * Whether the daemon has a say: what starts or creates a container, and our own words. A wrong yes
+ * costs a question; a wrong no would start a container without its GPUs.
+ */
+static bool concerns_daemon(int argc, char **argv)
+{
+	static const char *const starts[] = { "run", "create", NULL };
+	static const char *const ours[] = { "gpu", "mesos", "version", NULL };
+	int i = 1;
+
+	while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0')
+		i += takes_next(argv[i]) ? 2 : 1;
+	if (i >= argc)
+		return false;
+	if (strcmp(argv[i], "container") == 0) {
+		/* Docker runs 'container --help run IMAGE' as if there were no --help. */
+		for (i++; i < argc && argv[i][0] == '-'; i++)
+			continue;
+		return i < argc && is_one_of(argv[i], starts);
+	}
+	return is_one_of(argv[i], starts) || is_one_of(argv[i], ours);
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static char *run_folder(void)
+{
+	const char *folder = getenv("JNVDOCKER_RUN_DIR");
+
+	return joined("%s", folder != NULL && *folder != '\0' ? folder : "/run/jnvdocker");
+}
+
+static char *socket_path(void)
+{
+	const char *path = getenv("JNVDOCKER_SOCKET");
+
+	return path != NULL && *path != '\0' ? joined("%s", path) : joined("%s/jnvdocker.sock", run_folder());
+}
+
+/* A connected socket, or -1 with errno. */
+static int try_connect(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int connection;
+
+	if (strlen(path) >= sizeof address.sun_path)
+		die("the socket's path is longer than %zu bytes: %s; set JNVDOCKER_SOCKET to a shorter one",
+		    sizeof address.sun_path - 1, path);
+	strcpy(address.sun_path, path);
+	connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connection < 0)
+		die("cannot make a socket: %s", strerror(errno));
+	if (connect(connection, (struct sockaddr *)&address, sizeof address) == 0)
+		return connection;
+	int reason = errno;
+	close(connection);
+	errno = reason;
+	return -1;
+}
+
+static void send_frame(int connection, enum frame_type type, const struct buffer *payload)
+{
+	struct buffer frame = { 0 };
+	unsigned char letter = type;
+
+	put_bytes(&frame, &letter, 1);
+	put_number(&frame, payload->length);
+	put_bytes(&frame, payload->data, payload->length);
+	for (size_t sent = 0; sent < frame.length; ) {
+		ssize_t count = send(connection, frame.data + sent, frame.length - sent, MSG_NOSIGNAL);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			break; /* the daemon hung up: what it said before that is read next */
+		sent += count;
+	}
+	free(frame.data);
+}
+
+static void receive(int connection, void *into, size_t length)
+{
+	for (size_t got = 0; got < length; ) {
+		ssize_t count = read(connection, (char *)into + got, length - got);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			die("the daemon at %s went away before it had answered; look into its log, then try again",
+			    socket_path());
+		got += count;
+	}
+}
+
+/* ---- starting the daemon --------------------------------------------------------------------- */
+
+/* Our own folder holds jnvdockerd too, wherever the tree was moved. */
+static char *daemon_program(void)
+{
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (length < 0)
+		die("cannot read /proc/self/exe: %s; is /proc mounted?", strerror(errno));
+	self[length] = '\0';
+	*strrchr(self, '/') = '\0';
+	return joined("%s/jnvdockerd", self);
+}
+
+static char **daemon_environment(void)
+{
+	char **kept = NULL;
+	size_t count = 0;
+
+	for (char **variable = environ; *variable != NULL; variable++) {
+		if (!has_prefix(*variable, "PATH=") && !has_prefix(*variable, "LANG=") && !has_prefix(*variable, "JNVDOCKER_"))
+			continue;
+		kept = allocate(kept, (count + 2) * sizeof *kept);
+		kept[count++] = *variable;
+	}
+	kept = allocate(kept, (count + 1) * sizeof *kept);
+	kept[count] = NULL;
+	return kept;
+}
+
+/* In the daemon's process: cut every tie to the user's session, then run it. */
+static void run_daemon(const char *program, int log, int alive) __attribute__((noreturn));
+
+static void run_daemon(const char *program, int log, int alive)
+{
+	char *const arguments[] = { (char *)program, NULL };
+	int nothing = open("/dev/null", O_RDWR);
+	sigset_t none;
+
+	if (chdir("/") < 0 || nothing < 0)
+		_exit(EXIT_REFUSED);
+	/* 3 stays open for as long as the daemon lives: its end tells the client that a start failed. */
+	alive = fcntl(alive, F_DUPFD, 10);
+	log = fcntl(log, F_DUPFD, 10);
+	dup2(nothing, 0);
+	dup2(log, 1);
+	dup2(log, 2);
+	dup2(alive, 3);
+	syscall(SYS_close_range, 4, ~0U, 0);
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(program, arguments, daemon_environment());
+	dprintf(2, "jnvdocker: cannot run '%s': %s\n", program, strerror(errno));
+	_exit(EXIT_REFUSED);
+}
+
+/* Starts the daemon in a session of its own. The result reads end-of-file once it has ended. */
+static int spawn_daemon(const char *program, const char *log_path)
+{
+	int alive[2];
+	int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+	if (log < 0)
+		die("cannot write the daemon's log %s: %s", log_path, strerror(errno));
+	if (pipe2(alive, O_CLOEXEC) < 0)
+		die("cannot make a pipe: %s", strerror(errno));
+	pid_t child = fork();
+	if (child < 0)
+		die("cannot start jnvdockerd: %s", strerror(errno));
+	if (child == 0) {
+		setsid();
+		if (fork() == 0)
+			run_daemon(program, log, alive[1]);
+		_exit(0);
+	}
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	close(log);
+	close(alive[1]);
+	return alive[0];
+}
+
+static long milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
+}
+
+/* Waits until the daemon answers; it ends the program when the daemon ends first. */
+static int await_daemon(const char *path, const char *log_path, int alive)
+{
+	long deadline = milliseconds() + START_TIMEOUT_MS;
+
+	for (;;) {
+		struct pollfd end = { .fd = alive, .events = POLLIN };
+		bool ended = poll(&end, 1, START_POLL_MS) > 0;
+		int connection = try_connect(path);
+
+		if (connection >= 0)
+			return connection;
+		if (ended)
+			die("jnvdockerd did not start; its log says why: %s", log_path);
+		if (milliseconds() > deadline)
+			die("jnvdockerd does not answer at %s after %d s; its log may say why: %s", path,
+			    START_TIMEOUT_MS / 1000, log_path);
+	}
+}
+
+static int start_daemon(const char *path)
+{
+	char *folder = joined("%s", path);
+	char *slash = strrchr(folder, '/');
+
+	if (slash == NULL || slash == folder)
+		die("the socket's path %s names no folder of its own; set JNVDOCKER_SOCKET to an absolute path", path);
+	*slash = '\0';
+	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+		die("cannot make the folder %s: %s", folder, strerror(errno));
+
+	/* One at a time: who waited here finds the daemon that the other has started. */
+	char *lock_path = joined("%s/start.lock", folder);
+	int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+		die("cannot lock %s: %s", lock_path, strerror(errno));
+	int connection = try_connect(path);
+	if (connection < 0) {
+		char *program = daemon_program();
+		char *log_path = joined("%s/jnvdockerd.log", folder);
+
+		fprintf(stderr, "jnvdocker: no daemon at %s, starting %s\n", path, program);
+		int alive = spawn_daemon(program, log_path);
+		connection = await_daemon(path, log_path, alive);
+		close(alive);
+	}
+	close(lock);
+	return connection;
+}
+
+static void die_not_allowed(const char *path) __attribute__((noreturn));
+
+static void die_not_allowed(const char *path)
+{
+	struct stat file;
+	struct group *group = stat(path, &file) == 0 && file.st_gid != 0 ? getgrgid(file.st_gid) : NULL;
+
+	if (group == NULL)
+		die("only root may use %s; ask an administrator to make the group docker or jnvdocker, with you in it",
+		    path);
+	die("you may not use %s; ask an administrator to add you to the group %s, then log in again", path,
+	    group->gr_name);
+}
+
+static int connect_daemon(void)
+{
+	char *path = socket_path();
+	int connection = try_connect(path);
+
+	if (connection >= 0)
+		return connection;
+	if (errno == EACCES || errno == EPERM)
+		die_not_allowed(path);
+	if (geteuid() != 0)
+		die("no daemon answers at %s (%s); ask an administrator to start it: sudo jnvdocker gpu ls", path,
+		    strerror(errno));
+	return start_daemon(path);
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static bool is_for_daemon(const char *variable)
+{
+	static const char *const prefixes[] = {
+		"NV_", "NVIDIA_", "DOCKER_", "JNVDOCKER_", "SUDO_", "HOME=", "PATH=", NULL,
+	};
+
+	for (const char *const *prefix = prefixes; *prefix != NULL; prefix++)
+		if (has_prefix(variable, *prefix))
+			return true;
+	return false;
+}
+
+static void put_variables(struct buffer *request)
+{
+	uint32_t count = 0;
+
+	for (char **variable = environ; *variable != NULL; variable++)
+		count += is_for_daemon(*variable);
+	put_number(request, count);
+	for (char **variable = environ; *variable != NULL; variable++)
+		if (is_for_daemon(*variable))
+			put_string(request, *variable);
+}
+
+/*
+ * Whether the user's docker config may choose another engine than the default. Only a hint, so that
+ * the daemon asks docker for its context where there is one and not at every run.
+ */
+static bool context_configured(void)
+{
+	const char *folder = getenv("DOCKER_CONFIG");
+	const char *home = getenv("HOME");
+	char *path, *text;
+	ssize_t length = -1;
+
+	if (folder != NULL && *folder != '\0')
+		path = joined("%s/config.json", folder);
+	else
+		path = joined("%s/.docker/config.json", home != NULL ? home : "");
+	text = allocate(NULL, MAX_CONFIG + 1);
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file >= 0) {
+		length = read(file, text, MAX_CONFIG);
+		close(file);
+	}
+	bool found = length > 0 && memmem(text, length, "\"currentContext\"", 16) != NULL;
+	free(text);
+	free(path);
+	return found;
+}
+
+static uint32_t columns(void)
+{
+	struct winsize size;
+
+	for (int descriptor = 1; descriptor <= 2; descriptor++)
+		if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+			return size.ws_col;
+	return 0;
+}
+
+static void send_request(int connection, char **argv)
+{
+	struct buffer request = { 0 };
+	char *folder = getcwd(NULL, 0);
+	uint32_t flags = 0;
+
+	flags |= isatty(0) ? TERMINAL_IN : 0;
+	flags |= isatty(1) ? TERMINAL_OUT : 0;
+	flags |= isatty(2) ? TERMINAL_ERR : 0;
+	flags |= context_configured() ? CONTEXT_CONFIGURED : 0;
+	put_number(&request, PROTOCOL_VERSION);
+	put_number(&request, flags);
+	put_number(&request, columns());
+	put_string(&request, folder != NULL ? folder : "");
+	put_list(&request, docker_command());
+	put_list(&request, argv + 1);
+	put_variables(&request);
+	if (request.length > MAX_FRAME)
+		die("the command line is longer than %d bytes; shorten it", MAX_FRAME);
+	send_frame(connection, FRAME_REQUEST, &request);
+	free(request.data);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static void write_all(int descriptor, const char *bytes, size_t length)
+{
+	while (length > 0) {
+		ssize_t count = write(descriptor, bytes, length);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			die("cannot write to %s: %s", descriptor == 1 ? "standard output" : "standard error",
+			    strerror(errno));
+		bytes += count;
+		length -= count;
+	}
+}
+
+/* In the child: nothing to read, so that it can't eat what is meant for the container. */
+static void run_call(char **argv, int output) __attribute__((noreturn));
+
+static void run_call(char **argv, int output)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0)
+		_exit(EXIT_REFUSED);
+	execvp(argv[0], argv);
+	dprintf(2, "jnvdocker: cannot run '%s': %s\n", argv[0], strerror(errno));
+	_exit(EXIT_REFUSED);
+}
+
+/* Reads a pipe to its end, keeping no more than fits into a frame. */
+static void capture(int from, struct buffer *captured)
+{
+	char bytes[65536];
+
+	for (;;) {
+		ssize_t count = read(from, bytes, sizeof bytes);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return;
+		if (captured->length + count <= MAX_CAPTURED)
+			put_bytes(captured, bytes, count);
+	}
+}
+
+static void call(int connection, struct reader payload)
+{
+	bool captures = get_number(&payload) & CALL_CAPTURES;
+	char **argv = get_arguments(&payload);
+	struct buffer captured = { 0 }, result = { 0 };
+	int output[2], status;
+
+	if (pipe2(output, O_CLOEXEC) < 0)
+		die("cannot make a pipe: %s", strerror(errno));
+	pid_t child = fork();
+	if (child < 0)
+		die("cannot run '%s': %s", argv[0], strerror(errno));
+	if (child == 0)
+		run_call(argv, captures ? output[1] : 2);
+	close(output[1]);
+	capture(output[0], &captured);
+	close(output[0]);
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			die("cannot wait for '%s': %s", argv[0], strerror(errno));
+	put_number(&result, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	put_bytes(&result, captured.data, captured.length);
+	send_frame(connection, FRAME_RESULT, &result);
+	free(captured.data);
+	free(result.data);
+	for (char **word = argv; *word != NULL; word++)
+		free(*word);
+	free(argv);
+}
+
+static void obey(int connection) __attribute__((noreturn));
+
+static void obey(int connection)
+{
+	for (;;) {
+		unsigned char header[5];
+		struct reader payload = { header + 1, header + 5 };
+
+		receive(connection, header, sizeof header);
+		uint32_t length = get_number(&payload);
+		if (length > MAX_FRAME)
+			die("the daemon sent a frame of %u bytes; restart jnvdockerd", length);
+		char *bytes = allocate(NULL, (size_t)length + 1);
+		receive(connection, bytes, length);
+		payload.at = (unsigned char *)bytes;
+		payload.end = payload.at + length;
+
+		switch (header[0]) {
+		case FRAME_OUT:
+			write_all(1, bytes, length);
+			break;
+		case FRAME_ERR:
+			write_all(2, bytes, length);
+			break;
+		case FRAME_CALL:
+			call(connection, payload);
+			break;
+		case FRAME_EXEC:
+			become(get_arguments(&payload));
+		case FRAME_EXIT:
+			exit(get_number(&payload) & 0xff);
+		default:
+			die("the daemon sent a frame of unknown type %u; client and daemon are of different versions, restart jnvdockerd",
+			    header[0]);
+		}
+		free(bytes);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 1 || !concerns_daemon(argc, argv))
+		become_docker(argc, argv);
+	int connection = connect_daemon();
+	send_request(connection, argv);
+	obey(connection);
+}

@@ -1,0 +1,184 @@
+package jnvdocker.host;
+
+import jnvdocker.posix.Errno;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.PosixException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The driver's device nodes under {@code /dev}. One that is missing is made, as nvidia-modprobe
+ * would: its major from {@code /proc/devices}, owner and mode from {@code
+ * /proc/driver/nvidia/params}.
+ */
+public final class DeviceNodes {
+    private static final int CTL_MINOR = 255;
+
+    private final Host host;
+
+    public DeviceNodes(Host host) {
+        this.host = host;
+    }
+
+    /**
+     * The nodes that every container with a GPU needs: nvidiactl, nvidia-uvm, nvidia-uvm-tools.
+     *
+     * @throws IOException when one is missing and can't be made, or is not the device it should be
+     */
+    public List<DeviceNode> control() throws IOException {
+        return List.of(
+                node("nvidiactl", gpuMajor(), CTL_MINOR),
+                node("nvidia-uvm", uvmMajor(), 0),
+                node("nvidia-uvm-tools", uvmMajor(), 1));
+    }
+
+    /**
+     * The node of one GPU, {@code /dev/nvidia<minor>}.
+     *
+     * @throws IOException when it is missing and can't be made, or is not the device it should be
+     */
+    public DeviceNode of(Gpu gpu) throws IOException {
+        return node("nvidia" + gpu.minor(), gpuMajor(), gpu.minor());
+    }
+
+    /** What a GPU's node is called, whether it is there or not. */
+    public static String nameOf(Gpu gpu) {
+        return "/dev/nvidia" + gpu.minor();
+    }
+
+    private DeviceNode node(String name, int major, int minor) throws IOException {
+        String spelled = "/dev/" + name;
+        Path path = host.resolve(spelled);
+        if (!Files.exists(path)) {
+            make(path, major, minor);
+        }
+        long found = deviceOf(path);
+        if (found != Posix.device(major, minor)) {
+            throw new IOException(
+                    path
+                            + " is not the character device "
+                            + major
+                            + ":"
+                            + minor
+                            + " that the driver has now; remove it, it is made again");
+        }
+        return new DeviceNode(spelled, path);
+    }
+
+    /** 0, which no device of the driver has, for what is no device node. */
+    private static long deviceOf(Path path) throws IOException {
+        Object device = Files.getAttribute(path, "unix:rdev");
+        return (Long) device;
+    }
+
+    private void make(Path path, int major, int minor) throws IOException {
+        Parameters parameters = parameters();
+        if (!parameters.modifyDeviceFiles()) {
+            throw new IOException(
+                    path
+                            + " is missing, and the driver's parameter ModifyDeviceFiles=0 says"
+                            + " that the administrator makes device nodes: mknod "
+                            + path
+                            + " c "
+                            + major
+                            + " "
+                            + minor);
+        }
+        try {
+            Posix.mknod(path, parameters.mode(), major, minor);
+        } catch (PosixException e) {
+            if (e.errno() == Errno.EEXIST) {
+                return;
+            }
+            throw new IOException(
+                    "cannot make the missing device node: "
+                            + e.getMessage()
+                            + "; make it by hand (mknod "
+                            + path
+                            + " c "
+                            + major
+                            + " "
+                            + minor
+                            + ") or with nvidia-modprobe",
+                    e);
+        }
+        Posix.chmod(path, parameters.mode());
+        Posix.chown(path, parameters.uid(), parameters.gid());
+    }
+
+    /** Its name was nvidia-frontend until the 5xx drivers; both are major 195 so far. */
+    private int gpuMajor() throws IOException {
+        Map<String, Integer> majors = majors();
+        for (String name : List.of("nvidia", "nvidia-frontend", "nvidiactl")) {
+            if (majors.containsKey(name)) {
+                return majors.get(name);
+            }
+        }
+        throw new NoDriverException(
+                host.resolve("/proc/devices")
+                        + " lists no device 'nvidia' or 'nvidia-frontend'; load the driver with"
+                        + " 'modprobe nvidia'");
+    }
+
+    private int uvmMajor() throws IOException {
+        return Optional.ofNullable(majors().get("nvidia-uvm"))
+                .orElseThrow(() ->
+                        new NoDriverException(
+                                "the kernel module nvidia-uvm is not loaded, without which"
+                                        + " CUDA does not work; load it with 'modprobe"
+                                        + " nvidia-uvm' or 'nvidia-modprobe -u -c=0'"));
+    }
+
+    private Map<String, Integer> majors() throws IOException {
+        return parseMajors(KernelText.read(host.resolve("/proc/devices")));
+    }
+
+    /** The character devices in the text of {@code /proc/devices}: name to major. */
+    static Map<String, Integer> parseMajors(String text) {
+        Map<String, Integer> majors = new HashMap<>();
+        boolean characters = false;
+        for (String line : text.split("\n")) {
+            if (line.endsWith(":")) {
+                characters = line.startsWith("Character");
+                continue;
+            }
+            String[] words = line.strip().split("\\s+");
+            if (characters && words.length == 2 && words[0].matches("[0-9]{1,4}")) {
+                majors.putIfAbsent(words[1], Integer.parseInt(words[0]));
+            }
+        }
+        return majors;
+    }
+
+    /** How the driver wants its nodes, from {@code /proc/driver/nvidia/params}. */
+    record Parameters(boolean modifyDeviceFiles, int uid, int gid, int mode) {
+        /** What the driver does when nobody set anything. */
+        static final Parameters DEFAULT = new Parameters(true, 0, 0, 0666);
+
+        static Parameters parse(String text) {
+            Map<String, Integer> values = new HashMap<>();
+            for (String line : text.split("\n")) {
+                String[] words = line.split(":", 2);
+                if (words.length == 2 && words[1].strip().matches("[0-9]{1,9}")) {
+                    values.put(words[0].strip(), Integer.parseInt(words[1].strip()));
+                }
+            }
+            return new Parameters(
+                    values.getOrDefault("ModifyDeviceFiles", 1) != 0,
+                    values.getOrDefault("DeviceFileUID", DEFAULT.uid()),
+                    values.getOrDefault("DeviceFileGID", DEFAULT.gid()),
+                    values.getOrDefault("DeviceFileMode", DEFAULT.mode()) & 0777);
+        }
+    }
+
+    private Parameters parameters() throws IOException {
+        Path file = host.resolve("/proc/driver/nvidia/params");
+        return Files.exists(file) ? Parameters.parse(KernelText.read(file)) : Parameters.DEFAULT;
+    }
+}

@@ -1,0 +1,20 @@
+package jnvdocker.host;
+
+/**
+ * One GPU. Its identity is the UUID; the rest is for people and device nodes, and may change when
+ * the host is re-cabled.
+ *
+ * @param index its place in the order of PCI addresses, as nvidia-smi numbers GPUs
+ * @param uuid {@code GPU-5c1a1003-…}; with question marks while nothing has opened the GPU since
+ *     boot
+ * @param minor the number in the name of its device node {@code /dev/nvidia<minor>}
+ * @param pciAddress {@code 0000:07:00.0}, lower case
+ * @param model {@code NVIDIA A100-SXM4-40GB}
+ */
+public record Gpu(int index, String uuid, int minor, String pciAddress, String model) {
+
+    /** {@code GPU-5c1a1003}: what people type and messages show. */
+    public String shortUuid() {
+        return uuid.length() < 12 ? uuid : uuid.substring(0, 12);
+    }
+}

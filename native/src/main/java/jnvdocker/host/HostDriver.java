@@ -1,0 +1,156 @@
+package jnvdocker.host;
+
+import jnvdocker.labels.DriverBranches;
+import jnvdocker.labels.DriverFacts;
+import jnvdocker.labels.DriverVersion;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The NVIDIA driver that is loaded now, as its kernel module tells beneath {@code
+ * /proc/driver/nvidia}.
+ *
+ * @param version the kernel module's
+ * @param gpus in order of index
+ */
+public record HostDriver(DriverVersion version, List<Gpu> gpus) {
+    /**
+     * Both wordings: {@code NVIDIA UNIX x86_64 Kernel Module 535.104.05 Sat …} and {@code NVIDIA
+     * UNIX Open Kernel Module for x86_64 550.54.14 Release Build …}.
+     */
+    private static final Pattern MODULE_VERSION =
+            Pattern.compile(
+                    "^NVRM version:.*?Kernel Module\\s+(?:for \\S+\\s+)?([0-9.]+)",
+                    Pattern.MULTILINE);
+
+    private static final Pattern PCI_ADDRESS =
+            Pattern.compile("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]");
+    private static final Pattern UUID = Pattern.compile("GPU-[0-9a-fA-F?-]{8,64}");
+
+    public HostDriver {
+        gpus = List.copyOf(gpus);
+    }
+
+    /**
+     * @throws NoDriverException when no driver is loaded
+     * @throws IOException when what the driver tells can't be read or understood
+     */
+    public static HostDriver read(Host host) throws IOException {
+        return new HostDriver(readVersion(host), readGpus(host));
+    }
+
+    /** What an image's requirements are checked against. */
+    public DriverFacts facts() {
+        DriverFacts facts = DriverFacts.of(version);
+        return DriverBranches.cudaOf(version).map(facts::withCuda).orElse(facts);
+    }
+
+    private static DriverVersion readVersion(Host host) throws IOException {
+        Path proc = host.resolve("/proc/driver/nvidia/version");
+        if (Files.exists(proc)) {
+            return parseVersion(KernelText.read(proc))
+                    .orElseThrow(() ->
+                            new NoDriverException(
+                                    proc
+                                            + " names no driver version; is it NVIDIA's"
+                                            + " kernel module that is loaded?"));
+        }
+        Path sys = host.resolve("/sys/module/nvidia/version");
+        if (Files.exists(sys)) {
+            String text = KernelText.read(sys).strip();
+            try {
+                return DriverVersion.parse(text);
+            } catch (IllegalArgumentException e) {
+                throw new NoDriverException(sys + " holds " + e.getMessage(), e);
+            }
+        }
+        throw new NoDriverException(
+                "no NVIDIA driver is loaded: neither "
+                        + proc
+                        + " nor "
+                        + sys
+                        + " is there; install the driver, or load it with 'modprobe nvidia'");
+    }
+
+    /** The version in the text of {@code /proc/driver/nvidia/version}. */
+    static Optional<DriverVersion> parseVersion(String text) {
+        Matcher matcher = MODULE_VERSION.matcher(text);
+        if (!matcher.find()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(DriverVersion.parse(matcher.group(1)));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static List<Gpu> readGpus(Host host) throws IOException {
+        Path folder = host.resolve("/proc/driver/nvidia/gpus");
+        List<Path> found = new ArrayList<>();
+        try (var entries = Files.newDirectoryStream(folder)) {
+            for (Path entry : entries) {
+                if (PCI_ADDRESS.matcher(addressOf(entry)).matches()) {
+                    found.add(entry);
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return List.of();
+        }
+        found.sort(Comparator.comparing(HostDriver::addressOf));
+        List<Gpu> gpus = new ArrayList<>();
+        for (Path gpu : found) {
+            Path information = gpu.resolve("information");
+            gpus.add(
+                    parseGpu(
+                            gpus.size(),
+                            addressOf(gpu),
+                            KernelText.read(information),
+                            information.toString()));
+        }
+        return gpus;
+    }
+
+    private static String addressOf(Path gpu) {
+        return gpu.getFileName().toString().toLowerCase(Locale.ROOT);
+    }
+
+    /** Reads the lines {@code Key: value} of {@code gpus/<address>/information}. */
+    static Gpu parseGpu(int index, String pciAddress, String text, String file)
+            throws NoDriverException {
+        Map<String, String> facts = new HashMap<>();
+        for (String line : text.split("\n")) {
+            int colon = line.indexOf(':');
+            if (colon > 0) {
+                facts.put(line.substring(0, colon).strip(), line.substring(colon + 1).strip());
+            }
+        }
+        String uuid = facts.getOrDefault("GPU UUID", "");
+        if (!UUID.matcher(uuid).matches()) {
+            throw new NoDriverException(
+                    file + " names no GPU UUID (found '" + uuid + "'); is the driver healthy?");
+        }
+        String minor = facts.getOrDefault("Device Minor", "");
+        if (!minor.matches("[0-9]{1,3}")) {
+            throw new NoDriverException(
+                    file
+                            + " names no device minor (found '"
+                            + minor
+                            + "'); is the driver healthy?");
+        }
+        String model = facts.getOrDefault("Model", "unknown");
+        return new Gpu(index, uuid, Integer.parseInt(minor), pciAddress, model);
+    }
+}
