@@ -1,0 +1,54 @@
+package jnvdocker.volume;
+
+import jnvdocker.host.Host;
+import jnvdocker.labels.DriverVersion;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The files of one driver version, laid out as a folder that containers get at {@code
+ * /usr/local/nvidia}. It was whole when this was made.
+ *
+ * @param path the folder on this machine
+ */
+public record DriverVolume(DriverVersion version, Path path, Manifest manifest) {
+    /**
+     * @throws IOException when the folder is missing, has no valid manifest or lacks a file; the
+     *     message says what
+     */
+    static DriverVolume open(Path folder, DriverVersion version) throws IOException {
+        Manifest manifest = Manifest.read(folder, version);
+        List<String> problems = new VolumeCheck(folder, manifest).damage();
+        if (!problems.isEmpty()) {
+            throw new MalformedFileException(String.join("; ", problems));
+        }
+        return new DriverVolume(version, folder, manifest);
+    }
+
+    /** The sizes of all files together; hard links and reflinks take no room of their own. */
+    public long bytes() {
+        return manifest.files().stream().mapToLong(Manifest.Entry::size).sum();
+    }
+
+    /** How many files came in which way. */
+    public Map<Cloned, Integer> cloned() {
+        Map<Cloned, Integer> counts = new TreeMap<>();
+        manifest.files().forEach(entry -> counts.merge(entry.cloned(), 1, Integer::sum));
+        return counts;
+    }
+
+    /**
+     * Compares the volume with its manifest and, byte by byte unless both are one file, with the
+     * host's files as far as they still exist. Reads up to twice {@link #bytes}.
+     *
+     * @return what is wrong, in words; empty when all is well
+     * @throws IOException when the volume or a file of the host can't be read
+     */
+    public List<String> verify(Host host) throws IOException {
+        return new VolumeCheck(path, manifest).verify(host);
+    }
+}

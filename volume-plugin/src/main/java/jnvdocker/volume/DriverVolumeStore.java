@@ -1,0 +1,270 @@
+package jnvdocker.volume;
+
+import jnvdocker.host.Host;
+import jnvdocker.labels.DriverVersion;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The driver volumes on this machine. Several processes may use one folder. This class alone
+ * changes what is in it:
+ *
+ * <pre>
+ * STATE/volumes/nvidia_driver/
+ *     .lock                       held while the tree changes; never deleted
+ *     .building-535.104.05-UUID/  not a volume yet, or the remains of a builder that was killed
+ *     .removed-535.104.05-UUID/   not a volume any more
+ *     535.104.05/                 a volume, since it has a valid
+ *         manifest.json
+ *         bin/nvidia-smi
+ *         lib/                    32-bit libraries
+ *         lib64/libcuda.so.535.104.05
+ *         lib64/libcuda.so.1 -> libcuda.so.535.104.05
+ * </pre>
+ *
+ * A volume is built under another name, synced, and renamed: whatever is called by a version and
+ * has a valid manifest is whole, after a kill or a power loss too.
+ */
+public final class DriverVolumeStore {
+    private static final Logger log = LoggerFactory.getLogger(DriverVolumeStore.class);
+
+    private static final String BUILDING = ".building-";
+    private static final String REMOVED = ".removed-";
+
+    private record Known(DriverVolume volume, FolderStamp stamp) {}
+
+    private final Path root;
+    private final StoreLock lock;
+    private final Set<Cloned> ways;
+    private final Map<String, Known> known = new ConcurrentHashMap<>();
+    private volatile boolean executable;
+
+    /**
+     * @param stateFolder need not exist yet
+     */
+    public DriverVolumeStore(Path stateFolder) {
+        this(stateFolder, EnumSet.allOf(Cloned.class));
+    }
+
+    /** A store that only brings in files in some of the ways, and by copy where they fail. */
+    DriverVolumeStore(Path stateFolder, Set<Cloned> ways) {
+        this.root = stateFolder.toAbsolutePath().normalize().resolve("volumes/nvidia_driver");
+        this.lock = new StoreLock(root.resolve(".lock"));
+        this.ways = Set.copyOf(ways);
+    }
+
+    /**
+     * The volume of a driver: the one that is there, else a new one of the host's files. What is
+     * known to be there costs a few system calls.
+     *
+     * @throws DriverVolumeException when the host's driver is not that version or not whole, or the
+     *     volume can't be written; the message says what to do. Nothing is left behind
+     */
+    public DriverVolume build(Host host, DriverVersion version) throws IOException {
+        if (!executable) {
+            checkExecutable();
+        }
+        Optional<DriverVolume> there = find(version);
+        if (there.isPresent()) {
+            return there.get();
+        }
+        try {
+            Files.createDirectories(root);
+            return lock.holding(() -> buildLocked(host, version));
+        } catch (IOException e) {
+            throw DriverVolumeException.of("can't make the driver volume", root, e);
+        }
+    }
+
+    /** The volume of a driver, if there is one and it is whole. */
+    public Optional<DriverVolume> find(DriverVersion version) {
+        Optional<DriverVolume> there = remembered(version);
+        return there.isPresent() ? there : open(version);
+    }
+
+    /** Every whole volume, oldest driver first. */
+    public List<DriverVolume> list() throws IOException {
+        List<DriverVersion> versions = new ArrayList<>();
+        for (String name : FolderTree.names(root)) {
+            version(name).ifPresent(versions::add);
+        }
+        return versions.stream().sorted().map(this::find).flatMap(Optional::stream).toList();
+    }
+
+    /**
+     * Deletes a volume, whole or not. Containers that still have it lose its files: the caller has
+     * made sure that there are none.
+     *
+     * @return whether there was one
+     */
+    public boolean remove(DriverVersion version) throws IOException {
+        if (!Files.exists(path(version), LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        try {
+            return lock.holding(() -> {
+                boolean was = discard(version);
+                sweep();
+                return was;
+            });
+        } catch (IOException e) {
+            throw DriverVolumeException.of("can't remove the driver volume", path(version), e);
+        }
+    }
+
+    /**
+     * Makes the folder of the volumes and checks that programs can run from it.
+     *
+     * @throws DriverVolumeException when it can't be made, or is on a mount with {@code noexec}
+     */
+    public void checkExecutable() throws IOException {
+        try {
+            Files.createDirectories(root);
+            MountInfo.Mount mount = MountInfo.read().of(root.toRealPath());
+            if (mount.forbidsExecution()) {
+                throw new DriverVolumeException(
+                        "no library can be loaded from "
+                                + root
+                                + ": "
+                                + mount.point()
+                                + " is mounted noexec; run mount -o remount,exec "
+                                + mount.point()
+                                + " or choose another state folder (JNVDOCKER_STATE_DIR)");
+            }
+            executable = true;
+        } catch (IOException e) {
+            throw DriverVolumeException.of("can't make the folder of driver volumes", root, e);
+        }
+    }
+
+    private Optional<DriverVolume> remembered(DriverVersion version) {
+        Known last = known.get(version.text());
+        if (last == null) {
+            return Optional.empty();
+        }
+        try {
+            if (last.stamp().equals(FolderStamp.of(last.volume().path()))) {
+                return Optional.of(last.volume());
+            }
+        } catch (IOException e) {
+            log.debug("driver volume {}: {}", version, e.toString());
+        }
+        known.remove(version.text(), last);
+        return Optional.empty();
+    }
+
+    private Optional<DriverVolume> open(DriverVersion version) {
+        Path folder = path(version);
+        try {
+            FolderStamp stamp = FolderStamp.of(folder);
+            DriverVolume volume = DriverVolume.open(folder, version);
+            if (stamp.tells(Instant.now())) {
+                known.put(version.text(), new Known(volume, stamp));
+            }
+            return Optional.of(volume);
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            log.warn("{} is not a whole driver volume: {}", folder, e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    private DriverVolume buildLocked(Host host, DriverVersion version) throws IOException {
+        sweep();
+        Optional<DriverVolume> there = open(version);
+        if (there.isPresent()) {
+            return there.get();
+        }
+        DriverFiles files = DriverFiles.find(host, version);
+        Path folder = root.resolve(temporary(BUILDING, version));
+        Manifest manifest;
+        try {
+            new VolumeBuilder(host, new FileCloner(ways)).build(files, folder);
+            manifest = checked(folder, version);
+            discard(version);
+            Files.move(folder, path(version), StandardCopyOption.ATOMIC_MOVE);
+            VolumeBuilder.sync(root);
+        } catch (IOException | RuntimeException e) {
+            FolderTree.deleteQuietly(folder);
+            throw e;
+        }
+        sweep();
+        DriverVolume volume = new DriverVolume(version, path(version), manifest);
+        log.info(
+                "driver volume {}: {} files, {} bytes, {}",
+                volume.path(),
+                manifest.files().size(),
+                volume.bytes(),
+                volume.cloned());
+        return volume;
+    }
+
+    /** An installer at work changes files between our look and our link. */
+    private static Manifest checked(Path folder, DriverVersion version) throws IOException {
+        try {
+            return DriverVolume.open(folder, version).manifest();
+        } catch (MalformedFileException e) {
+            throw new DriverVolumeException(
+                    "the files of driver "
+                            + version
+                            + " changed while its volume was made ("
+                            + e.getMessage()
+                            + "); try again when its installation has ended");
+        }
+    }
+
+    /** Takes what is in the place of a volume away. Its files are deleted by the next sweep. */
+    private boolean discard(DriverVersion version) throws IOException {
+        known.remove(version.text());
+        try {
+            Path removed = root.resolve(temporary(REMOVED, version));
+            Files.move(path(version), removed, StandardCopyOption.ATOMIC_MOVE);
+            return true;
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /** Whoever holds the lock knows that nobody works in these folders. */
+    private void sweep() throws IOException {
+        for (String name : FolderTree.names(root)) {
+            if (name.startsWith(BUILDING) || name.startsWith(REMOVED)) {
+                FolderTree.delete(root.resolve(name));
+            }
+        }
+    }
+
+    private Path path(DriverVersion version) {
+        return root.resolve(version.text());
+    }
+
+    private static String temporary(String prefix, DriverVersion version) {
+        return prefix + version + "-" + UUID.randomUUID();
+    }
+
+    private static Optional<DriverVersion> version(String name) {
+        try {
+            return Optional.of(DriverVersion.parse(name));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package jnvdocker.volume;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/** Folders with all that is in them. */
+final class FolderTree {
+    private static final Logger log = LoggerFactory.getLogger(FolderTree.class);
+
+    private FolderTree() {}
+
+    /** The names in a folder, sorted; none when it does not exist. */
+    static List<String> names(Path folder) throws IOException {
+        SortedSet<String> names = new TreeSet<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+            files.forEach(file -> names.add(file.getFileName().toString()));
+        } catch (NoSuchFileException e) {
+            return List.of();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return List.copyOf(names);
+    }
+
+    /** Deletes a folder; links in it are deleted, not followed. */
+    static void delete(Path folder) throws IOException {
+        Files.walkFileTree(
+                folder,
+                new SimpleFileVisitor<>() {
+                    @Override
+                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                            throws IOException {
+                        Files.delete(file);
+                        return FileVisitResult.CONTINUE;
+                    }
+
+                    @Override
+                    public FileVisitResult postVisitDirectory(Path visited, IOException failure)
+                            throws IOException {
+                        if (failure != null) {
+                            throw failure;
+                        }
+                        Files.delete(visited);
+                        return FileVisitResult.CONTINUE;
+                    }
+                });
+    }
+
+    /** Deletes what a failure leaves. That failure matters more than one here. */
+    static void deleteQuietly(Path folder) {
+        try {
+            delete(folder);
+        } catch (NoSuchFileException e) {
+            // It was never made.
+        } catch (IOException e) {
+            log.warn("{} is left over: {}", folder, e.toString());
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package jnvdocker.volume;
+
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.core.JacksonException;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.DriverFiles.DriverLink;
+import jnvdocker.volume.DriverFiles.LeftOut;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * What is in a driver volume, as {@code manifest.json} in it says. It is written last: a folder
+ * with a valid one is whole.
+ *
+ * @param format {@value #FORMAT}; a later one that is read differently gets another number
+ * @param version the driver's
+ */
+@JsonIgnoreProperties(ignoreUnknown = true)
+public record Manifest(
+        int format,
+        String version,
+        List<Entry> files,
+        List<DriverLink> links,
+        List<LeftOut> leftOut) {
+    static final String NAME = "manifest.json";
+
+    private static final int FORMAT = 1;
+    private static final int MAX_SIZE = 16 << 20;
+    private static final Pattern PLAIN = Pattern.compile("(?!\\.)[A-Za-z0-9_.+-]{1,255}");
+    private static final JsonMapper MAPPER = new JsonMapper();
+
+    /**
+     * A file.
+     *
+     * @param size in bytes
+     * @param source where it came from, as the host spells it
+     */
+    @JsonIgnoreProperties(ignoreUnknown = true)
+    public record Entry(Folder folder, String name, long size, Cloned cloned, String source) {}
+
+    public Manifest {
+        files = List.copyOf(files);
+        links = List.copyOf(links);
+        leftOut = List.copyOf(leftOut);
+    }
+
+    static Manifest of(DriverFiles found, List<Entry> files) {
+        return new Manifest(FORMAT, found.version().text(), files, found.links(), found.leftOut());
+    }
+
+    /**
+     * @throws MalformedFileException when it is not a manifest of that driver's volume
+     */
+    static Manifest read(Path folder, DriverVersion version) throws IOException {
+        Path file = folder.resolve(NAME);
+        if (Files.size(file) > MAX_SIZE) {
+            throw new MalformedFileException("larger than 16 MiB");
+        }
+        return parse(Files.readAllBytes(file), version);
+    }
+
+    static Manifest parse(byte[] json, DriverVersion version) throws MalformedFileException {
+        Manifest manifest;
+        try {
+            manifest = MAPPER.readValue(json, Manifest.class);
+        } catch (JacksonException e) {
+            throw new MalformedFileException("not a manifest: " + e.getOriginalMessage());
+        } catch (IOException e) {
+            throw new MalformedFileException("not a manifest: " + e.getMessage());
+        }
+        if (manifest == null || manifest.format() != FORMAT) {
+            throw new MalformedFileException("not a manifest of format " + FORMAT);
+        }
+        if (!version.text().equals(manifest.version())) {
+            throw new MalformedFileException("a manifest of driver " + manifest.version());
+        }
+        manifest.checkNames();
+        return manifest;
+    }
+
+    /** Puts it on disk and waits until it is there. */
+    void write(Path folder) throws IOException {
+        DefaultPrettyPrinter pretty = new DefaultPrettyPrinter();
+        pretty.indentArraysWith(DefaultIndenter.SYSTEM_LINEFEED_INSTANCE);
+        byte[] json = MAPPER.writer(pretty).writeValueAsBytes(this);
+        Path file = folder.resolve(NAME);
+        Files.write(file, json, StandardOpenOption.CREATE_NEW);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.force(true);
+        }
+    }
+
+    private void checkNames() throws MalformedFileException {
+        for (Entry entry : files) {
+            if (entry.folder() == null || entry.cloned() == null || entry.source() == null) {
+                throw new MalformedFileException("a file without folder, origin or source");
+            }
+            checkPlain(entry.name());
+        }
+        for (DriverLink link : links) {
+            if (link.folder() == null) {
+                throw new MalformedFileException("a link without folder");
+            }
+            checkPlain(link.name());
+            checkPlain(link.target());
+        }
+    }
+
+    private static void checkPlain(String name) throws MalformedFileException {
+        if (name == null || !PLAIN.matcher(name).matches()) {
+            throw new MalformedFileException("not the name of a library: '" + name + "'");
+        }
+    }
+}

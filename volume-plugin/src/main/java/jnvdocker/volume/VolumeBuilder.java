@@ -1,0 +1,86 @@
+package jnvdocker.volume;
+
+import jnvdocker.host.Host;
+import jnvdocker.volume.DriverFiles.DriverFile;
+import jnvdocker.volume.DriverFiles.DriverLink;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Set;
+
+/** Fills one folder with a driver's files. */
+final class VolumeBuilder {
+    private static final Set<PosixFilePermission> ANYONE_ENTERS =
+            PosixFilePermissions.fromString("rwxr-xr-x");
+    private static final Set<PosixFilePermission> ANYONE_READS =
+            PosixFilePermissions.fromString("rw-r--r--");
+
+    private final Host host;
+    private final FileCloner cloner;
+
+    VolumeBuilder(Host host, FileCloner cloner) {
+        this.host = host;
+        this.cloner = cloner;
+    }
+
+    /**
+     * On return all of it is on disk.
+     *
+     * @param folder does not exist yet; after a failure what is there is no volume
+     */
+    void build(DriverFiles files, Path folder) throws IOException {
+        makeFolder(folder);
+        for (Folder sub : Folder.values()) {
+            makeFolder(folder.resolve(sub.toString()));
+        }
+        for (DriverFile file : files.files()) {
+            cloner.add(host.resolve(file.source()), path(folder, file), file.size());
+        }
+        cloner.copy(folder);
+        for (DriverLink link : files.links()) {
+            Path path = folder.resolve(link.folder().toString()).resolve(link.name());
+            Files.createSymbolicLink(path, Path.of(link.target()));
+        }
+        for (Folder sub : Folder.values()) {
+            sync(folder.resolve(sub.toString()));
+        }
+        Manifest.of(files, entries(files, folder)).write(folder);
+        Files.setPosixFilePermissions(folder.resolve(Manifest.NAME), ANYONE_READS);
+        sync(folder);
+    }
+
+    /** Waits until the names in a folder are on disk. */
+    static void sync(Path folder) throws IOException {
+        try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
+    }
+
+    private List<Manifest.Entry> entries(DriverFiles files, Path folder) {
+        return files.files().stream()
+                .map(file ->
+                        new Manifest.Entry(
+                                file.folder(),
+                                file.name(),
+                                file.size(),
+                                cloner.way(path(folder, file)),
+                                file.source()))
+                .toList();
+    }
+
+    /** Users in containers must get in, whatever the umask of this process. */
+    private static void makeFolder(Path folder) throws IOException {
+        Files.createDirectory(folder);
+        Files.setPosixFilePermissions(folder, ANYONE_ENTERS);
+    }
+
+    private static Path path(Path folder, DriverFile file) {
+        return folder.resolve(file.folder().toString()).resolve(file.name());
+    }
+}

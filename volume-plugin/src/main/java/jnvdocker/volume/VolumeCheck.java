@@ -1,0 +1,130 @@
+package jnvdocker.volume;
+
+import jnvdocker.host.Host;
+import jnvdocker.volume.DriverFiles.DriverLink;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemLoopException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Compares the folder of a volume with its manifest. */
+final class VolumeCheck {
+    private final Path volume;
+    private final Manifest manifest;
+
+    VolumeCheck(Path volume, Manifest manifest) {
+        this.volume = volume;
+        this.manifest = manifest;
+    }
+
+    /** What is missing or of another size. Looks at every file, opens none. */
+    List<String> damage() throws IOException {
+        List<String> problems = new ArrayList<>();
+        for (Manifest.Entry entry : manifest.files()) {
+            checkSize(entry, problems);
+        }
+        for (DriverLink link : manifest.links()) {
+            checkLink(link, problems);
+        }
+        return problems;
+    }
+
+    /** As {@link #damage}, and what is too much or of other content than the host's file. */
+    List<String> verify(Host host) throws IOException {
+        List<String> problems = damage();
+        checkExtras(problems);
+        for (Manifest.Entry entry : manifest.files()) {
+            checkContent(entry, host, problems);
+        }
+        return problems;
+    }
+
+    private void checkSize(Manifest.Entry entry, List<String> problems) throws IOException {
+        Path file = path(entry.folder(), entry.name());
+        try {
+            BasicFileAttributes attributes =
+                    Files.readAttributes(
+                            file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+            if (!attributes.isRegularFile()) {
+                problems.add(file + " is not a regular file");
+            } else if (attributes.size() != entry.size()) {
+                problems.add(
+                        file + " has " + attributes.size() + " bytes instead of " + entry.size());
+            }
+        } catch (NoSuchFileException e) {
+            problems.add(file + " is missing");
+        }
+    }
+
+    private void checkLink(DriverLink link, List<String> problems) throws IOException {
+        Path file = path(link.folder(), link.name());
+        if (!Files.isSymbolicLink(file)) {
+            problems.add(file + " is missing");
+        } else if (!Files.readSymbolicLink(file).toString().equals(link.target())) {
+            problems.add(file + " leads elsewhere than to " + link.target());
+        } else if (!Files.exists(path(link.folder(), link.target()), LinkOption.NOFOLLOW_LINKS)) {
+            problems.add(file + " leads to " + link.target() + ", which is missing");
+        }
+    }
+
+    private void checkExtras(List<String> problems) throws IOException {
+        Set<Path> known = new HashSet<>();
+        known.add(volume.resolve(Manifest.NAME));
+        for (Folder folder : Folder.values()) {
+            known.add(volume.resolve(folder.toString()));
+        }
+        manifest.files().forEach(entry -> known.add(path(entry.folder(), entry.name())));
+        manifest.links().forEach(link -> known.add(path(link.folder(), link.name())));
+        checkExtras(volume, known, problems);
+        for (Folder folder : Folder.values()) {
+            checkExtras(volume.resolve(folder.toString()), known, problems);
+        }
+    }
+
+    private static void checkExtras(Path folder, Set<Path> known, List<String> problems)
+            throws IOException {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+            for (Path file : files) {
+                if (!known.contains(file)) {
+                    problems.add(file + " does not belong there");
+                }
+            }
+        } catch (NoSuchFileException e) {
+            problems.add(folder + " is missing");
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** A file that the host no longer has is no fault of the volume: the driver was upgraded. */
+    private void checkContent(Manifest.Entry entry, Host host, List<String> problems)
+            throws IOException {
+        Path file = path(entry.folder(), entry.name());
+        Path source;
+        try {
+            source = host.resolve(entry.source());
+        } catch (FileSystemLoopException e) {
+            return;
+        }
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) || !Files.isRegularFile(source)) {
+            return;
+        }
+        if (!Files.isSameFile(file, source) && Files.mismatch(file, source) >= 0) {
+            problems.add(file + " differs from the host's " + source);
+        }
+    }
+
+    private Path path(Folder folder, String name) {
+        return volume.resolve(folder.toString()).resolve(name);
+    }
+}

@@ -1,0 +1,164 @@
+package jnvdocker.volume.plugin;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
+import io.netty.handler.codec.http.HttpVersion;
+
+import jnvdocker.posix.Posix;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Serves a {@link VolumePlugin} on a Unix socket. Netty, because it takes a listening socket that
+ * was handed down, and because it answers dockerd, which sends an empty Host header.
+ */
+public final class PluginServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PluginServer.class);
+    private static final int MAX_REQUEST = 1 << 20;
+    private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
+    private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
+
+    private final VolumePlugin plugin;
+    private final Path socket;
+    private final MultiThreadIoEventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    // A Create may copy files: verbs run on threads of their own, and List never waits for one.
+    private final ExecutorService verbs = Executors.newVirtualThreadPerTaskExecutor();
+
+    private PluginServer(VolumePlugin plugin, Path socket) {
+        this.plugin = plugin;
+        this.socket = socket;
+    }
+
+    /**
+     * Listens on a socket that root alone may use, as dockerd does. A socket file that is there
+     * already is taken for left over, so the caller must know that nobody serves it.
+     *
+     * @throws IOException when the socket can't be made
+     */
+    public static PluginServer listen(VolumePlugin plugin, Path socket) throws IOException {
+        PluginServer server = new PluginServer(plugin, socket);
+        try {
+            Files.createDirectories(socket.getParent());
+            Files.deleteIfExists(socket);
+            server.bind();
+            Posix.chmod(socket, 0600);
+        } catch (IOException e) {
+            server.close();
+            throw e;
+        }
+        LOG.info("serving docker's volume plugin protocol on {}", socket);
+        return server;
+    }
+
+    private void bind() throws IOException {
+        var bound =
+                new ServerBootstrap()
+                        .group(loops)
+                        .channel(NioServerDomainSocketChannel.class)
+                        .childHandler(new Pipeline())
+                        .bind(UnixDomainSocketAddress.of(socket))
+                        .awaitUninterruptibly();
+        if (!bound.isSuccess()) {
+            throw new IOException(
+                    "cannot listen on " + socket + ": " + bound.cause().getMessage(),
+                    bound.cause());
+        }
+    }
+
+    @Override
+    public void close() {
+        loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
+        verbs.shutdownNow();
+    }
+
+    private final class Pipeline extends ChannelInitializer<Channel> {
+        @Override
+        protected void initChannel(Channel channel) {
+            channel.pipeline()
+                    .addLast(new HttpServerCodec())
+                    .addLast(new HttpServerKeepAliveHandler())
+                    .addLast(new HttpObjectAggregator(MAX_REQUEST))
+                    .addLast(new Handler());
+        }
+    }
+
+    private final class Handler extends SimpleChannelInboundHandler<FullHttpRequest> {
+        @Override
+        protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
+            String verb = request.uri().startsWith("/") ? request.uri().substring(1) : "";
+            String accept = request.headers().get(HttpHeaderNames.ACCEPT, "");
+            if (!request.decoderResult().isSuccess()) {
+                context.writeAndFlush(response(HttpResponseStatus.BAD_REQUEST, ""));
+                context.close();
+            } else if (request.method() != HttpMethod.POST) {
+                context.writeAndFlush(response(HttpResponseStatus.NOT_FOUND, ""));
+            } else if (!accept.startsWith(ACCEPTED)) {
+                context.writeAndFlush(response(HttpResponseStatus.NOT_ACCEPTABLE, ""));
+            } else {
+                byte[] body = ByteBufUtil.getBytes(request.content());
+                // Answers keep the order of their requests: one at a time on a connection.
+                context.channel().config().setAutoRead(false);
+                verbs.execute(() -> answer(context, verb, body));
+            }
+        }
+
+        private void answer(ChannelHandlerContext context, String verb, byte[] body) {
+            FullHttpResponse response;
+            try {
+                response =
+                        plugin.answer(verb, body)
+                                .map(text -> response(HttpResponseStatus.OK, text + "\n"))
+                                .orElseGet(() -> response(HttpResponseStatus.NOT_FOUND, ""));
+            } catch (JsonProcessingException e) {
+                LOG.error("{}: the answer can't be written as JSON", verb, e);
+                response = response(HttpResponseStatus.INTERNAL_SERVER_ERROR, "");
+            }
+            context.writeAndFlush(response)
+                    .addListener(_ -> context.channel().config().setAutoRead(true));
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            LOG.debug("a connection to the plugin's socket failed", cause);
+            context.close();
+        }
+    }
+
+    private static FullHttpResponse response(HttpResponseStatus status, String text) {
+        var body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
+        var response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, body);
+        response.headers().set(HttpHeaderNames.CONTENT_TYPE, CONTENT_TYPE);
+        response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
+        return response;
+    }
+}

@@ -1,0 +1,37 @@
+package jnvdocker.volume.plugin;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One kind of volume that docker mounts for us. The methods are the protocol's verbs. dockerd waits
+ * for each while it holds a container's lock, so none may wait for the engine.
+ */
+public interface PluginVolumes {
+
+    /** Whether the name is of this kind; nothing else is asked about another's. */
+    boolean owns(String name);
+
+    /** Makes the volume ready to be mounted. Once more is no error. */
+    void create(String name, Map<String, String> options) throws VolumeException;
+
+    /** Forgets the volume. */
+    void remove(String name) throws VolumeException;
+
+    /**
+     * Gives the folder for one use of the volume.
+     *
+     * @param id names the use; docker gives it back to {@link #unmount}
+     */
+    Path mount(String name, String id) throws VolumeException;
+
+    /** Ends one use of the volume. */
+    void unmount(String name, String id) throws VolumeException;
+
+    /** What is known of the volume, at once. */
+    VolumeInfo get(String name) throws VolumeException;
+
+    /** All volumes of this kind, in order of their names, at once. */
+    List<VolumeInfo> list();
+}

@@ -1,0 +1,45 @@
+package jnvdocker.volume.plugin;
+
+import jnvdocker.labels.DriverVersion;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A volume's name as nvidia-docker 1.0 forms it: {@code <kind>_<version>}. dockerd passes on
+ * whatever a client of its API says, so a name is checked before anything else is done with it.
+ */
+record VolumeName(String kind, String version) {
+    private static final Pattern SPELLING = Pattern.compile("([a-zA-Z0-9_.-]+)_([0-9.]+)");
+
+    /**
+     * @throws VolumeException in nvidia-docker 1.0's words, when the name is not of this form
+     */
+    static VolumeName parse(String name) throws VolumeException {
+        Matcher matcher = SPELLING.matcher(name);
+        if (!matcher.matches()) {
+            throw new VolumeException("bad volume format: " + printable(name));
+        }
+        return new VolumeName(matcher.group(1), matcher.group(2));
+    }
+
+    /**
+     * @throws VolumeException when what should be the version is none
+     */
+    DriverVersion driverVersion() throws VolumeException {
+        try {
+            return DriverVersion.parse(version);
+        } catch (IllegalArgumentException e) {
+            throw new VolumeException("bad volume format: " + this, e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return kind + "_" + version;
+    }
+
+    private static String printable(String name) {
+        return name.replaceAll("\\p{Cntrl}", "?");
+    }
+}

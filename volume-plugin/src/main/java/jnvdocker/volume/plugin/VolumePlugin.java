@@ -1,0 +1,156 @@
+package jnvdocker.volume.plugin;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Docker's volume plugin protocol without its transport: a verb and a JSON request in, a JSON
+ * answer out. A failure is an answer too, {@code {"Err": "…"}}; there is one path to it.
+ */
+public final class VolumePlugin {
+    private static final Logger LOG = LoggerFactory.getLogger(VolumePlugin.class);
+    private static final int MAX_NAME = 255;
+
+    private final List<PluginVolumes> kinds;
+    private final ObjectMapper json = mapper();
+
+    public VolumePlugin(List<PluginVolumes> kinds) {
+        this.kinds = List.copyOf(kinds);
+    }
+
+    /** The union of all verbs' requests; dockerd sends every verb just the fields it needs. */
+    private record Request(
+            @JsonProperty("Name") String name,
+            @JsonProperty("ID") String id,
+            @JsonProperty("Opts") Map<String, String> options) {}
+
+    /**
+     * Answers one request.
+     *
+     * @param verb the request's path without the slash: {@code VolumeDriver.Mount}
+     * @return the answer's body, or empty when there is no such verb
+     */
+    public Optional<String> answer(String verb, byte[] request) throws JsonProcessingException {
+        try {
+            return Optional.of(json.writeValueAsString(perform(verb, request)));
+        } catch (NoSuchVerbException e) {
+            return Optional.empty();
+        } catch (VolumeException e) {
+            return Optional.of(json.writeValueAsString(Map.of("Err", e.getMessage())));
+        } catch (RuntimeException e) {
+            LOG.error("{} failed", verb, e);
+            String message = "internal error in " + verb + "; jnvdockerd's log has the details";
+            return Optional.of(json.writeValueAsString(Map.of("Err", message)));
+        }
+    }
+
+    private Map<String, Object> perform(String verb, byte[] body)
+            throws VolumeException, NoSuchVerbException {
+        return switch (verb) {
+            case "Plugin.Activate" -> Map.of("Implements", List.of("VolumeDriver"));
+            case "VolumeDriver.Capabilities" -> Map.of("Capabilities", Map.of("Scope", "local"));
+            case "VolumeDriver.List" -> Map.of("Volumes", list(), "Err", "");
+            case "VolumeDriver.Create",
+                    "VolumeDriver.Remove",
+                    "VolumeDriver.Mount",
+                    "VolumeDriver.Unmount",
+                    "VolumeDriver.Path",
+                    "VolumeDriver.Get" ->
+                    perform(verb, parse(verb, body));
+            default -> throw new NoSuchVerbException();
+        };
+    }
+
+    private Map<String, Object> perform(String verb, Request request)
+            throws VolumeException, NoSuchVerbException {
+        String name = request.name();
+        PluginVolumes volumes = kindOf(name);
+        String id = request.id() == null ? "" : request.id();
+        switch (verb) {
+            case "VolumeDriver.Create" ->
+                    volumes.create(name, Optional.ofNullable(request.options()).orElse(Map.of()));
+            case "VolumeDriver.Remove" -> volumes.remove(name);
+            case "VolumeDriver.Unmount" -> volumes.unmount(name, id);
+            case "VolumeDriver.Mount" -> {
+                return Map.of("Mountpoint", volumes.mount(name, id).toString(), "Err", "");
+            }
+            case "VolumeDriver.Path" -> {
+                return Map.of("Mountpoint", volumes.get(name).mountpoint().toString(), "Err", "");
+            }
+            case "VolumeDriver.Get" -> {
+                return Map.of("Volume", render(volumes.get(name)), "Err", "");
+            }
+            default -> throw new NoSuchVerbException();
+        }
+        return Map.of("Err", "");
+    }
+
+    private PluginVolumes kindOf(String name) throws VolumeException {
+        for (PluginVolumes kind : kinds) {
+            if (kind.owns(name)) {
+                return kind;
+            }
+        }
+        VolumeName parsed = VolumeName.parse(name);
+        throw new VolumeException("unsupported volume: " + parsed);
+    }
+
+    private List<Map<String, Object>> list() {
+        List<Map<String, Object>> all = new ArrayList<>();
+        for (PluginVolumes kind : kinds) {
+            kind.list().forEach(volume -> all.add(render(volume)));
+        }
+        return all;
+    }
+
+    private static Map<String, Object> render(VolumeInfo volume) {
+        return Map.of(
+                "Name", volume.name(),
+                "Mountpoint", volume.mountpoint().toString(),
+                "Status", volume.status());
+    }
+
+    private Request parse(String verb, byte[] body) throws VolumeException {
+        Request request;
+        try {
+            request = json.readValue(body, Request.class);
+        } catch (java.io.IOException e) {
+            throw new VolumeException(
+                    verb + ": the request is not the JSON object that docker sends", e);
+        }
+        if (request == null || request.name() == null || request.name().isEmpty()) {
+            throw new VolumeException(verb + ": the request names no volume");
+        }
+        if (request.name().length() > MAX_NAME) {
+            throw new VolumeException(
+                    verb + ": the volume's name is longer than " + MAX_NAME + " characters");
+        }
+        return request;
+    }
+
+    private static ObjectMapper mapper() {
+        var constraints = StreamReadConstraints.builder().maxNestingDepth(16).build();
+        JsonMapper mapper =
+                JsonMapper.builder()
+                        .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                        .build();
+        mapper.getFactory().setStreamReadConstraints(constraints);
+        return mapper;
+    }
+
+    private static final class NoSuchVerbException extends Exception {
+        private static final long serialVersionUID = 1L;
+    }
+}
