@@ -1,0 +1,24 @@
+package jnvdocker.container;
+
+import jnvdocker.host.DeviceNode;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What is added to a container: computed once, rendered per engine. Lists are in the order in which
+ * they are rendered.
+ *
+ * @param devices nodes that the container may read and write, but not make anew
+ * @param environment variables that replace the image's and the user's
+ */
+public record ContainerEdits(
+        List<DeviceNode> devices, List<VolumeMount> mounts, Map<String, String> environment) {
+
+    public ContainerEdits {
+        devices = List.copyOf(devices);
+        mounts = List.copyOf(mounts);
+        environment = new LinkedHashMap<>(environment);
+    }
+}

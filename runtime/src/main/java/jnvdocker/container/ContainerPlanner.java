@@ -1,0 +1,116 @@
+package jnvdocker.container;
+
+import jnvdocker.host.DeviceNode;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.labels.ImageConfig;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** Decides what a container with GPUs gets. Which GPUs, it asks its allocator. */
+public final class ContainerPlanner {
+    private static final String DRIVER_FOLDER = "/usr/local/nvidia";
+
+    /** What docker gives a container whose image has no PATH (moby: DefaultPathEnv). */
+    private static final String DEFAULT_PATH =
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+    private final GpuAllocator allocator;
+    private final DeviceNodes nodes;
+    private final String volumeDriver;
+
+    /**
+     * @param volumeDriver the name of our volume plugin
+     */
+    public ContainerPlanner(GpuAllocator allocator, DeviceNodes nodes, String volumeDriver) {
+        this.allocator = allocator;
+        this.nodes = nodes;
+        this.volumeDriver = volumeDriver;
+    }
+
+    /**
+     * What is known of a container before it is planned.
+     *
+     * @param gpus those of this host, in order of index
+     * @param driver the loaded driver, whose volume the container gets
+     * @param plainRuntime whether the container's runtime is runc or crun, which add no GPUs of
+     *     their own accord
+     */
+    public record Container(
+            ImageConfig image,
+            GpuRequest request,
+            UserSettings settings,
+            List<Gpu> gpus,
+            DriverVersion driver,
+            boolean plainRuntime) {}
+
+    /**
+     * @throws RefusedException when the GPUs asked for can't be given
+     * @throws IOException when a device node is missing and can't be made
+     */
+    public ContainerEdits plan(Container container) throws RefusedException, IOException {
+        List<Gpu> gpus = allocator.allocate(container.request(), container.gpus());
+        return new ContainerEdits(
+                devices(gpus, container.settings()), mounts(container), environment(container));
+    }
+
+    private List<DeviceNode> devices(List<Gpu> gpus, UserSettings settings) throws IOException {
+        List<DeviceNode> devices = new ArrayList<>(nodes.control());
+        for (Gpu gpu : gpus) {
+            DeviceNode node = nodes.of(gpu);
+            if (!settings.gpuMinors().contains(gpu.minor())) {
+                devices.add(node);
+            }
+        }
+        return devices;
+    }
+
+    private List<VolumeMount> mounts(Container container) {
+        if (container.settings().mountTargets().contains(DRIVER_FOLDER)) {
+            return List.of();
+        }
+        String name = "nvidia_driver_" + container.driver();
+        return List.of(new VolumeMount(name, volumeDriver, DRIVER_FOLDER));
+    }
+
+    private static Map<String, String> environment(Container container) {
+        Map<String, String> added = new LinkedHashMap<>();
+        append(added, container, "PATH", DEFAULT_PATH, List.of("bin"));
+        append(added, container, "LD_LIBRARY_PATH", "", List.of("lib", "lib64"));
+        if (!container.plainRuntime()) {
+            // Else NVIDIA's runtime adds every GPU, because the image says
+            // NVIDIA_VISIBLE_DEVICES=all.
+            added.put("NVIDIA_VISIBLE_DEVICES", "void");
+        }
+        return added;
+    }
+
+    /** Appends the driver's folders to a search path of the image that lacks them. */
+    private static void append(
+            Map<String, String> added,
+            Container container,
+            String variable,
+            String standard,
+            List<String> folders) {
+        String image = container.image().environment().getOrDefault(variable, "");
+        boolean named = Stream.of(image.split(":")).anyMatch(ContainerPlanner::isDriverFolder);
+        if (named || container.settings().variables().contains(variable)) {
+            return;
+        }
+        StringBuilder path = new StringBuilder(image.isEmpty() ? standard : image);
+        for (String folder : folders) {
+            path.append(path.isEmpty() ? "" : ":").append(DRIVER_FOLDER).append('/').append(folder);
+        }
+        added.put(variable, path.toString());
+    }
+
+    private static boolean isDriverFolder(String folder) {
+        return folder.startsWith(DRIVER_FOLDER + "/");
+    }
+}

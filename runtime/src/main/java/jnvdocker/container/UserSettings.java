@@ -1,0 +1,20 @@
+package jnvdocker.container;
+
+import java.util.Set;
+
+/**
+ * What the user's own options say about a container, as far as it concerns our edits.
+ *
+ * @param variables names of the environment variables that the user sets
+ * @param mountTargets folders of the container at which the user mounts something
+ * @param gpuMinors GPUs whose node the user gives with an option of their own
+ */
+public record UserSettings(
+        Set<String> variables, Set<String> mountTargets, Set<Integer> gpuMinors) {
+
+    public UserSettings {
+        variables = Set.copyOf(variables);
+        mountTargets = Set.copyOf(mountTargets);
+        gpuMinors = Set.copyOf(gpuMinors);
+    }
+}

@@ -1,0 +1,30 @@
+package jnvdocker.docker;
+
+import jnvdocker.container.InvalidGpuRequestException;
+
+import java.io.IOException;
+import java.util.List;
+
+/** What somebody typed after {@code docker}. */
+public sealed interface DockerCommandLine
+        permits DockerCommandLine.NotOurs, DockerCommandLine.LeaveToDocker, RunCommand {
+
+    /** A command that makes no container. */
+    record NotOurs() implements DockerCommandLine {}
+
+    /**
+     * Nothing that docker is known to make a container from: an option that is wrong or in no help,
+     * a missing image, {@code --help}. Docker says best itself what is the matter.
+     */
+    record LeaveToDocker() implements DockerCommandLine {}
+
+    /**
+     * @param argv the arguments after the program's name, any text in them
+     * @throws InvalidGpuRequestException when {@code --gpus} can't be understood
+     * @throws IOException only as thrown by {@code help}
+     */
+    static DockerCommandLine parse(List<String> argv, DockerHelp help)
+            throws IOException, InvalidGpuRequestException {
+        return new CommandLineParser(argv, help).parse();
+    }
+}

@@ -1,0 +1,151 @@
+package jnvdocker.docker;
+
+import jnvdocker.container.GpuRequest;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A complete {@code docker run} or {@code docker create}. Of an option that is given several times
+ * and has one value the last counts, as for docker.
+ */
+public final class RunCommand implements DockerCommandLine {
+    private static final Pattern GPU_NODE = Pattern.compile("/dev/nvidia(0|[1-9][0-9]{0,2})");
+    private static final Pattern CDI_DEVICE = Pattern.compile("nvidia\\.com/[^=]+=.+");
+
+    private final List<String> argv;
+    private final TypedOptions globals;
+    private final Verb verb;
+    private final TypedOptions options;
+    private final GpuRequest gpus; // null where --gpus is not given
+
+    RunCommand(
+            List<String> argv,
+            TypedOptions globals,
+            Verb verb,
+            TypedOptions options,
+            GpuRequest gpus) {
+        this.argv = argv;
+        this.globals = globals;
+        this.verb = verb;
+        this.options = options;
+        this.gpus = gpus;
+    }
+
+    public Verb verb() {
+        return verb;
+    }
+
+    /** As typed, never empty and never beginning with a dash; docker has not yet seen it. */
+    public String image() {
+        return argv.get(options.operands());
+    }
+
+    /** Docker's global options as typed, to be used again for other docker commands. */
+    public List<String> globals() {
+        return argv.subList(0, globals.end());
+    }
+
+    /** Value of {@code -H}. Docker refuses a second one. */
+    public Optional<String> host() {
+        return globals.last("host");
+    }
+
+    public Optional<String> context() {
+        return globals.last("context");
+    }
+
+    /** The folder of docker's configuration. */
+    public Optional<String> config() {
+        return globals.last("config");
+    }
+
+    /** An empty text overrides DOCKER_DEFAULT_PLATFORM of the caller. */
+    public Optional<String> platform() {
+        return options.last("platform");
+    }
+
+    /** One of always, missing and never, or something that docker may refuse. */
+    public Optional<String> pull() {
+        return options.last("pull");
+    }
+
+    public boolean quiet() {
+        return options.isSet("quiet");
+    }
+
+    public Optional<String> runtime() {
+        return options.last("runtime").filter(runtime -> !runtime.isEmpty());
+    }
+
+    public boolean privileged() {
+        return options.isSet("privileged");
+    }
+
+    /** What {@code --gpus} asks for. */
+    public Optional<GpuRequest> gpus() {
+        return Optional.ofNullable(gpus);
+    }
+
+    /** Minors of the GPUs whose nodes {@code --device} gives to the container, in that order. */
+    public List<Integer> gpuNodes() {
+        return options.values("device").stream()
+                .map(device -> device.split(":", 2)[0])
+                .filter(node -> node.startsWith("/"))
+                .map(MountTargets::clean)
+                .map(GPU_NODE::matcher)
+                .filter(Matcher::matches)
+                .map(node -> Integer.valueOf(node.group(1)))
+                .distinct()
+                .toList();
+    }
+
+    /**
+     * NVIDIA devices that {@code --device} asks of the engine's CDI, as {@code nvidia.com/gpu=0}.
+     */
+    public List<String> cdiDevices() {
+        return options.values("device").stream().filter(CDI_DEVICE.asMatchPredicate()).toList();
+    }
+
+    /**
+     * Settings of {@code -e}: {@code NAME=value}, or a {@code NAME} that takes the caller's value
+     * and, when the caller has none, removes the image's. They come after those of the files.
+     */
+    public List<String> env() {
+        return options.values("env");
+    }
+
+    /** Paths of {@code --env-file} as typed; a later file wins. */
+    public List<String> envFiles() {
+        return options.values("env-file");
+    }
+
+    /** Absolute paths in the container, cleaned, at which the user mounts something. */
+    public List<String> mountTargets() {
+        return MountTargets.of(options);
+    }
+
+    /**
+     * The command line as typed but for {@code --gpus}, and with these arguments behind the last
+     * option.
+     */
+    public List<String> with(List<String> extraArguments) {
+        BitSet dropped = new BitSet();
+        options.options().stream()
+                .filter(option -> option.is("gpus"))
+                .forEach(option -> dropped.set(option.from(), option.to()));
+        List<String> result = new ArrayList<>();
+        for (int i = 0; i < options.end(); i++) {
+            if (!dropped.get(i)) {
+                result.add(argv.get(i));
+            }
+        }
+        result.addAll(extraArguments);
+        result.addAll(argv.subList(options.end(), argv.size()));
+        return List.copyOf(result);
+    }
+}

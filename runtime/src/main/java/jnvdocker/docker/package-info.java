@@ -1,0 +1,2 @@
+/** Docker: its command line and its engine. */
+package jnvdocker.docker;
