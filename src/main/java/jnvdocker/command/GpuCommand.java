@@ -1,0 +1,88 @@
+package jnvdocker.command;
+
+import jnvdocker.host.Host;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.volume.DriverVolumeStore;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+
+/** {@code jnvdocker gpu …}: shows what this host has and what we made of it. */
+public final class GpuCommand {
+    private final Host host;
+    private final DriverVolumeStore volumes;
+
+    public GpuCommand(Host host, DriverVolumeStore volumes) {
+        this.host = host;
+        this.volumes = volumes;
+    }
+
+    @Command(
+            name = "jnvdocker gpu",
+            description = "Shows this host's GPUs and driver.",
+            mixinStandardHelpOptions = true,
+            synopsisSubcommandLabel = "COMMAND")
+    private static final class Gpu implements Runnable {
+        @Spec private CommandSpec spec;
+
+        @Override
+        public void run() {
+            throw new ParameterException(spec.commandLine(), "a command is missing");
+        }
+    }
+
+    /**
+     * @param arguments those after {@code gpu}
+     */
+    void run(List<String> arguments, Request request, ClientConnection client) throws IOException {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine gpu = commands(request.columns());
+        gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        int code = gpu.execute(arguments.toArray(String[]::new));
+        if (!err.toString().isEmpty()) {
+            client.err(err.toString().stripTrailing());
+        }
+        if (!out.toString().isEmpty()) {
+            client.out(out.toString().stripTrailing());
+        }
+        client.exit(code);
+    }
+
+    private CommandLine commands(int columns) {
+        return new CommandLine(new Gpu())
+                .addSubcommand(new GpuLs(host))
+                .addSubcommand(new GpuVolume(host, volumes))
+                .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
+                .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
+                .setParameterExceptionHandler(GpuCommand::usage)
+                .setExecutionExceptionHandler(GpuCommand::refuse);
+    }
+
+    private static int usage(ParameterException e, String[] arguments) {
+        CommandLine command = e.getCommandLine();
+        command.getErr().println("jnvdocker: " + e.getMessage());
+        command.usage(command.getErr());
+        return ExitCode.USAGE.code();
+    }
+
+    private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)
+            throws Exception {
+        if (!(e instanceof IOException)) {
+            throw e;
+        }
+        command.getErr().println("jnvdocker: " + e.getMessage());
+        return ExitCode.REFUSED.code();
+    }
+}

@@ -1,0 +1,232 @@
+package jnvdocker.command;
+
+import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.GpuRequest;
+import jnvdocker.container.InvalidGpuRequestException;
+import jnvdocker.container.RefusedException;
+import jnvdocker.container.UserSettings;
+import jnvdocker.docker.DockerArguments;
+import jnvdocker.docker.DockerCommandLine;
+import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.RunCommand;
+import jnvdocker.docker.Verb;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.BadImageException;
+import jnvdocker.labels.GpuNeeds;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.labels.Unchecked;
+import jnvdocker.labels.UnmetNeedException;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.volume.DriverVolumeStore;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * {@code docker run} and {@code docker create}: the straight line from what the user typed to what
+ * docker is run with.
+ */
+public final class StartContainer {
+    private final Host host;
+    private final DockerEngine engine;
+    private final DriverVolumeStore volumes;
+    private final ContainerPlanner planner;
+    private final Policy policy;
+
+    /**
+     * What the lab's configuration says about containers.
+     *
+     * @param defaultGpus for an image that asks for GPUs, when its user does not say which
+     * @param allowPrivileged whether a container with GPUs may be privileged
+     * @param configFile where this was said, for messages
+     */
+    public record Policy(GpuRequest defaultGpus, boolean allowPrivileged, String configFile) {}
+
+    public StartContainer(
+            Host host,
+            DockerEngine engine,
+            DriverVolumeStore volumes,
+            ContainerPlanner planner,
+            Policy policy) {
+        this.host = host;
+        this.engine = engine;
+        this.volumes = volumes;
+        this.planner = planner;
+        this.policy = policy;
+    }
+
+    void run(Request request, ClientConnection client)
+            throws IOException,
+                    BadImageException,
+                    InvalidGpuRequestException,
+                    RefusedException,
+                    UnmetNeedException {
+        DockerCommandLine typed =
+                DockerCommandLine.parse(request.arguments(), verb -> help(verb, request, client));
+        switch (typed) {
+            case DockerCommandLine.NotOurs _, DockerCommandLine.LeaveToDocker _ ->
+                    client.exec(asTyped(request));
+            case RunCommand run -> start(run, request, client);
+        }
+    }
+
+    private static String help(Verb verb, Request request, ClientConnection client)
+            throws IOException {
+        return client.capture(docker(request, List.of(verb.word(), "--help"))).output();
+    }
+
+    private void start(RunCommand run, Request request, ClientConnection client)
+            throws IOException,
+                    BadImageException,
+                    InvalidGpuRequestException,
+                    RefusedException,
+                    UnmetNeedException {
+        refuseCdi(run);
+        UserEngine where = UserEngine.of(run, request, client, engine.socket());
+        if (where instanceof UserEngine.Unknown(int exitCode)) {
+            client.exit(exitCode);
+            return;
+        }
+        if (run.gpus().isPresent() || !run.gpuNodes().isEmpty()) {
+            refuseWhereItCannotWork(run, where);
+        }
+        Optional<ImageConfig> image = new ImageFinder(engine, request, client).find(run, where);
+        if (image.isEmpty()) {
+            giveUp(run, request, client);
+            return;
+        }
+        Map<String, String> variables = new UserVariables(request, client).of(run);
+        GpuNeeds needs = GpuNeeds.of(image.get(), variables);
+        Optional<GpuRequest> wanted = wanted(run, request, needs, client);
+        if (wanted.isEmpty()) {
+            client.exec(asTyped(request));
+            return;
+        }
+        refuseWhereItCannotWork(run, where);
+        HostDriver driver = HostDriver.read(host);
+        for (Unchecked unchecked : needs.check(driver.facts())) {
+            client.message(unchecked.message());
+        }
+        ContainerEdits edits =
+                planner.plan(
+                        new ContainerPlanner.Container(
+                                image.get(),
+                                wanted.get(),
+                                settings(run, variables),
+                                driver.gpus(),
+                                driver.version(),
+                                isPlainRuntime(run, where)));
+        volumes.build(host, driver.version());
+        client.exec(docker(request, run.with(DockerArguments.of(edits))));
+    }
+
+    /** The image is not there. Docker says so itself, unless it has already tried to pull it. */
+    private static void giveUp(RunCommand run, Request request, ClientConnection client)
+            throws IOException {
+        if (run.pull().filter("never"::equals).isPresent()) {
+            client.exec(asTyped(request));
+        } else {
+            client.exit(ExitCode.REFUSED);
+        }
+    }
+
+    /**
+     * Which GPUs, or empty when neither the user nor the image asks for any. An option counts
+     * always; NV_GPU only chooses among GPUs that the image asks for.
+     */
+    private Optional<GpuRequest> wanted(
+            RunCommand run, Request request, GpuNeeds needs, ClientConnection client)
+            throws IOException, InvalidGpuRequestException, RefusedException {
+        if (run.gpus().isPresent()) {
+            return run.gpus();
+        }
+        if (!run.gpuNodes().isEmpty()) {
+            return Optional.of(requestOfNodes(run));
+        }
+        String variable = request.variable("NV_GPU");
+        if (needs.gpus()) {
+            return GpuRequest.parseVariable(variable).or(() -> Optional.of(policy.defaultGpus()));
+        }
+        if (!variable.isBlank()) {
+            client.message(
+                    "NV_GPU is not used: the image "
+                            + run.image()
+                            + " asks for no GPU; give it one with --gpus");
+        }
+        return Optional.empty();
+    }
+
+    /** {@code --device /dev/nvidia1} names a GPU by its minor, which is not its index. */
+    private GpuRequest requestOfNodes(RunCommand run) throws IOException, RefusedException {
+        List<String> uuids = new ArrayList<>();
+        for (var gpu : HostDriver.read(host).gpus()) {
+            if (run.gpuNodes().contains(gpu.minor())) {
+                uuids.add(gpu.pciAddress());
+            }
+        }
+        if (uuids.size() < run.gpuNodes().size()) {
+            throw new RefusedException(
+                    "--device names a GPU's node that this host does not have; 'jnvdocker gpu ls'"
+                            + " shows those that it has");
+        }
+        return new GpuRequest.Devices(uuids);
+    }
+
+    private static void refuseCdi(RunCommand run) throws RefusedException {
+        if (!run.cdiDevices().isEmpty()) {
+            String device = run.cdiDevices().getFirst();
+            throw new RefusedException(
+                    "--device "
+                            + device
+                            + " has the engine hand out a GPU past jnvdocker; use --gpus device="
+                            + device.substring(device.indexOf('=') + 1)
+                            + ", or docker itself");
+        }
+    }
+
+    private void refuseWhereItCannotWork(RunCommand run, UserEngine where) throws RefusedException {
+        if (where instanceof UserEngine.Remote(String url)) {
+            throw new RefusedException(
+                    "the engine at "
+                            + url
+                            + " is not on this machine, whose driver and GPUs are the ones known"
+                            + " here; run jnvdocker on that machine, or docker without GPUs");
+        }
+        if (run.privileged() && !policy.allowPrivileged()) {
+            throw new RefusedException(
+                    "--privileged shows the container every GPU of the host, whoever has them;"
+                            + " leave it out (--cap-add and --device give single rights), or have"
+                            + " an administrator set allow_privileged = true in "
+                            + policy.configFile());
+        }
+    }
+
+    /** Of an engine that we don't know we assume the worst: "void" harms no other runtime. */
+    private boolean isPlainRuntime(RunCommand run, UserEngine where) throws IOException {
+        return where instanceof UserEngine.Ours
+                && engine.runtimes().isPlain(run.runtime().orElse(""));
+    }
+
+    private static UserSettings settings(RunCommand run, Map<String, String> variables) {
+        return new UserSettings(
+                variables.keySet(), Set.copyOf(run.mountTargets()), Set.copyOf(run.gpuNodes()));
+    }
+
+    private static List<String> asTyped(Request request) {
+        return docker(request, request.arguments());
+    }
+
+    private static List<String> docker(Request request, List<String> arguments) {
+        List<String> command = new ArrayList<>(request.docker());
+        command.addAll(arguments);
+        return command;
+    }
+}

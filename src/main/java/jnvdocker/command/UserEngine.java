@@ -1,0 +1,77 @@
+package jnvdocker.command;
+
+import jnvdocker.docker.RunCommand;
+import jnvdocker.protocol.CallResult;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.Request;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** The engine that a user's docker talks to, found as docker finds it. */
+sealed interface UserEngine {
+
+    /** The one that the daemon talks to as well. */
+    record Ours() implements UserEngine {}
+
+    /** Another one on this machine. */
+    record OtherSocket(String url) implements UserEngine {}
+
+    /** One that is, as far as we know, on another machine. */
+    record Remote(String url) implements UserEngine {}
+
+    /** Docker can't say which; it has told the user why, or will when it is run. */
+    record Unknown(int exitCode) implements UserEngine {}
+
+    String DEFAULT = "unix:///var/run/docker.sock";
+
+    /** The order of precedence is docker's own: options, DOCKER_HOST, DOCKER_CONTEXT, config. */
+    static UserEngine of(RunCommand run, Request request, ClientConnection client, Path ours)
+            throws IOException {
+        Optional<String> host = run.host().filter(url -> !url.isEmpty());
+        boolean context = run.context().filter(name -> !name.isEmpty()).isPresent();
+        if (host.isPresent() && !context) {
+            return at(host.get(), ours);
+        }
+        if (!context && !request.variable("DOCKER_HOST").isEmpty()) {
+            return at(request.variable("DOCKER_HOST"), ours);
+        }
+        if (context
+                || !request.variable("DOCKER_CONTEXT").isEmpty()
+                || request.contextConfigured()
+                || run.config().isPresent()) {
+            return ofContext(run, request, client, ours);
+        }
+        return at(DEFAULT, ours);
+    }
+
+    private static UserEngine ofContext(
+            RunCommand run, Request request, ClientConnection client, Path ours)
+            throws IOException {
+        List<String> inspect = new ArrayList<>(request.docker());
+        inspect.addAll(run.globals());
+        inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));
+        CallResult result = client.capture(inspect);
+        return result.succeeded()
+                ? at(result.output().strip(), ours)
+                : new Unknown(result.exitCode());
+    }
+
+    private static UserEngine at(String url, Path ours) throws IOException {
+        if (!url.startsWith("unix://")) {
+            return new Remote(url);
+        }
+        String path = url.length() > "unix://".length() ? url.substring("unix://".length()) : "";
+        Path socket = Path.of(path.isEmpty() ? DEFAULT.substring("unix://".length()) : path);
+        boolean same =
+                socket.equals(ours)
+                        || Files.exists(socket)
+                                && Files.exists(ours)
+                                && Files.isSameFile(socket, ours);
+        return same ? new Ours() : new OtherSocket(url);
+    }
+}

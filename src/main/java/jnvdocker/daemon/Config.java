@@ -1,0 +1,87 @@
+package jnvdocker.daemon;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.exc.PropertyBindingException;
+import com.fasterxml.jackson.dataformat.toml.TomlMapper;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.container.InvalidGpuRequestException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Objects;
+
+/**
+ * The lab's policy, {@code /etc/jnvdocker/config.toml}.
+ *
+ * @param defaultGpus what an image gets that asks for GPUs when its user does not say which
+ * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
+ * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
+ */
+public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String socketGroup) {
+    private static final long LIMIT = 1 << 20;
+
+    /** The file as it is written; the names are the keys. */
+    private record Keys(
+            @JsonProperty("default_gpus") String defaultGpus,
+            @JsonProperty("allow_privileged") boolean allowPrivileged,
+            @JsonProperty("socket_group") String socketGroup) {
+
+        Config values(Path file) throws StartException {
+            String gpus = Objects.requireNonNullElse(defaultGpus, "all");
+            try {
+                return new Config(
+                        GpuRequest.parseOption(gpus),
+                        allowPrivileged,
+                        Objects.requireNonNullElse(socketGroup, ""));
+            } catch (InvalidGpuRequestException e) {
+                throw new StartException(
+                        file
+                                + ": default_gpus = '"
+                                + gpus
+                                + "' is not what --gpus takes: all, none, a number or device=<ids>",
+                        e);
+            }
+        }
+    }
+
+    /**
+     * @throws StartException naming the file, the line and the key that is wrong
+     */
+    static Config read(Path file, boolean required) throws IOException {
+        if (!required && !Files.exists(file)) {
+            return new Keys(null, false, null).values(file);
+        }
+        if (Files.size(file) > LIMIT) {
+            throw new StartException(
+                    file + " is longer than " + LIMIT + " bytes; is it the config?");
+        }
+        return parse(Files.readString(file), file);
+    }
+
+    static Config parse(String text, Path file) throws StartException {
+        try {
+            return new TomlMapper().readValue(text, Keys.class).values(file);
+        } catch (PropertyBindingException e) {
+            throw new StartException(
+                    at(file, e)
+                            + ": unknown key '"
+                            + e.getPropertyName()
+                            + "'; known are "
+                            + e.getKnownPropertyIds(),
+                    e);
+        } catch (JsonMappingException e) {
+            String key = e.getPath().isEmpty() ? "?" : e.getPath().getFirst().getFieldName();
+            throw new StartException(at(file, e) + ": the value of '" + key + "' is wrong", e);
+        } catch (JsonProcessingException e) {
+            throw new StartException(at(file, e) + ": " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private static String at(Path file, JsonProcessingException e) {
+        return file + (e.getLocation() == null ? "" : ":" + e.getLocation().getLineNr());
+    }
+}

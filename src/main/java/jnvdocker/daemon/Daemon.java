@@ -1,0 +1,136 @@
+package jnvdocker.daemon;
+
+import jnvdocker.command.Commands;
+import jnvdocker.command.GpuCommand;
+import jnvdocker.command.StartContainer;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.WholeInventory;
+import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.EngineException;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.plugin.DriverVolumes;
+import jnvdocker.volume.plugin.PluginServer;
+import jnvdocker.volume.plugin.VolumePlugin;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+/** Wires the daemon's parts by hand, starts them in order and stops them in reverse. */
+final class Daemon implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
+
+    private final Deque<AutoCloseable> started = new ArrayDeque<>();
+
+    private Daemon() {}
+
+    /**
+     * Serves from when this returns until it is closed.
+     *
+     * @throws IOException saying what is in the way; nothing is left running then
+     */
+    static Daemon start(Folders folders, String version) throws IOException {
+        Daemon daemon = new Daemon();
+        try {
+            daemon.startParts(folders, version);
+            return daemon;
+        } catch (IOException | RuntimeException e) {
+            daemon.close();
+            throw e;
+        }
+    }
+
+    private void startParts(Folders folders, String version) throws IOException {
+        started.push(FolderLock.take(folders.run(), "set JNVDOCKER_RUN_DIR to another folder"));
+        started.push(FolderLock.take(folders.state(), "set JNVDOCKER_STATE_DIR to another folder"));
+        Config config = Config.read(folders.config(), folders.configNamed());
+        Host host = host(folders.hostRoot());
+        DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
+        DockerEngine engine = new DockerEngine(folders.dockerSocket());
+        started.push(engine);
+        VolumePlugin plugin = new VolumePlugin(List.of(new DriverVolumes(host, volumes)));
+        started.push(pluginServer(plugin, folders.pluginSocket()));
+        ContainerPlanner planner =
+                new ContainerPlanner(
+                        new WholeInventory(), new DeviceNodes(host), folders.pluginName());
+        StartContainer start =
+                new StartContainer(
+                        host,
+                        engine,
+                        volumes,
+                        planner,
+                        new StartContainer.Policy(
+                                config.defaultGpus(),
+                                config.allowPrivileged(),
+                                folders.config().toString()));
+        Commands commands = new Commands(start, new GpuCommand(host, volumes), version);
+        started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
+        Thread.ofVirtual().start(() -> warmUp(host, volumes, engine));
+    }
+
+    /**
+     * What the first container would wait for: it is ready before that, or fails with a log line.
+     */
+    private static void warmUp(Host host, DriverVolumeStore volumes, DockerEngine engine) {
+        try {
+            volumes.checkExecutable();
+            volumes.build(host, HostDriver.read(host).version());
+        } catch (NoDriverException e) {
+            LOG.warn("{}", e.getMessage());
+        } catch (IOException e) {
+            LOG.error("{}", e.getMessage());
+        }
+        try {
+            engine.runtimes();
+        } catch (EngineException e) {
+            LOG.info("{}", e.getMessage());
+        }
+    }
+
+    private static Host host(Path root) throws StartException {
+        if (root.toString().contains(":")) {
+            throw new StartException(
+                    "JNVDOCKER_HOST_ROOT="
+                            + root
+                            + " has a colon in it, which docker takes for the end of a path; use"
+                            + " another folder");
+        }
+        try {
+            return Host.at(root);
+        } catch (IOException e) {
+            throw new StartException("JNVDOCKER_HOST_ROOT=" + root + " does not exist", e);
+        }
+    }
+
+    private static PluginServer pluginServer(VolumePlugin plugin, Path socket) throws IOException {
+        if (Files.exists(socket) && UnixSockets.answers(socket)) {
+            throw new StartException(
+                    "another program serves "
+                            + socket
+                            + "; stop it (nvidia-docker-plugin, or another jnvdockerd), or set"
+                            + " JNVDOCKER_PLUGIN_NAME or JNVDOCKER_PLUGIN_DIR");
+        }
+        return PluginServer.listen(plugin, socket);
+    }
+
+    @Override
+    public void close() {
+        while (!started.isEmpty()) {
+            try {
+                started.pop().close();
+            } catch (Exception e) {
+                LOG.warn("stopping: {}", e.getMessage());
+            }
+        }
+    }
+}

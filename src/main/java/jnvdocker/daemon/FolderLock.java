@@ -1,0 +1,66 @@
+package jnvdocker.daemon;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/**
+ * Makes a daemon the only one for a folder, for as long as it lives: the kernel gives the lock back
+ * however the process ends. The file {@code jnvdockerd.pid} is never removed, else a second daemon
+ * could lock a new one of the same name.
+ */
+final class FolderLock implements AutoCloseable {
+    private final FileChannel file;
+
+    private FolderLock(FileChannel file) {
+        this.file = file;
+    }
+
+    /**
+     * @param remedy how a second daemon gets a folder of its own
+     * @throws StartException naming the process that has the folder
+     */
+    static FolderLock take(Path folder, String remedy) throws IOException {
+        try {
+            Files.createDirectories(folder);
+        } catch (IOException e) {
+            throw new StartException("cannot make the folder " + folder + ": " + e.getMessage(), e);
+        }
+        Path path = folder.resolve("jnvdockerd.pid");
+        FileChannel file =
+                FileChannel.open(
+                        path,
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE);
+        try {
+            if (file.tryLock() == null) {
+                throw new StartException(
+                        "another jnvdockerd (pid "
+                                + Files.readString(path).strip()
+                                + ") uses "
+                                + folder
+                                + "; stop it first, or "
+                                + remedy);
+            }
+            String pid = ProcessHandle.current().pid() + "\n";
+            file.truncate(0);
+            file.write(ByteBuffer.wrap(pid.getBytes(StandardCharsets.US_ASCII)), 0);
+            return new FolderLock(file);
+        } catch (IOException | OverlappingFileLockException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        file.truncate(0);
+        file.close();
+    }
+}

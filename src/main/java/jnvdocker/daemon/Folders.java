@@ -1,0 +1,73 @@
+package jnvdocker.daemon;
+
+import java.nio.file.Path;
+import java.util.Map;
+
+/**
+ * Where the daemon keeps and finds things. Each has a variable that moves it, so that any number of
+ * daemons run side by side; the client reads the same ones.
+ *
+ * @param run the lock and the log ({@code JNVDOCKER_RUN_DIR})
+ * @param socket what the clients connect to ({@code JNVDOCKER_SOCKET})
+ * @param state the driver volumes ({@code JNVDOCKER_STATE_DIR})
+ * @param config the configuration file ({@code JNVDOCKER_CONFIG})
+ * @param configNamed whether the variable names it, so that it must be there
+ * @param plugins where dockerd looks for plugins' sockets ({@code JNVDOCKER_PLUGIN_DIR})
+ * @param pluginName the volume plugin's ({@code JNVDOCKER_PLUGIN_NAME})
+ * @param hostRoot what counts as {@code /} ({@code JNVDOCKER_HOST_ROOT})
+ * @param dockerSocket the engine's ({@code JNVDOCKER_DOCKER_SOCKET})
+ */
+record Folders(
+        Path run,
+        Path socket,
+        Path state,
+        Path config,
+        boolean configNamed,
+        Path plugins,
+        String pluginName,
+        Path hostRoot,
+        Path dockerSocket) {
+
+    static Folders of(Map<String, String> environment) throws StartException {
+        Path run = path(environment, "JNVDOCKER_RUN_DIR", "/run/jnvdocker");
+        return new Folders(
+                run,
+                path(environment, "JNVDOCKER_SOCKET", run + "/jnvdocker.sock"),
+                path(environment, "JNVDOCKER_STATE_DIR", "/var/lib/jnvdocker"),
+                path(environment, "JNVDOCKER_CONFIG", "/etc/jnvdocker/config.toml"),
+                !environment.getOrDefault("JNVDOCKER_CONFIG", "").isEmpty(),
+                path(environment, "JNVDOCKER_PLUGIN_DIR", "/run/docker/plugins"),
+                name(environment, "JNVDOCKER_PLUGIN_NAME", "nvidia-docker"),
+                path(environment, "JNVDOCKER_HOST_ROOT", "/"),
+                path(environment, "JNVDOCKER_DOCKER_SOCKET", "/var/run/docker.sock"));
+    }
+
+    Path pluginSocket() {
+        return plugins.resolve(pluginName + ".sock");
+    }
+
+    private static Path path(Map<String, String> environment, String variable, String standard)
+            throws StartException {
+        String text = environment.getOrDefault(variable, "");
+        Path path = Path.of(text.isEmpty() ? standard : text);
+        if (!path.isAbsolute()) {
+            throw new StartException(
+                    variable + "=" + text + " is not an absolute path; begin it with /");
+        }
+        return path;
+    }
+
+    private static String name(Map<String, String> environment, String variable, String standard)
+            throws StartException {
+        String text = environment.getOrDefault(variable, "");
+        String name = text.isEmpty() ? standard : text;
+        if (!name.matches("[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}")) {
+            throw new StartException(
+                    variable
+                            + "="
+                            + text
+                            + " is no name for a plugin; use letters, digits, - and _, at most 63");
+        }
+        return name;
+    }
+}

@@ -1,0 +1,120 @@
+package jnvdocker.protocol;
+
+import jnvdocker.posix.Posix;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * The daemon's end of one client's connection: reads its request, then gives it orders. Whoever
+ * sent {@link #exec} or {@link #exit} has said all.
+ */
+public final class ClientConnection {
+    private static final int MAX_FRAME = 16 << 20;
+    private static final int CAPTURE = 1;
+
+    private final SocketChannel channel;
+
+    public ClientConnection(SocketChannel channel) {
+        this.channel = channel;
+    }
+
+    /**
+     * Reads the client's question, the first thing it sends.
+     *
+     * @throws IOException when it is malformed, too long, or does not come
+     */
+    public Request request() throws IOException {
+        return Request.parse(receive(FrameType.REQUEST), Posix.peer(channel));
+    }
+
+    /** Writes a line to the client's standard output. */
+    public void out(String line) throws IOException {
+        send(FrameType.OUT, (line + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Writes a line to the client's standard error, with our name before it. */
+    public void message(String text) throws IOException {
+        err("jnvdocker: " + text);
+    }
+
+    /** Writes a line to the client's standard error. */
+    public void err(String line) throws IOException {
+        send(FrameType.ERR, (line + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Has the client run a program as its child, with the program's output in the result. */
+    public CallResult capture(List<String> command) throws IOException {
+        return call(CAPTURE, command);
+    }
+
+    /** Has the client run a program as its child, with the program's output on standard error. */
+    public CallResult show(List<String> command) throws IOException {
+        return call(0, command);
+    }
+
+    /** Has the client become a program. */
+    public void exec(List<String> command) throws IOException {
+        send(FrameType.EXEC, new Payload.Writer().strings(command).toBytes());
+    }
+
+    /** Has the client end. */
+    public void exit(ExitCode code) throws IOException {
+        exit(code.code());
+    }
+
+    /** Has the client end with another program's code. */
+    public void exit(int code) throws IOException {
+        send(FrameType.EXIT, new Payload.Writer().number(code).toBytes());
+    }
+
+    private CallResult call(int flags, List<String> command) throws IOException {
+        send(FrameType.CALL, new Payload.Writer().number(flags).strings(command).toBytes());
+        Payload.Reader result = new Payload.Reader(receive(FrameType.RESULT));
+        int exitCode = result.number();
+        return new CallResult(exitCode, new String(result.rest(), StandardCharsets.UTF_8));
+    }
+
+    private void send(FrameType type, byte[] payload) throws IOException {
+        ByteBuffer frame = ByteBuffer.allocate(5 + payload.length);
+        frame.put(type.code()).putInt(payload.length).put(payload).flip();
+        while (frame.hasRemaining()) {
+            channel.write(frame);
+        }
+    }
+
+    private byte[] receive(FrameType expected) throws IOException {
+        ByteBuffer header = read(5);
+        FrameType type = FrameType.of(header.get());
+        int length = header.getInt();
+        if (type != expected) {
+            throw new IOException("a frame " + type + " came in place of " + expected);
+        }
+        if (length < 0 || length > MAX_FRAME) {
+            throw new IOException(
+                    "a frame is longer than " + MAX_FRAME + " bytes: " + (length & 0xffffffffL));
+        }
+        return read(length).array();
+    }
+
+    /** Grows with what has come, so that a mere announcement takes no memory. */
+    private ByteBuffer read(int length) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(Math.min(length, 1 << 16));
+        while (true) {
+            if (!bytes.hasRemaining() && bytes.capacity() < length) {
+                int larger = Math.min(length, 2 * bytes.capacity());
+                bytes = ByteBuffer.allocate(larger).put(bytes.flip());
+            }
+            if (!bytes.hasRemaining()) {
+                return bytes.flip();
+            }
+            if (channel.read(bytes) < 0) {
+                throw new EOFException("the client is gone");
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package jnvdocker.protocol;
+
+/** What the client exits with when it does not become docker. */
+public enum ExitCode {
+    OK(0),
+    /** Wrong usage of our own commands. */
+    USAGE(2),
+    /** Our refusal or failure; docker's own code for them. The C client has it too. */
+    REFUSED(125);
+
+    private final int code;
+
+    ExitCode(int code) {
+        this.code = code;
+    }
+
+    public int code() {
+        return code;
+    }
+}

@@ -1,0 +1,40 @@
+package jnvdocker.protocol;
+
+import java.io.IOException;
+
+/** The kinds of frame; {@code native/launcher/jnvdocker.c} has the same letters. */
+enum FrameType {
+    /** The client's one question. */
+    REQUEST('Q'),
+    /** The client's answer to a CALL: exit code and captured output. */
+    RESULT('R'),
+    /** Bytes for the client's standard output. */
+    OUT('O'),
+    /** Bytes for the client's standard error. */
+    ERR('E'),
+    /** A program for the client to run as its child. */
+    CALL('C'),
+    /** A program for the client to become: the last frame. */
+    EXEC('X'),
+    /** The code for the client to exit with: the last frame. */
+    EXIT('T');
+
+    private final char letter;
+
+    FrameType(char letter) {
+        this.letter = letter;
+    }
+
+    byte code() {
+        return (byte) letter;
+    }
+
+    static FrameType of(byte code) throws IOException {
+        for (FrameType type : values()) {
+            if (type.code() == code) {
+                return type;
+            }
+        }
+        throw new IOException("no frame has the type " + (code & 0xff));
+    }
+}

@@ -1,0 +1,89 @@
+package jnvdocker.protocol;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The contents of a frame: numbers of 4 bytes, big endian; strings with their length before them;
+ * lists with their count before them.
+ */
+final class Payload {
+    private Payload() {}
+
+    static final class Writer {
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        private final DataOutputStream out = new DataOutputStream(bytes);
+
+        Writer number(int number) throws IOException {
+            out.writeInt(number);
+            return this;
+        }
+
+        Writer strings(List<String> texts) throws IOException {
+            out.writeInt(texts.size());
+            for (String text : texts) {
+                byte[] raw = RawText.encode(text);
+                out.writeInt(raw.length);
+                out.write(raw);
+            }
+            return this;
+        }
+
+        byte[] toBytes() {
+            return bytes.toByteArray();
+        }
+    }
+
+    /** Throws IOException for what is cut short: nothing is believed before it is there. */
+    static final class Reader {
+        private final ByteBuffer bytes;
+
+        Reader(byte[] bytes) {
+            this.bytes = ByteBuffer.wrap(bytes);
+        }
+
+        int number() throws IOException {
+            need(4);
+            return bytes.getInt();
+        }
+
+        String string() throws IOException {
+            byte[] raw = new byte[need(number())];
+            bytes.get(raw);
+            return RawText.decode(raw);
+        }
+
+        List<String> strings() throws IOException {
+            int count = number();
+            // A string is its length at least, so that a small frame can't claim a huge list.
+            need(Math.multiplyExact(4L, count));
+            List<String> texts = new ArrayList<>(count);
+            for (int i = 0; i < count; i++) {
+                texts.add(string());
+            }
+            return texts;
+        }
+
+        byte[] rest() {
+            byte[] raw = new byte[bytes.remaining()];
+            bytes.get(raw);
+            return raw;
+        }
+
+        private int need(long length) throws IOException {
+            if (length < 0 || length > bytes.remaining()) {
+                throw new IOException(
+                        "a frame is cut short: "
+                                + length
+                                + " bytes are announced, "
+                                + bytes.remaining()
+                                + " are left");
+            }
+            return (int) length;
+        }
+    }
+}

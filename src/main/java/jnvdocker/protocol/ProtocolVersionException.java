@@ -1,0 +1,17 @@
+package jnvdocker.protocol;
+
+import java.io.IOException;
+
+/** A client of another version. */
+public final class ProtocolVersionException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    ProtocolVersionException(int version) {
+        super(
+                "this client speaks protocol version "
+                        + version
+                        + " and the daemon version "
+                        + Request.VERSION
+                        + "; restart jnvdockerd after an upgrade (systemctl restart jnvdocker)");
+    }
+}

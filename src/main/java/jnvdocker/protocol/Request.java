@@ -1,0 +1,88 @@
+package jnvdocker.protocol;
+
+import jnvdocker.posix.Peer;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What the client says of its caller.
+ *
+ * @param peer who asks; the kernel's word, not the client's
+ * @param terminals which of the client's standard streams are terminals
+ * @param contextConfigured whether the user's docker config may name a context
+ * @param columns the terminal's width, 0 when there is none
+ * @param folder the working directory
+ * @param docker the words that stand for docker, the first a path
+ * @param arguments as typed, without the program's name
+ * @param variables the caller's that concern us
+ */
+public record Request(
+        Peer peer,
+        Terminals terminals,
+        boolean contextConfigured,
+        int columns,
+        String folder,
+        List<String> docker,
+        List<String> arguments,
+        Map<String, String> variables) {
+    static final int VERSION = 1;
+    private static final int IN = 1;
+    private static final int OUT = 2;
+    private static final int ERR = 4;
+    private static final int CONTEXT = 8;
+
+    /** Which of the standard streams are terminals. */
+    public record Terminals(boolean in, boolean out, boolean err) {}
+
+    public Request {
+        docker = List.copyOf(docker);
+        arguments = List.copyOf(arguments);
+        variables = Map.copyOf(variables);
+    }
+
+    /** A variable's value, empty when it is not set. */
+    public String variable(String name) {
+        return variables.getOrDefault(name, "");
+    }
+
+    static Request parse(byte[] bytes, Peer peer) throws IOException {
+        Payload.Reader reader = new Payload.Reader(bytes);
+        int version = reader.number();
+        if (version != VERSION) {
+            throw new ProtocolVersionException(version);
+        }
+        int flags = reader.number();
+        int columns = Math.clamp(reader.number(), 0, 10_000);
+        String folder = reader.string();
+        List<String> docker = reader.strings();
+        List<String> arguments = reader.strings();
+        Map<String, String> variables = variables(reader.strings());
+        if (docker.isEmpty()) {
+            throw new IOException("the request names no docker program");
+        }
+        return new Request(
+                peer,
+                new Terminals((flags & IN) != 0, (flags & OUT) != 0, (flags & ERR) != 0),
+                (flags & CONTEXT) != 0,
+                columns,
+                folder,
+                docker,
+                arguments,
+                variables);
+    }
+
+    private static Map<String, String> variables(List<String> assignments) {
+        Map<String, String> variables = new HashMap<>();
+        for (String assignment : assignments) {
+            int equals = assignment.indexOf('=');
+            if (equals > 0) {
+                variables.putIfAbsent(
+                        assignment.substring(0, equals), assignment.substring(equals + 1));
+            }
+        }
+        return variables;
+    }
+}
