@@ -480,7 +480,24 @@ static long milliseconds(void)
 	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
 }
 
-/* Waits until the daemon answers; it ends the program when the daemon ends first. */
+/*
+ * Whether a daemon has the lock of the run folder. The one that we started ends when another was
+ * quicker, which may have been started by systemd and be about to answer.
+ */
+static bool daemon_lives(void)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char *path = joined("%s/jnvdockerd.pid", run_folder());
+	int file = open(path, O_RDWR | O_CLOEXEC);
+	bool held = file >= 0 && fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+
+	if (file >= 0)
+		close(file);
+	free(path);
+	return held;
+}
+
+/* Waits until a daemon answers; it ends the program when none is left that could. */
 static int await_daemon(const char *path, const char *log_path, int alive)
 {
 	long deadline = milliseconds() + START_TIMEOUT_MS;
@@ -488,11 +505,15 @@ static int await_daemon(const char *path, const char *log_path, int alive)
 	for (;;) {
 		struct pollfd end = { .fd = alive, .events = POLLIN };
 		bool ended = poll(&end, 1, START_POLL_MS) > 0;
+
+		if (ended)
+			usleep(START_POLL_MS * 1000);
+
 		int connection = try_connect(path);
 
 		if (connection >= 0)
 			return connection;
-		if (ended)
+		if (ended && !daemon_lives())
 			die("jnvdockerd did not start; its log says why: %s", log_path);
 		if (milliseconds() > deadline)
 			die("jnvdockerd does not answer at %s after %d s; its log may say why: %s", path,

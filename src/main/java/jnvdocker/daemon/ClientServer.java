@@ -112,18 +112,18 @@ final class ClientServer implements AutoCloseable {
     }
 
     private void serve(SocketChannel channel) {
-        ClientConnection client = new ClientConnection(channel);
         try (channel) {
-            commands.run(request(channel, client), client);
-        } catch (ProtocolVersionException e) {
-            refuse(client, e.getMessage());
+            ClientConnection client = new ClientConnection(channel);
+            try {
+                commands.run(request(channel, client), client);
+            } catch (ProtocolVersionException e) {
+                refuse(client, e.getMessage());
+            } catch (RuntimeException e) {
+                LOG.error("a client's request failed", e);
+                refuse(client, "internal error; jnvdockerd's log has the details");
+            }
         } catch (IOException e) {
             LOG.debug("a client's connection ended: {}", e.getMessage());
-        } catch (RuntimeException e) {
-            LOG.error("a client's request failed", e);
-            refuse(
-                    client,
-                    "internal error: " + e.getMessage() + "; jnvdockerd's log has the details");
         }
     }
 
@@ -144,13 +144,9 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    private static void refuse(ClientConnection client, String message) {
-        try {
-            client.message(message);
-            client.exit(ExitCode.REFUSED);
-        } catch (IOException e) {
-            LOG.debug("the client did not wait for its answer: {}", e.getMessage());
-        }
+    private static void refuse(ClientConnection client, String message) throws IOException {
+        client.message(message);
+        client.exit(ExitCode.REFUSED);
     }
 
     @Override

@@ -12,7 +12,10 @@ import jnvdocker.container.InvalidGpuRequestException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 
 /**
  * The lab's policy, {@code /etc/jnvdocker/config.toml}.
@@ -67,21 +70,31 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
             return new TomlMapper().readValue(text, Keys.class).values(file);
         } catch (PropertyBindingException e) {
             throw new StartException(
-                    at(file, e)
+                    at(file, text, e.getPropertyName())
                             + ": unknown key '"
                             + e.getPropertyName()
                             + "'; known are "
-                            + e.getKnownPropertyIds(),
+                            + new TreeSet<>(e.getKnownPropertyIds()),
                     e);
         } catch (JsonMappingException e) {
-            String key = e.getPath().isEmpty() ? "?" : e.getPath().getFirst().getFieldName();
-            throw new StartException(at(file, e) + ": the value of '" + key + "' is wrong", e);
+            String key = e.getPath().isEmpty() ? "" : e.getPath().getFirst().getFieldName();
+            throw new StartException(
+                    at(file, text, key) + ": the value of '" + key + "' is of the wrong kind", e);
         } catch (JsonProcessingException e) {
-            throw new StartException(at(file, e) + ": " + e.getOriginalMessage(), e);
+            throw new StartException(
+                    file + ":" + e.getLocation().getLineNr() + ": " + e.getOriginalMessage(), e);
         }
     }
 
-    private static String at(Path file, JsonProcessingException e) {
-        return file + (e.getLocation() == null ? "" : ":" + e.getLocation().getLineNr());
+    /** The library forgets the lines once it has read them, so the key's is looked for. */
+    private static String at(Path file, String text, String key) {
+        Pattern assignment = Pattern.compile("\\s*[\"']?" + Pattern.quote(key) + "[\"']?\\s*=.*");
+        List<String> lines = text.lines().toList();
+        for (int i = 0; i < lines.size(); i++) {
+            if (assignment.matcher(lines.get(i)).matches()) {
+                return file + ":" + (i + 1);
+            }
+        }
+        return file.toString();
     }
 }

@@ -57,7 +57,12 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         return DriverBranches.cudaOf(version).map(facts::withCuda).orElse(facts);
     }
 
-    private static DriverVersion readVersion(Host host) throws IOException {
+    /**
+     * The version alone, which takes two reads where {@link #read} takes one more for every GPU.
+     *
+     * @throws NoDriverException when no driver is loaded
+     */
+    public static DriverVersion readVersion(Host host) throws IOException {
         Path proc = host.resolve("/proc/driver/nvidia/version");
         if (Files.exists(proc)) {
             return parseVersion(KernelText.read(proc))

@@ -252,7 +252,8 @@ public final class DriverVolumeStore {
         }
     }
 
-    private Path path(DriverVersion version) {
+    /** Where the volume of a driver is, or would be. */
+    public Path path(DriverVersion version) {
         return root.resolve(version.text());
     }
 

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * The volumes {@code nvidia_driver_<version>}: the files of the driver that is loaded, or was when
@@ -37,8 +38,7 @@ public final class DriverVolumes implements PluginVolumes {
     @Override
     public boolean owns(String name) {
         try {
-            VolumeName.parse(name).driverVersion();
-            return name.startsWith(KIND + "_") && VolumeName.parse(name).kind().equals(KIND);
+            return VolumeName.parse(name).kind().equals(KIND);
         } catch (VolumeException e) {
             return false;
         }
@@ -47,22 +47,19 @@ public final class DriverVolumes implements PluginVolumes {
     @Override
     public void create(String name, Map<String, String> options) throws VolumeException {
         DriverVersion wanted = version(name);
-        if (store.find(wanted).isPresent()) {
-            return;
-        }
-        HostDriver driver = driver();
-        if (!driver.version().text().equals(wanted.text())) {
+        DriverVersion loaded = loaded();
+        if (!loaded.text().equals(wanted.text())) {
             throw new VolumeException(
                     "invalid volume version: "
                             + name
                             + "; driver "
-                            + driver.version()
+                            + loaded
                             + " is loaded, use the volume "
                             + KIND
                             + "_"
-                            + driver.version());
+                            + loaded);
         }
-        build(driver.version());
+        build(loaded);
     }
 
     @Override
@@ -80,9 +77,21 @@ public final class DriverVolumes implements PluginVolumes {
     }
 
     @Override
-    public synchronized Path mount(String name, String id) throws VolumeException {
-        Path folder = serving(version(name), name).path();
-        mounts.merge(name, 1, Integer::sum);
+    public Path mount(String name, String id) throws VolumeException {
+        DriverVersion wanted = version(name);
+        DriverVersion loaded = loaded();
+        if (wanted.compareTo(loaded) > 0) {
+            throw new VolumeException(
+                    name
+                            + " is of a newer driver than "
+                            + loaded
+                            + ", which is loaded; create the container again with 'jnvdocker run',"
+                            + " or load the newer driver");
+        }
+        Path folder = build(loaded).path();
+        synchronized (this) {
+            mounts.merge(name, 1, Integer::sum);
+        }
         return folder;
     }
 
@@ -93,7 +102,22 @@ public final class DriverVolumes implements PluginVolumes {
 
     @Override
     public VolumeInfo get(String name) throws VolumeException {
-        return info(name, serving(version(name), name));
+        DriverVersion wanted = version(name);
+        Optional<DriverVolume> own = store.find(wanted);
+        if (own.isPresent()) {
+            return info(name, own.get());
+        }
+        DriverVersion loaded = loaded();
+        if (wanted.compareTo(loaded) < 0) {
+            // A container that names it may still be there, and mount serves it.
+            return new VolumeInfo(name, store.path(loaded), Map.of("driver", loaded.text()));
+        }
+        throw new VolumeException(
+                "no such volume: "
+                        + name
+                        + "; driver "
+                        + loaded
+                        + " is loaded, make its volume with 'jnvdocker gpu volume'");
     }
 
     @Override
@@ -109,45 +133,17 @@ public final class DriverVolumes implements PluginVolumes {
         }
     }
 
-    private DriverVolume serving(DriverVersion wanted, String name) throws VolumeException {
-        Optional<DriverVolume> own = store.find(wanted);
-        return own.isPresent() ? own.get() : instead(wanted, name);
-    }
-
-    private DriverVolume instead(DriverVersion wanted, String name) throws VolumeException {
-        HostDriver driver = driver();
-        if (wanted.compareTo(driver.version()) > 0) {
-            throw new VolumeException(
-                    "no such volume: "
-                            + name
-                            + "; the older driver "
-                            + driver.version()
-                            + " is loaded, create the container again with 'jnvdocker run'");
-        }
-        return store.find(driver.version())
-                .orElseThrow(() ->
-                        new VolumeException(
-                                "no such volume: "
-                                        + name
-                                        + "; make it with 'docker volume create -d"
-                                        + " nvidia-docker "
-                                        + KIND
-                                        + "_"
-                                        + driver.version()
-                                        + "'"));
-    }
-
-    private void build(DriverVersion version) throws VolumeException {
+    private DriverVolume build(DriverVersion version) throws VolumeException {
         try {
-            store.build(host, version);
+            return store.build(host, version);
         } catch (IOException e) {
             throw new VolumeException(e.getMessage(), e);
         }
     }
 
-    private HostDriver driver() throws VolumeException {
+    private DriverVersion loaded() throws VolumeException {
         try {
-            return HostDriver.read(host);
+            return HostDriver.readVersion(host);
         } catch (IOException e) {
             throw new VolumeException(e.getMessage(), e);
         }
@@ -169,6 +165,10 @@ public final class DriverVolumes implements PluginVolumes {
                         "bytes",
                         volume.bytes(),
                         "cloned",
-                        volume.cloned().toString()));
+                        volume.cloned().entrySet().stream()
+                                .collect(
+                                        Collectors.toMap(
+                                                way -> way.getKey().toString(),
+                                                Map.Entry::getValue))));
     }
 }

@@ -1,0 +1,165 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+/** What the client does by itself: it becomes docker, and is in nobody's way. */
+class ClientTest {
+    private static final Path CLIENT = Project.tree().resolve("bin/jnvdocker");
+
+    private Path folder;
+
+    @BeforeEach
+    void makeFolder() {
+        folder = Folders.make("client");
+    }
+
+    @AfterEach
+    void removeFolder() {
+        Folders.remove(folder);
+    }
+
+    /** The client with the docker that tells what it was given, and no daemon anywhere. */
+    private Command client(Object... arguments) {
+        Object[] words = new Object[arguments.length + 1];
+        words[0] = CLIENT;
+        System.arraycopy(arguments, 0, words, 1, arguments.length);
+        return Command.of(words)
+                .with("JNVDOCKER_RUN_DIR", folder.resolve("run"))
+                .with("PATH", Project.fixture("bin") + ":/usr/bin:/bin");
+    }
+
+    private static void assertHas(Command.Result result, String line) {
+        assertTrue(result.out().lines().anyMatch(line::equals), () -> line + " in " + result);
+    }
+
+    @Test
+    void commandsThatStartNoContainerBecomeDocker() {
+        for (String command :
+                new String[] {"ps", "images", "start", "exec", "build", "--version", "", "-"}) {
+            Command.Result result = client(command, "--all", "x").run().ok();
+            assertHas(result, "argument=--all");
+            assertHas(result, "argument=x");
+            assertFalse(Files.exists(folder.resolve("run")), command + " asked for a daemon");
+        }
+    }
+
+    @Test
+    void withoutArgumentsItIsDocker() {
+        assertHas(client().run().ok(), "folder=/");
+    }
+
+    @Test
+    void dockerIsTheSameProcessWithTheSameSurroundings() throws Exception {
+        Process process =
+                client("ps", "a b", "", "$x", "-eA=b", "line\nbreak", "ä")
+                        .with("SOMETHING_ELSE", "kept")
+                        .in(folder)
+                        .start();
+        process.getOutputStream().write("typed\n".getBytes(StandardCharsets.UTF_8));
+        process.getOutputStream().close();
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        Command.Result result = new Command.Result(process.waitFor(), out, "");
+        assertHas(result, "pid=" + process.pid());
+        assertHas(result, "argument=a\\ b");
+        assertHas(result, "argument=''");
+        assertHas(result, "argument=\\$x");
+        assertHas(result, "argument=$'line\\nbreak'");
+        assertHas(result, "environment=SOMETHING_ELSE=kept");
+        assertHas(result, "folder=" + folder);
+        assertHas(result, "descriptors= 0 1 2");
+        assertHas(result, "input=typed");
+    }
+
+    @Test
+    void limitsAndSignalMasksReachDocker() {
+        String script = "ulimit -n 123; trap '' USR1; exec '" + CLIENT + "' ps";
+        Command.Result result =
+                Command.of("bash", "-c", script)
+                        .with("PATH", Project.fixture("bin") + ":/usr/bin:/bin")
+                        .run()
+                        .ok();
+        assertHas(result, "files=123");
+        String ignored =
+                result.out().lines().filter(l -> l.startsWith("ignored=")).findFirst().get();
+        long mask = Long.parseUnsignedLong(ignored.substring("ignored=".length()), 16);
+        assertEquals(1L << 9, mask & (1L << 9), "SIGUSR1 is no longer ignored");
+        assertHas(result, "blocked=0000000000000000");
+    }
+
+    @Test
+    void exitCodeIsDockers() throws IOException {
+        Path script = Files.writeString(folder.resolve("script"), "exit 42");
+        assertEquals(42, client("ps").with("FAKE_DOCKER", script).run().exitCode());
+    }
+
+    @Test
+    void nvDockerNamesTheProgramAndItsFirstArguments() {
+        Command.Result result =
+                client("ps")
+                        .with("NV_DOCKER", Project.fixture("bin/docker") + "  --first ")
+                        .run()
+                        .ok();
+        assertHas(result, "argument=--first");
+        assertHas(result, "argument=ps");
+    }
+
+    @Test
+    void installedAsDockerItFindsTheRealOne() throws IOException {
+        Path link = Files.createSymbolicLink(folder.resolve("docker"), CLIENT);
+        Command.Result result =
+                Command.of(link, "ps")
+                        .with("PATH", folder + ":" + Project.fixture("bin") + ":/usr/bin:/bin")
+                        .run()
+                        .ok();
+        assertHas(result, "argument=ps");
+        Command.Result itself =
+                Command.of(CLIENT, "ps").with("NV_DOCKER", link).with("PATH", "/usr/bin").run();
+        assertEquals(125, itself.exitCode());
+        assertTrue(itself.err().startsWith("jnvdocker: NV_DOCKER names jnvdocker itself"));
+    }
+
+    @Test
+    void missingDockerIsNamed() {
+        Command.Result result = Command.of(CLIENT, "ps").with("PATH", folder).run();
+        assertEquals(125, result.exitCode());
+        assertEquals(
+                "jnvdocker: cannot find 'docker' in PATH ("
+                        + folder
+                        + "); install docker, or name it in NV_DOCKER\n",
+                result.err());
+    }
+
+    @Test
+    void socketPathThatNoSocketCanHaveIsNamed() {
+        String path = folder + "/" + "x".repeat(120);
+        Command.Result result = client("run", "image").with("JNVDOCKER_SOCKET", path).run();
+        assertEquals(125, result.exitCode());
+        assertTrue(result.err().contains(path), result::toString);
+    }
+
+    @Test
+    void signalsReachDocker() throws Exception {
+        Path script = Files.writeString(folder.resolve("script"), "echo ready; exec sleep 60");
+        Process process = client("ps").with("FAKE_DOCKER", script).start();
+        assertEquals("ready", process.inputReader().readLine());
+        process.destroy();
+        assertTrue(process.waitFor(30, TimeUnit.SECONDS));
+        assertEquals(128 + 15, process.exitValue());
+    }
+}

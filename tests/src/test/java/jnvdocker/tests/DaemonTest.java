@@ -1,0 +1,351 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.net.SocketException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** The daemon's life: how it starts, who may talk to it, how it ends. */
+@Tag("root")
+class DaemonTest {
+    private static DriverRoot host;
+
+    private TestDaemon daemon;
+
+    @BeforeAll
+    static void makeHost() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+    }
+
+    @AfterAll
+    static void removeHost() {
+        host.close();
+    }
+
+    @BeforeEach
+    void makeDaemon() {
+        daemon = new TestDaemon(host);
+    }
+
+    @AfterEach
+    void stopDaemon() {
+        daemon.close();
+    }
+
+    @Test
+    void rootsFirstCommandStartsItAndSaysSo() {
+        Command.Result result = daemon.jnvdocker("gpu", "ls").run().ok();
+        assertEquals(
+                "jnvdocker: no daemon at "
+                        + daemon.socket()
+                        + ", starting "
+                        + Project.tree().resolve("bin/jnvdockerd")
+                        + "\n",
+                result.err());
+        assertEquals("", daemon.jnvdocker("gpu", "ls").run().ok().err());
+    }
+
+    @Test
+    void gpuLsShowsEveryGpu() {
+        assertEquals(
+                """
+                GPU   UUID                                       MODEL                   NODE
+                0     GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900   NVIDIA A100-SXM4-40GB   /dev/nvidia0
+                1     GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901   NVIDIA A100-SXM4-40GB   /dev/nvidia1
+                2     GPU-5c1a2006-1d2c-4e5f-8a9b-012345678902   NVIDIA A100-SXM4-40GB   /dev/nvidia2
+                3     GPU-5c1a3009-1d2c-4e5f-8a9b-012345678903   NVIDIA A100-SXM4-40GB   /dev/nvidia3
+                """,
+                daemon.jnvdocker("gpu", "ls").run().ok().out());
+    }
+
+    @Test
+    void startedByAClientItHasNoTieToTheClientsSession() throws IOException {
+        daemon.jnvdocker("gpu", "ls")
+                .with("SECRET", "of the session")
+                .in(Path.of("/tmp"))
+                .run()
+                .ok();
+        Path proc = Path.of("/proc/" + daemon.pid().orElseThrow());
+        assertEquals(Path.of("/"), Files.readSymbolicLink(proc.resolve("cwd")));
+        for (String variable : Files.readString(proc.resolve("environ")).split("\0")) {
+            assertTrue(variable.matches("(?s)(PATH|LANG|JNVDOCKER_[A-Z_]*)=.*"), variable);
+        }
+        String session =
+                Files.readString(proc.resolve("stat")).replaceAll(".*\\) ", "").split(" ")[3];
+        assertEquals(Long.toString(daemon.pid().orElseThrow()), sessionLeaderOr(session));
+        assertEquals(Path.of("/dev/null"), Files.readSymbolicLink(proc.resolve("fd/0")));
+        assertEquals(daemon.log(), Files.readSymbolicLink(proc.resolve("fd/2")));
+    }
+
+    /** A daemon that is forked twice is not its session's leader, whose number names no process. */
+    private String sessionLeaderOr(String session) {
+        boolean leaderIsGone = ProcessHandle.of(Long.parseLong(session)).isEmpty();
+        return leaderIsGone ? Long.toString(daemon.pid().orElseThrow()) : session;
+    }
+
+    @Test
+    void clientsAtOnceStartOneDaemon() {
+        List<CompletableFuture<Command.Result>> clients =
+                Stream.generate(() -> daemon.jnvdocker("gpu", "ls"))
+                        .limit(8)
+                        .map(client -> CompletableFuture.supplyAsync(client::run))
+                        .toList();
+        List<Command.Result> results = clients.stream().map(CompletableFuture::join).toList();
+        results.forEach(Command.Result::ok);
+        assertEquals(1, results.stream().filter(result -> !result.err().isEmpty()).count());
+    }
+
+    @Test
+    void secondDaemonIsRefusedWithTheFirstOnesPid() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        Command.Result second = daemon.jnvdockerd().run();
+        assertEquals(125, second.exitCode());
+        assertTrue(
+                second.err()
+                        .startsWith(
+                                "jnvdocker: another jnvdockerd (pid "
+                                        + daemon.pid().orElseThrow()
+                                        + ") uses "),
+                second::toString);
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @Test
+    void daemonsWithOneStateFolderAreRefused() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        try (TestDaemon other = new TestDaemon(host)) {
+            other.with("JNVDOCKER_STATE_DIR", daemon.state());
+            Command.Result second = other.jnvdockerd().run();
+            assertEquals(125, second.exitCode());
+            assertTrue(second.err().contains("set JNVDOCKER_STATE_DIR"), second::toString);
+        }
+    }
+
+    @Test
+    void sigtermEndsItCleanly() throws Exception {
+        Process process = daemon.jnvdockerd().start();
+        // Started a moment later, the client's own daemon finds the folder taken and gives way.
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertEquals(process.pid(), daemon.pid().orElseThrow());
+        assertTrue(Files.exists(daemon.socket()));
+        process.destroy();
+        assertTrue(process.waitFor(30, TimeUnit.SECONDS));
+        assertEquals(0, process.exitValue());
+        assertFalse(Files.exists(daemon.socket()));
+        assertFalse(Files.exists(daemon.pluginSocket()));
+    }
+
+    @Test
+    void afterAKillTheNextCommandStartsAnother() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        long first = daemon.pid().orElseThrow();
+        daemon.kill();
+        assertTrue(Files.exists(daemon.socket()), "a killed daemon leaves its socket");
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertTrue(daemon.pid().orElseThrow() != first);
+    }
+
+    @Test
+    void socketsAreForThoseWhoMayUseThem() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertEquals(
+                "660 root docker\n",
+                Command.of("stat", "-c", "%a %U %G", daemon.socket()).run().ok().out());
+        assertEquals(
+                "600 root root\n",
+                Command.of("stat", "-c", "%a %U %G", daemon.pluginSocket()).run().ok().out());
+    }
+
+    @Test
+    void configuredGroupOwnsTheSocket() {
+        daemon.config("socket_group = 'daemon'\n");
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertEquals(
+                "660 daemon\n",
+                Command.of("stat", "-c", "%a %G", daemon.socket()).run().ok().out());
+    }
+
+    @Test
+    void othersAreToldWhomToAsk() {
+        daemon.with("JNVDOCKER_RUN_DIR", daemon.socket().getParent());
+        Command.Result absent = asNobody("gpu", "ls");
+        assertEquals(125, absent.exitCode(), absent::toString);
+        assertTrue(
+                absent.err().contains("ask an administrator to start it: sudo jnvdocker gpu ls"),
+                absent::toString);
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        Command.Result forbidden = asNobody("gpu", "ls");
+        assertEquals(125, forbidden.exitCode());
+        assertEquals(
+                "jnvdocker: you may not use "
+                        + daemon.socket()
+                        + "; ask an administrator to add you to the group docker, then log in"
+                        + " again\n",
+                forbidden.err());
+    }
+
+    private Command.Result asNobody(Object... arguments) {
+        // The folder of a test is root's alone, the one of a real daemon is not.
+        Command.of("chmod", "755", daemon.socket().getParent().getParent()).run().ok();
+        Path client = daemon.socket().getParent().resolveSibling("jnvdocker");
+        Command.of("cp", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
+        List<Object> words =
+                new ArrayList<>(
+                        List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
+        words.add(client);
+        words.addAll(List.of(arguments));
+        return Command.of(words.toArray()).with(daemon.environment()).run();
+    }
+
+    @Test
+    void wrongConfigurationIsNamedWithItsLine() {
+        daemon.config("default_gpus = '1'\nmax_gpu = 3\n");
+        Command.Result result = daemon.jnvdockerd().run();
+        assertEquals(125, result.exitCode());
+        assertTrue(result.err().contains("config.toml:2: unknown key 'max_gpu'"), result::toString);
+
+        daemon.config("default_gpus = 'some'\n");
+        result = daemon.jnvdockerd().run();
+        assertEquals(125, result.exitCode());
+        assertTrue(result.err().contains("default_gpus = 'some' is not"), result::toString);
+
+        daemon.config("default_gpus = \n");
+        assertEquals(125, daemon.jnvdockerd().run().exitCode());
+    }
+
+    @Test
+    void startThatFailsPointsToTheLog() throws IOException {
+        daemon.config("nonsense = 1\n");
+        Command.Result result = daemon.jnvdocker("gpu", "ls").run();
+        assertEquals(125, result.exitCode());
+        assertTrue(
+                result.err().contains("did not start; its log says why: " + daemon.log()),
+                result::toString);
+        assertTrue(Files.readString(daemon.log()).contains("unknown key 'nonsense'"));
+    }
+
+    @Test
+    void pluginSocketOfAnotherProgramIsLeftAlone() throws Exception {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        try (TestDaemon other = new TestDaemon(host)) {
+            other.with("JNVDOCKER_PLUGIN_DIR", daemon.pluginSocket().getParent());
+            Command.Result result = other.jnvdockerd().run();
+            assertEquals(125, result.exitCode());
+            assertTrue(result.err().contains("set JNVDOCKER_PLUGIN_NAME"), result::toString);
+        }
+        assertTrue(Files.exists(daemon.pluginSocket()));
+    }
+
+    @Test
+    void malformedRequestEndsItsOwnConnectionAndNothingElse() throws IOException {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        byte[][] frames = {
+            {},
+            {'Q'},
+            {'Q', 0x7f, -1, -1, -1},
+            {'Q', -1, -1, -1, -1},
+            {'Q', 0, 0, 0, 4, 0, 0, 0, 9},
+            {'Q', 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0},
+            {'Z', 0, 0, 0, 0},
+            {'R', 0, 0, 0, 0},
+            "GET / HTTP/1.1\r\n\r\n".getBytes(),
+        };
+        for (byte[] frame : frames) {
+            try (SocketChannel socket =
+                    SocketChannel.open(UnixDomainSocketAddress.of(daemon.socket()))) {
+                socket.write(ByteBuffer.wrap(frame));
+                socket.shutdownOutput();
+                while (socket.read(ByteBuffer.allocate(4096)) >= 0) {}
+            } catch (SocketException e) {
+                // Hung up on before it had read all, as it should be.
+            }
+        }
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertFalse(Files.readString(daemon.log()).contains("ERROR"));
+    }
+
+    @Test
+    void clientOfAnotherVersionIsToldToRestartTheDaemon() throws IOException {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        try (SocketChannel socket =
+                SocketChannel.open(UnixDomainSocketAddress.of(daemon.socket()))) {
+            socket.write(ByteBuffer.wrap(new byte[] {'Q', 0, 0, 0, 4, 0, 0, 0, 99}));
+            ByteBuffer answer = ByteBuffer.allocate(4096);
+            while (socket.read(answer) >= 0) {}
+            String text = new String(answer.array(), 0, answer.position());
+            assertTrue(text.contains("jnvdocker: this client speaks protocol version 99"), text);
+        }
+    }
+
+    @Test
+    void hostWithoutADriverIsSaidToHaveNone() throws IOException {
+        try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+                TestDaemon idle = new TestDaemon(bare)) {
+            Folders.remove(bare.folder().resolve("proc"));
+            Folders.remove(bare.folder().resolve("sys"));
+            Command.Result result = idle.jnvdocker("gpu", "ls").run();
+            assertEquals(125, result.exitCode());
+            assertTrue(
+                    result.err().contains("jnvdocker: no NVIDIA driver is loaded"),
+                    result::toString);
+        }
+    }
+
+    @Test
+    void wrongUsageIsExitCode2() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        for (String[] wrong :
+                new String[][] {{"gpu"}, {"gpu", "nonsense"}, {"gpu", "ls", "--nonsense"}}) {
+            Command.Result result = daemon.jnvdocker((Object[]) wrong).run();
+            assertEquals(2, result.exitCode(), result::toString);
+            assertTrue(result.err().startsWith("jnvdocker: "), result::toString);
+        }
+    }
+
+    @Test
+    void versionIsOursThenDockers() {
+        Command.Result result =
+                daemon.jnvdocker("version")
+                        .with("NV_DOCKER", Project.fixture("bin/docker"))
+                        .run()
+                        .ok();
+        assertTrue(
+                result.out().matches("(?s)jnvdocker: [0-9.]+\n\npid=.*argument=version\n.*"),
+                result::toString);
+    }
+
+    @Test
+    void treeRunsWhereverItIsMoved() {
+        Path moved = daemon.socket().getParent().resolveSibling("moved");
+        Command.of("cp", "-a", Project.tree(), moved).run().ok();
+        Command.of(moved.resolve("bin/jnvdocker"), "gpu", "ls")
+                .with(daemon.environment())
+                .run()
+                .ok();
+    }
+}

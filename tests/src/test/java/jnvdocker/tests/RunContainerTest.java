@@ -1,0 +1,392 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.SocketRelay;
+import jnvdocker.tests.world.TestDaemon;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The main job, on real driver files and a real engine. */
+@Tag("docker")
+@Tag("root")
+@ParameterizedClass
+@EnumSource(
+        value = DriverRoot.Release.class,
+        names = {"DRIVER_535", "DRIVER_550_DEBIAN"})
+class RunContainerTest {
+    private static TestEngine engine;
+    private static DriverRoot host;
+    private static TestDaemon daemon;
+
+    private final DriverRoot.Release release;
+
+    RunContainerTest(DriverRoot.Release release) {
+        this.release = release;
+    }
+
+    @BeforeParameterizedClassInvocation
+    static void start(DriverRoot.Release release) {
+        engine = new TestEngine();
+        host = DriverRoot.make(release);
+        daemon = new TestDaemon(engine, host);
+        engine.image(
+                "cuda",
+                "--label",
+                "com.nvidia.volumes.needed=nvidia_driver",
+                "--label",
+                "com.nvidia.cuda.version=11.0");
+        engine.image("modern", "--env", "NVIDIA_VISIBLE_DEVICES=all");
+        engine.image("plain");
+    }
+
+    @AfterParameterizedClassInvocation
+    static void stop() {
+        daemon.close();
+        engine.close();
+        host.close();
+    }
+
+    @AfterEach
+    void noContainerIsLeft() {
+        engine.docker("ps", "-aq")
+                .run()
+                .ok()
+                .out()
+                .lines()
+                .forEach(id -> engine.docker("rm", "-f", id).run().ok());
+    }
+
+    private Command.Result run(Object... arguments) {
+        return jnvdocker(arguments).run();
+    }
+
+    private Command jnvdocker(Object... arguments) {
+        List<Object> words = new ArrayList<>(List.of("run", "--rm"));
+        words.addAll(List.of(arguments));
+        return daemon.jnvdocker(words.toArray());
+    }
+
+    private static final String NODES = "ls -d /dev/nvidia*";
+
+    @Test
+    void realNvidiaSmiRunsOutOfTheVolumeAndLoadsTheRealLibrary() {
+        assertEquals(
+                "/usr/local/nvidia/bin/nvidia-smi\n",
+                run("cuda", "sh", "-c", "command -v nvidia-smi").ok().out());
+        Command.Result smi = run("-e", "LD_DEBUG=files", "cuda", "nvidia-smi");
+        assertTrue(
+                smi.out().contains("couldn't communicate with the NVIDIA driver"), smi::toString);
+        assertTrue(
+                smi.err().contains("calling init: /usr/local/nvidia/lib64/libnvidia-ml.so.1"),
+                smi::toString);
+    }
+
+    @Test
+    void libcudaLoads() {
+        assertEquals("ok libcuda.so.1\n", run("cuda", "dlopen", "libcuda.so.1").ok().out());
+    }
+
+    @Test
+    void everyLinkInTheVolumeLeadsToAFileInIt() {
+        String script =
+                "find /usr/local/nvidia -type l | while read l; do"
+                        + " t=$(readlink -e \"$l\") || t=nowhere;"
+                        + " case $t in /usr/local/nvidia/*) ;; *) echo \"$l -> $t\" ;; esac; done";
+        assertEquals("", run("cuda", "sh", "-c", script).ok().out());
+        String count = run("cuda", "sh", "-c", "find /usr/local/nvidia -type l | wc -l").ok().out();
+        assertTrue(Integer.parseInt(count.strip()) > 20, count);
+    }
+
+    @Test
+    void driverVolumeIsReadOnly() {
+        Command.Result touch = run("cuda", "touch", "/usr/local/nvidia/bin/x");
+        assertTrue(touch.err().contains("Read-only file system"), touch::toString);
+    }
+
+    @Test
+    void imageThatAsksForGpusGetsAll() {
+        String all =
+                """
+                /dev/nvidia-uvm
+                /dev/nvidia-uvm-tools
+                /dev/nvidia0
+                /dev/nvidia1
+                /dev/nvidia2
+                /dev/nvidia3
+                /dev/nvidiactl
+                """;
+        assertEquals(all, run("cuda", "sh", "-c", NODES).ok().out());
+        assertEquals(all, run("modern", "sh", "-c", NODES).ok().out());
+    }
+
+    @Test
+    void nvGpuGivesThatGpuAndNoOther() {
+        String script =
+                "tryopen /dev/nvidia1; ls -d /dev/nvidia[0-9]*;"
+                        + " mknod /dev/nvidia0 c 195 0 && tryopen /dev/nvidia0";
+        Command.Result result = jnvdocker("cuda", "sh", "-c", script).with("NV_GPU", "1").run();
+        // The node is there and has no driver behind it; the other's cgroup does not let through.
+        assertEquals("ENXIO\n/dev/nvidia1\nEPERM\n", result.ok().out());
+    }
+
+    @Test
+    void gpusOptionChoosesForAnyImageAndWinsOverTheVariable() {
+        assertEquals(
+                "/dev/nvidia2\n",
+                jnvdocker("--gpus", "device=2", "plain", "sh", "-c", "ls /dev/nvidia[0-9]*")
+                        .with("NV_GPU", "1")
+                        .run()
+                        .ok()
+                        .out());
+        assertEquals(
+                "/dev/nvidia0\n/dev/nvidia3\n",
+                run("--gpus", "\"device=3,0\"", "plain", "sh", "-c", "ls /dev/nvidia[0-9]*")
+                        .ok()
+                        .out());
+        assertEquals(
+                "/dev/nvidia0\n/dev/nvidia1\n",
+                run("--gpus=2", "plain", "sh", "-c", "ls /dev/nvidia[0-9]*").ok().out());
+    }
+
+    @Test
+    void gpuIsNamedByUuidPrefixAndByPciAddress() {
+        for (String id : List.of("GPU-5c1a1003", "0000:0f:00.0", "00000000:0F:00.0", "0f:00.0")) {
+            assertEquals(
+                    "/dev/nvidia1\n",
+                    jnvdocker("cuda", "sh", "-c", "ls /dev/nvidia[0-9]*")
+                            .with("NV_GPU", id)
+                            .run()
+                            .ok()
+                            .out(),
+                    id);
+        }
+    }
+
+    @Test
+    void noneGivesTheDriverAndNoGpu() {
+        assertEquals(
+                "/dev/nvidia-uvm\n/dev/nvidia-uvm-tools\n/dev/nvidiactl\n",
+                run("--gpus", "none", "cuda", "sh", "-c", NODES).ok().out());
+        assertEquals(
+                "ok libcuda.so.1\n",
+                jnvdocker("cuda", "dlopen", "libcuda.so.1")
+                        .with("NV_GPU", "none")
+                        .run()
+                        .ok()
+                        .out());
+    }
+
+    @Test
+    void deviceOptionAsksForItsGpuWithEverythingElse() {
+        // Only seen in what docker is run with: the simulated host's node is not in our own /dev.
+        Command.Result result =
+                jnvdocker("--device", "/dev/nvidia2", "plain")
+                        .with("NV_DOCKER", Project.fixture("bin/docker"))
+                        .run()
+                        .ok();
+        assertTrue(result.out().contains("argument=/dev/nvidia2\n"), result::toString);
+        assertTrue(result.out().contains("/dev/nvidiactl:/dev/nvidiactl:rw\n"), result::toString);
+        assertFalse(result.out().contains("dev/nvidia2:/dev/nvidia2"), result::toString);
+        assertTrue(result.out().contains("volume-driver=nvidia-docker"), result::toString);
+    }
+
+    @Test
+    void imageThatAsksForNothingIsUntouched() {
+        Command.Result result =
+                jnvdocker("plain", "sh", "-c", NODES + " /usr/local/nvidia; env")
+                        .with("NV_GPU", "1")
+                        .run();
+        assertFalse(result.out().contains("nvidia"), result::toString);
+        assertEquals(
+                "jnvdocker: NV_GPU is not used: the image plain asks for no GPU; give it one with"
+                        + " --gpus",
+                result.err().lines().findFirst().orElse(""));
+    }
+
+    @Test
+    void newerCudaIsRefusedInTheWordsOfNvidiaDocker() {
+        engine.image(
+                "future",
+                "--label",
+                "com.nvidia.volumes.needed=nvidia_driver",
+                "--label",
+                "com.nvidia.cuda.version=99.0");
+        Command.Result result = run("future", "true");
+        assertEquals(125, result.exitCode());
+        String cuda = release == DriverRoot.Release.DRIVER_535 ? "12.2" : "12.4";
+        assertTrue(
+                result.err()
+                        .startsWith(
+                                "jnvdocker: unsupported CUDA version: driver "
+                                        + cuda
+                                        + " < image 99.0"),
+                result::toString);
+        assertEquals("", engine.docker("ps", "-aq").run().ok().out());
+        run("-e", "NVIDIA_DISABLE_REQUIRE=1", "future", "true").ok();
+    }
+
+    @Test
+    void requirementOfTheImageIsChecked() {
+        engine.image(
+                "required",
+                "--env",
+                "NVIDIA_VISIBLE_DEVICES=all",
+                "--env",
+                "NVIDIA_REQUIRE_CUDA=cuda>=99.1");
+        Command.Result result = run("required", "true");
+        assertEquals(125, result.exitCode());
+        assertTrue(
+                result.err()
+                        .startsWith("jnvdocker: unsatisfied condition: cuda>=99.1 (cuda is 12."),
+                result::toString);
+    }
+
+    @Test
+    void searchPathsAreCompletedOnlyWhereTheImageLacksThem() {
+        engine.image(
+                "paths",
+                "--env",
+                "NVIDIA_VISIBLE_DEVICES=all",
+                "--env",
+                "PATH=/usr/local/nvidia/bin:/usr/bin:/bin",
+                "--env",
+                "LD_LIBRARY_PATH=/opt/lib");
+        assertEquals(
+                "/usr/local/nvidia/bin:/usr/bin:/bin"
+                        + " /opt/lib:/usr/local/nvidia/lib:/usr/local/nvidia/lib64\n",
+                run("paths", "sh", "-c", "echo $PATH $LD_LIBRARY_PATH").ok().out());
+        assertEquals(
+                "/mine\n",
+                run("-e", "LD_LIBRARY_PATH=/mine", "paths", "sh", "-c", "echo $LD_LIBRARY_PATH")
+                        .ok()
+                        .out());
+    }
+
+    @Test
+    void envFileOfTheUserCounts() throws Exception {
+        var file = daemon.state().resolve("variables");
+        Files.writeString(file, "# mine\nLD_LIBRARY_PATH=/from/file\n");
+        assertEquals(
+                "/from/file\n",
+                run("--env-file", file, "cuda", "sh", "-c", "echo $LD_LIBRARY_PATH").ok().out());
+    }
+
+    @Test
+    void privilegedContainerWithGpusIsRefused() {
+        Command.Result result = run("--privileged", "cuda", "true");
+        assertEquals(125, result.exitCode());
+        assertTrue(result.err().contains("allow_privileged = true"), result::toString);
+        run("--privileged", "plain", "true").ok();
+    }
+
+    @Test
+    void unknownGpuIsRefusedByName() {
+        Command.Result result = jnvdocker("cuda", "true").with("NV_GPU", "9").run();
+        assertEquals(125, result.exitCode());
+        assertEquals(
+                "jnvdocker: invalid device: 9; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows"
+                        + " their UUIDs)\n",
+                result.err());
+    }
+
+    @Test
+    void otherEngineOnThisMachineGetsTheSameEdits() {
+        // The same engine by another name: what is asked of it goes by way of the user's docker.
+        var other = UnixDomainSocketAddress.of(daemon.state().resolveSibling("other.sock"));
+        try (SocketRelay _ = new SocketRelay(other, engine.socket())) {
+            Command.Result result =
+                    daemon.jnvdocker(
+                                    "-H",
+                                    "unix://" + other,
+                                    "run",
+                                    "--rm",
+                                    "cuda",
+                                    "sh",
+                                    "-c",
+                                    NODES + "; env")
+                            .with("NV_GPU", "1")
+                            .run()
+                            .ok();
+            assertTrue(result.out().contains("/dev/nvidia1\n"), result::toString);
+            assertFalse(result.out().contains("/dev/nvidia0\n"), result::toString);
+            // Whatever its runtimes are: "void" keeps NVIDIA's from adding GPUs.
+            assertTrue(result.out().contains("NVIDIA_VISIBLE_DEVICES=void\n"), result::toString);
+        }
+    }
+
+    @Test
+    void engineOnAnotherMachineIsRefusedGpusAndNothingElse() {
+        var loopback = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (SocketRelay relay = new SocketRelay(loopback, engine.socket())) {
+            String url = "tcp:/" + relay.address();
+            for (String image : List.of("cuda", "modern")) {
+                Command.Result result = daemon.jnvdocker("-H", url, "run", image).run();
+                assertEquals(125, result.exitCode(), result::toString);
+                assertTrue(
+                        result.err().startsWith("jnvdocker: the engine at " + url + " is not on"),
+                        result::toString);
+            }
+            assertEquals(
+                    125,
+                    daemon.jnvdocker("-H", url, "run", "--gpus", "1", "plain").run().exitCode());
+            daemon.jnvdocker("-H", url, "run", "--rm", "plain", "true").run().ok();
+        }
+    }
+
+    @Test
+    void createdContainerStartsWithItsGpus() {
+        String id =
+                daemon.jnvdocker("create", "--gpus", "device=1", "plain", "sh", "-c", NODES)
+                        .run()
+                        .ok()
+                        .out()
+                        .strip();
+        Command.Result result = engine.docker("start", "-a", id).run().ok();
+        assertTrue(result.out().contains("/dev/nvidia1\n"), result::toString);
+        assertFalse(result.out().contains("/dev/nvidia0\n"), result::toString);
+    }
+
+    @Test
+    void missingNodeIsMadeAsTheDriverWantsIt() throws Exception {
+        Files.delete(host.folder().resolve("dev/nvidia3"));
+        Files.delete(host.folder().resolve("dev/nvidia-uvm-tools"));
+        assertTrue(run("cuda", "sh", "-c", NODES).ok().out().contains("/dev/nvidia3\n"));
+        assertEquals(
+                "666 195:3\n",
+                Command.of("stat", "-c", "%a %Hr:%Lr", host.folder().resolve("dev/nvidia3"))
+                        .run()
+                        .ok()
+                        .out());
+    }
+
+    @Test
+    void containerKeepsItsVolumeAcrossARestartOfTheDaemon() {
+        String id = daemon.jnvdocker("run", "-d", "cuda", "sleep", "60").run().ok().out().strip();
+        daemon.stop();
+        assertEquals(
+                "ok libcuda.so.1\n",
+                engine.docker("exec", id, "dlopen", "libcuda.so.1").run().ok().out());
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        engine.docker("rm", "-f", id).run().ok();
+    }
+}

@@ -1,0 +1,2 @@
+/** Holds it all to its word: what a user could notice, against real engines and driver files. */
+package jnvdocker.tests;

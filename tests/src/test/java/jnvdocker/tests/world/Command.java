@@ -1,0 +1,127 @@
+package jnvdocker.tests.world;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** A program to run, and how it ended. Never through a shell. */
+public final class Command {
+    private static final int LIMIT_SECONDS = 300;
+
+    /** The cache of the worlds, and the mark by which tests/run finds what is left behind. */
+    private static final Set<String> OF_THE_RUN = Set.of("JNVDOCKER_CACHE", "JNVDOCKER_TEST_RUN");
+
+    private final List<String> words;
+    private final Map<String, String> environment = new HashMap<>();
+    private String input = "";
+    private Path folder = Path.of("/");
+
+    /** How a program ended. The fields are as it left them, line ends included. */
+    public record Result(int exitCode, String out, String err) {
+        /** Both streams, for messages of assertions. */
+        @Override
+        public String toString() {
+            return "exit code " + exitCode + "\n--- out\n" + out + "--- err\n" + err;
+        }
+
+        /**
+         * @throws AssertionError with all that was printed, when the program failed
+         */
+        public Result ok() {
+            if (exitCode != 0) {
+                throw new AssertionError(toString());
+            }
+            return this;
+        }
+    }
+
+    private Command(List<String> words) {
+        this.words = words;
+    }
+
+    public static Command of(Object... words) {
+        List<String> texts = new ArrayList<>();
+        for (Object word : words) {
+            texts.add(word.toString());
+        }
+        return new Command(texts);
+    }
+
+    public Command with(String variable, Object value) {
+        environment.put(variable, value.toString());
+        return this;
+    }
+
+    public Command with(Map<String, String> variables) {
+        environment.putAll(variables);
+        return this;
+    }
+
+    public Command input(String text) {
+        input = text;
+        return this;
+    }
+
+    public Command in(Path workingFolder) {
+        folder = workingFolder;
+        return this;
+    }
+
+    public Process start() {
+        ProcessBuilder builder = new ProcessBuilder(words).directory(folder.toFile());
+        builder.environment().keySet().removeIf(Command::isOfAnotherWorld);
+        builder.environment().putAll(environment);
+        try {
+            return builder.start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A tester's own settings must not reach what is tested. */
+    private static boolean isOfAnotherWorld(String variable) {
+        return variable.startsWith("DOCKER_")
+                || variable.startsWith("NV_")
+                || variable.startsWith("JNVDOCKER_") && !OF_THE_RUN.contains(variable);
+    }
+
+    public Result run() {
+        Process process = start();
+        var out = CompletableFuture.supplyAsync(() -> text(process.getInputStream()));
+        var err = CompletableFuture.supplyAsync(() -> text(process.getErrorStream()));
+        try {
+            process.getOutputStream().write(input.getBytes(StandardCharsets.UTF_8));
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            // It ended without reading its input, as it may.
+        }
+        try {
+            if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+                throw new AssertionError(words + " did not end in " + LIMIT_SECONDS + " s");
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+            throw new AssertionError(words + " was interrupted", e);
+        }
+        return new Result(process.exitValue(), out.join(), err.join());
+    }
+
+    private static String text(InputStream stream) {
+        try (stream) {
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

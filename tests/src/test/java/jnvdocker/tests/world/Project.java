@@ -1,0 +1,25 @@
+package jnvdocker.tests.world;
+
+import java.nio.file.Path;
+
+/** Where things are in the checkout. */
+public final class Project {
+    private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
+
+    private Project() {}
+
+    /** A script of {@code tests/worlds}. */
+    public static Path world(String script) {
+        return ROOT.resolve("tests/worlds").resolve(script);
+    }
+
+    /** A file of {@code tests/fixtures}. */
+    public static Path fixture(String name) {
+        return ROOT.resolve("tests/fixtures").resolve(name);
+    }
+
+    /** The runnable tree that the build made. */
+    public static Path tree() {
+        return ROOT.resolve("src/target/jnvdocker");
+    }
+}

@@ -1,0 +1,121 @@
+package jnvdocker.tests.world;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+
+/** An installed jnvdocker with folders of its own: the built tree's client and its daemon. */
+public final class TestDaemon implements AutoCloseable {
+    private final Path folder = Folders.make("daemon");
+    private final Map<String, String> environment = new HashMap<>();
+
+    public TestDaemon(TestEngine engine, DriverRoot host) {
+        this(host);
+        environment.put("JNVDOCKER_PLUGIN_DIR", engine.plugins().toString());
+        environment.put("JNVDOCKER_DOCKER_SOCKET", engine.socket().toString());
+        environment.put("DOCKER_HOST", engine.url());
+    }
+
+    /** With no engine to talk to. */
+    public TestDaemon(DriverRoot host) {
+        environment.put("JNVDOCKER_RUN_DIR", folder.resolve("run").toString());
+        environment.put("JNVDOCKER_STATE_DIR", folder.resolve("state").toString());
+        environment.put("JNVDOCKER_CONFIG", folder.resolve("config.toml").toString());
+        environment.put("JNVDOCKER_HOST_ROOT", host.folder().toString());
+        environment.put("JNVDOCKER_PLUGIN_DIR", folder.resolve("plugins").toString());
+        environment.put("JNVDOCKER_DOCKER_SOCKET", folder.resolve("no-docker.sock").toString());
+        config("");
+    }
+
+    public Path socket() {
+        return folder.resolve("run/jnvdocker.sock");
+    }
+
+    public Path pluginSocket() {
+        return Path.of(environment.get("JNVDOCKER_PLUGIN_DIR")).resolve("nvidia-docker.sock");
+    }
+
+    public Path state() {
+        return Path.of(environment.get("JNVDOCKER_STATE_DIR"));
+    }
+
+    public Path log() {
+        return folder.resolve("run/jnvdockerd.log");
+    }
+
+    public Map<String, String> environment() {
+        return Map.copyOf(environment);
+    }
+
+    /** Sets a variable of client and daemon, to take effect with the daemon's next start. */
+    public TestDaemon with(String variable, Object value) {
+        environment.put(variable, value.toString());
+        return this;
+    }
+
+    /** Writes the configuration, to take effect with the daemon's next start. */
+    public void config(String toml) {
+        try {
+            Files.writeString(folder.resolve("config.toml"), toml);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** {@code jnvdocker} as root types it, which starts the daemon when there is none. */
+    public Command jnvdocker(Object... arguments) {
+        List<Object> words = new ArrayList<>(List.of(Project.tree().resolve("bin/jnvdocker")));
+        words.addAll(Arrays.asList(arguments));
+        return Command.of(words.toArray()).with(environment);
+    }
+
+    /** {@code jnvdockerd} in the foreground. */
+    public Command jnvdockerd(Object... arguments) {
+        List<Object> words = new ArrayList<>(List.of(Project.tree().resolve("bin/jnvdockerd")));
+        words.addAll(Arrays.asList(arguments));
+        return Command.of(words.toArray()).with(environment);
+    }
+
+    /** The daemon's process id, as long as one runs. */
+    public OptionalLong pid() {
+        try {
+            String pid = Files.readString(folder.resolve("run/jnvdockerd.pid")).strip();
+            return pid.isEmpty() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(pid));
+        } catch (IOException e) {
+            return OptionalLong.empty();
+        }
+    }
+
+    /** Ends the daemon as systemd does, and waits until it is gone. */
+    public void stop() {
+        pid().ifPresent(pid -> ProcessHandle.of(pid).ifPresent(process -> end(process, false)));
+    }
+
+    /** Ends the daemon without a chance to tidy up. */
+    public void kill() {
+        pid().ifPresent(pid -> ProcessHandle.of(pid).ifPresent(process -> end(process, true)));
+    }
+
+    private static void end(ProcessHandle process, boolean forcibly) {
+        if (forcibly) {
+            process.destroyForcibly();
+        } else {
+            process.destroy();
+        }
+        process.onExit().orTimeout(60, TimeUnit.SECONDS).join();
+    }
+
+    @Override
+    public void close() {
+        stop();
+        Folders.remove(folder);
+    }
+}
