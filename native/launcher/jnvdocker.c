@@ -53,7 +53,7 @@ enum { CALL_CAPTURES = 1 };
 enum { MAX_FRAME = 16 << 20, MAX_CAPTURED = 8 << 20, MAX_CONFIG = 1 << 20 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
-enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5 };
+enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, ATTEMPTS = 3 };
 
 extern char **environ;
 
@@ -373,7 +373,8 @@ static void send_frame(int connection, enum frame_type type, const struct buffer
 	free(frame.data);
 }
 
-static void receive(int connection, void *into, size_t length)
+/* False when the daemon is gone. */
+static bool receive(int connection, void *into, size_t length)
 {
 	for (size_t got = 0; got < length; ) {
 		ssize_t count = read(connection, (char *)into + got, length - got);
@@ -381,10 +382,17 @@ static void receive(int connection, void *into, size_t length)
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count <= 0)
-			die("the daemon at %s went away before it had answered; look into its log, then try again",
-			    socket_path());
+			return false;
 		got += count;
 	}
+	return true;
+}
+
+static void die_deserted(void) __attribute__((noreturn));
+
+static void die_deserted(void)
+{
+	die("the daemon at %s went away before it had answered; look into its log, then try again", socket_path());
 }
 
 /* ---- starting the daemon --------------------------------------------------------------------- */
@@ -556,8 +564,11 @@ static void die_not_allowed(const char *path) __attribute__((noreturn));
 static void die_not_allowed(const char *path)
 {
 	struct stat file;
-	struct group *group = stat(path, &file) == 0 && file.st_gid != 0 ? getgrgid(file.st_gid) : NULL;
+	struct group *group;
 
+	if (stat(path, &file) < 0)
+		die("cannot reach %s: %s; ask an administrator to let you into its folder", path, strerror(errno));
+	group = file.st_gid != 0 ? getgrgid(file.st_gid) : NULL;
 	if (group == NULL)
 		die("only root may use %s; ask an administrator to make the group docker or jnvdocker, with you in it",
 		    path);
@@ -745,20 +756,24 @@ static void call(int connection, struct reader payload)
 	free(argv);
 }
 
-static void obey(int connection) __attribute__((noreturn));
-
+/* Returns only when the daemon went away without a word: then nothing has been done yet. */
 static void obey(int connection)
 {
-	for (;;) {
+	for (bool heard = false; ; heard = true) {
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
-		receive(connection, header, sizeof header);
+		if (!receive(connection, header, sizeof header)) {
+			if (heard)
+				die_deserted();
+			return;
+		}
 		uint32_t length = get_number(&payload);
 		if (length > MAX_FRAME)
 			die("the daemon sent a frame of %u bytes; restart jnvdockerd", length);
 		char *bytes = allocate(NULL, (size_t)length + 1);
-		receive(connection, bytes, length);
+		if (!receive(connection, bytes, length))
+			die_deserted();
 		payload.at = (unsigned char *)bytes;
 		payload.end = payload.at + length;
 
@@ -788,7 +803,14 @@ int main(int argc, char **argv)
 {
 	if (argc < 1 || !concerns_daemon(argc, argv))
 		become_docker(argc, argv);
-	int connection = connect_daemon();
-	send_request(connection, argv);
-	obey(connection);
+	/* A daemon may be stopped just as we ask it: ask the next one. */
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		int connection = connect_daemon();
+
+		send_request(connection, argv);
+		obey(connection);
+		close(connection);
+		usleep(START_POLL_MS * 1000);
+	}
+	die_deserted();
 }

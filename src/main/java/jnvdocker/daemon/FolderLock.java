@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes a daemon the only one for a folder, for as long as it lives: the kernel gives the lock back
@@ -15,6 +16,8 @@ import java.nio.file.StandardOpenOption;
  * could lock a new one of the same name.
  */
 final class FolderLock implements AutoCloseable {
+    private static final long PATIENCE_NANOS = 500_000_000;
+
     private final FileChannel file;
 
     private FolderLock(FileChannel file) {
@@ -39,7 +42,7 @@ final class FolderLock implements AutoCloseable {
                         StandardOpenOption.READ,
                         StandardOpenOption.WRITE);
         try {
-            if (file.tryLock() == null) {
+            if (!lock(file)) {
                 throw new StartException(
                         "another jnvdockerd (pid "
                                 + Files.readString(path).strip()
@@ -56,6 +59,17 @@ final class FolderLock implements AutoCloseable {
             file.close();
             throw e;
         }
+    }
+
+    /** A process that was just killed keeps its locks for a moment, until its files are closed. */
+    private static boolean lock(FileChannel file) throws IOException {
+        for (int attempt = 0; attempt < 20; attempt++) {
+            if (file.tryLock() != null) {
+                return true;
+            }
+            LockSupport.parkNanos(PATIENCE_NANOS / 20);
+        }
+        return false;
     }
 
     @Override

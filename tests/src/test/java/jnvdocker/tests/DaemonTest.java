@@ -149,15 +149,23 @@ class DaemonTest {
     @Test
     void sigtermEndsItCleanly() throws Exception {
         Process process = daemon.jnvdockerd().start();
-        // Started a moment later, the client's own daemon finds the folder taken and gives way.
+        while (!Files.exists(daemon.socket())) {
+            assertTrue(process.isAlive());
+            Thread.sleep(10);
+        }
         daemon.jnvdocker("gpu", "ls").run().ok();
-        assertEquals(process.pid(), daemon.pid().orElseThrow());
-        assertTrue(Files.exists(daemon.socket()));
         process.destroy();
         assertTrue(process.waitFor(30, TimeUnit.SECONDS));
         assertEquals(0, process.exitValue());
         assertFalse(Files.exists(daemon.socket()));
         assertFalse(Files.exists(daemon.pluginSocket()));
+    }
+
+    @Test
+    void clientIsServedByWhicheverDaemonWasQuicker() {
+        Process process = daemon.jnvdockerd().start();
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        process.destroy();
     }
 
     @Test

@@ -43,18 +43,30 @@ public final class SocketRelay implements AutoCloseable {
         try {
             while (true) {
                 SocketChannel client = server.accept();
-                SocketChannel engine = SocketChannel.open(UnixDomainSocketAddress.of(target));
-                Thread.ofVirtual().start(() -> copy(client, engine));
-                Thread.ofVirtual().start(() -> copy(engine, client));
+                Thread.ofVirtual().start(() -> relay(client));
             }
         } catch (IOException e) {
             // Closed: no more clients.
         }
     }
 
+    /** Each direction ends on its own: docker closes its half when it has no more to send. */
+    private void relay(SocketChannel client) {
+        try (client;
+                SocketChannel engine = SocketChannel.open(UnixDomainSocketAddress.of(target))) {
+            Thread there = Thread.ofVirtual().start(() -> copy(client, engine));
+            copy(engine, client);
+            there.join();
+        } catch (IOException e) {
+            // The engine is gone, and the client is told by closing.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     private static void copy(SocketChannel from, SocketChannel to) {
         ByteBuffer bytes = ByteBuffer.allocate(1 << 16);
-        try (from) {
+        try {
             while (from.read(bytes.clear()) >= 0) {
                 bytes.flip();
                 while (bytes.hasRemaining()) {
@@ -63,7 +75,7 @@ public final class SocketRelay implements AutoCloseable {
             }
             to.shutdownOutput();
         } catch (IOException e) {
-            // One side is gone, and the other is told by closing.
+            // One side is gone.
         }
     }
 

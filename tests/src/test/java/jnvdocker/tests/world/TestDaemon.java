@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /** An installed jnvdocker with folders of its own: the built tree's client and its daemon. */
 public final class TestDaemon implements AutoCloseable {
@@ -110,7 +110,23 @@ public final class TestDaemon implements AutoCloseable {
         } else {
             process.destroy();
         }
-        process.onExit().orTimeout(60, TimeUnit.SECONDS).join();
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (runs(process.pid())) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("the daemon does not end");
+            }
+            LockSupport.parkNanos(5_000_000);
+        }
+    }
+
+    /** A zombie has ended, however long init takes to notice: it has no program any more. */
+    private static boolean runs(long pid) {
+        try {
+            Files.readSymbolicLink(Path.of("/proc/" + pid + "/exe"));
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     @Override
