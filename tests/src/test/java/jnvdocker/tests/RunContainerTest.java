@@ -355,6 +355,88 @@ class RunContainerTest {
     }
 
     @Test
+    void standardInputReachesTheContainer() {
+        assertEquals("typed\n", jnvdocker("-i", "cuda", "cat").input("typed\n").run().ok().out());
+    }
+
+    @Test
+    void exitCodeIsTheContainers() {
+        assertEquals(42, run("cuda", "sh", "-c", "exit 42").exitCode());
+        assertEquals(127, run("cuda", "no-such-program").exitCode());
+        assertEquals(126, run("cuda", "/etc/passwd").exitCode());
+    }
+
+    @Test
+    void terminalIsTheContainersToo() {
+        String client = Project.tree().resolve("bin/jnvdocker").toString();
+        Command.Result result =
+                Command.of(
+                                "script",
+                                "-qec",
+                                "stty rows 33 cols 77; "
+                                        + client
+                                        + " run --rm -it cuda sh -c 'tty; while [ \"$(stty size)\""
+                                        + " = \"0 0\" ]; do sleep 0.1; done; stty size'",
+                                "/dev/null")
+                        .with(daemon.environment())
+                        .run();
+        assertTrue(result.out().contains("/dev/pts/0\r\n"), result::toString);
+        assertTrue(result.out().contains("33 77\r\n"), result::toString);
+    }
+
+    @Test
+    void signalReachesTheContainer() throws Exception {
+        Process process =
+                jnvdocker(
+                                "cuda",
+                                "sh",
+                                "-c",
+                                "trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep"
+                                        + " 0.1; done")
+                        .start();
+        assertEquals("ready", process.inputReader().readLine());
+        // Not destroy(), which closes the pipes too.
+        Command.of("kill", "-TERM", process.pid()).run().ok();
+        assertEquals("caught", process.inputReader().readLine());
+        assertEquals(7, process.waitFor());
+    }
+
+    @Test
+    void engineThatIsAwayIsNamedAndFoundAgain() {
+        try (TestEngine brief = new TestEngine();
+                TestDaemon other = new TestDaemon(brief, host)) {
+            brief.image("plain");
+            other.jnvdocker("run", "--rm", "plain", "true").run().ok();
+            brief.restart();
+            other.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true").run().ok();
+            brief.stop();
+            Command.Result result = other.jnvdocker("run", "plain").run();
+            assertEquals(125, result.exitCode());
+            assertTrue(
+                    result.err()
+                            .startsWith(
+                                    "jnvdocker: the Docker engine at "
+                                            + brief.socket()
+                                            + " does not answer"),
+                    result::toString);
+        }
+    }
+
+    @Test
+    void missingImageIsPulledByTheUsersDockerAndItsWordsAreShown() {
+        Command.Result result = run("localhost:1/no/such:image", "true");
+        assertEquals(125, result.exitCode());
+        assertTrue(
+                result.err()
+                        .startsWith("Unable to find image 'localhost:1/no/such:image' locally\n"),
+                result::toString);
+        assertTrue(result.err().contains("Error response from daemon"), result::toString);
+        Command.Result never = run("--pull=never", "no-such-image");
+        assertEquals(125, never.exitCode());
+        assertTrue(never.err().contains("No such image"), never::toString);
+    }
+
+    @Test
     void createdContainerStartsWithItsGpus() {
         String id =
                 daemon.jnvdocker("create", "--gpus", "device=1", "plain", "sh", "-c", NODES)

@@ -50,9 +50,14 @@ public final class TestEngine implements AutoCloseable {
         Command.of(Project.world("engine"), "restart", folder).run().ok();
     }
 
+    /** Ends it; its images stay. */
+    public void stop() {
+        Command.of(Project.world("engine"), "stop", folder).run().ok();
+    }
+
     @Override
     public void close() {
-        Command.of(Project.world("engine"), "stop", folder).run().ok();
+        stop();
         Folders.remove(folder);
     }
 }
