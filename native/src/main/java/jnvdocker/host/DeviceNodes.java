@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * The driver's device nodes under {@code /dev}. One that is missing is made, as nvidia-modprobe
@@ -18,12 +17,19 @@ import java.util.Optional;
  * /proc/driver/nvidia/params}.
  */
 public final class DeviceNodes {
+    private static final String UVM = "nvidia-uvm";
     private static final int CTL_MINOR = 255;
 
     private final Host host;
+    private final KernelModules modules;
 
     public DeviceNodes(Host host) {
+        this(host, KernelModules.of(host));
+    }
+
+    DeviceNodes(Host host, KernelModules modules) {
         this.host = host;
+        this.modules = modules;
     }
 
     /**
@@ -127,12 +133,25 @@ public final class DeviceNodes {
     }
 
     private int uvmMajor() throws IOException {
-        return Optional.ofNullable(majors().get("nvidia-uvm"))
-                .orElseThrow(() ->
-                        new NoDriverException(
-                                "the kernel module nvidia-uvm is not loaded, without which"
-                                        + " CUDA does not work; load it with 'modprobe"
-                                        + " nvidia-uvm' or 'nvidia-modprobe -u -c=0'"));
+        Integer major = majors().get(UVM);
+        if (major != null) {
+            return major;
+        }
+        String reason = "/proc/devices does not list it after that";
+        try {
+            modules.load(UVM);
+            major = majors().get(UVM);
+        } catch (IOException e) {
+            reason = e.getMessage();
+        }
+        if (major == null) {
+            throw new NoDriverException(
+                    "the kernel module nvidia-uvm, without which CUDA does not work, is not loaded"
+                            + " and can't be ("
+                            + reason
+                            + "); load it with 'modprobe nvidia-uvm' or 'nvidia-modprobe -u -c=0'");
+        }
+        return major;
     }
 
     private Map<String, Integer> majors() throws IOException {

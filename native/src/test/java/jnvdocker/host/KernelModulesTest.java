@@ -1,0 +1,69 @@
+package jnvdocker.host;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+class KernelModulesTest {
+    @TempDir Path folder;
+
+    private Host host;
+
+    @BeforeEach
+    void makeHostWithoutUvm() throws IOException {
+        Files.createDirectories(folder.resolve("proc"));
+        Files.createDirectories(folder.resolve("dev"));
+        Files.writeString(folder.resolve("proc/devices"), "Character devices:\n195 nvidia\n");
+        host = Host.at(folder);
+    }
+
+    private KernelModules modprobe(String script) throws IOException {
+        Path program = Files.writeString(folder.resolve("modprobe"), "#!/bin/sh\n" + script + "\n");
+        assertTrue(program.toFile().setExecutable(true));
+        return new KernelModules(List.of(folder.resolve("absent"), program));
+    }
+
+    @Test
+    @Tag("root")
+    void missingUvmIsLoadedAndItsNodesAreMade() throws IOException {
+        KernelModules modules =
+                modprobe(
+                        "[ \"$1\" = nvidia-uvm ] && echo '510 nvidia-uvm' >> "
+                                + folder
+                                + "/proc/devices");
+        List<DeviceNode> control = new DeviceNodes(host, modules).control();
+        assertEquals(
+                List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
+                control.stream().map(DeviceNode::name).toList());
+        assertTrue(Files.exists(folder.resolve("dev/nvidia-uvm-tools")));
+    }
+
+    @Test
+    void reasonOfModprobeIsPassedOn() throws IOException {
+        KernelModules modules = modprobe("echo 'FATAL: Module not found' >&2; exit 1");
+        IOException refusal = assertThrows(IOException.class, () -> modules.load("nvidia-uvm"));
+        assertEquals("FATAL: Module not found", refusal.getMessage());
+    }
+
+    @Test
+    void environmentOfTheDaemonDoesNotReachModprobe() throws IOException {
+        KernelModules modules = modprobe("[ -z \"$HOME$LD_PRELOAD$MODPROBE_OPTIONS\" ]");
+        assertDoesNotThrow(() -> modules.load("nvidia-uvm"));
+    }
+
+    @Test
+    void folderThatIsNotThisMachineHasNoKernel() {
+        assertThrows(IOException.class, () -> KernelModules.of(host).load("nvidia-uvm"));
+    }
+}
