@@ -4,6 +4,7 @@ import jnvdocker.container.InvalidGpuRequestException;
 import jnvdocker.container.RefusedException;
 import jnvdocker.labels.BadImageException;
 import jnvdocker.labels.UnmetNeedException;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
@@ -45,7 +46,7 @@ public final class Commands {
             refuse(client, e.getMessage());
         } catch (IOException e) {
             LOG.debug("{} failed", request.arguments(), e);
-            refuse(client, e.getMessage());
+            refuse(client, FileErrors.describe(e));
         }
     }
 

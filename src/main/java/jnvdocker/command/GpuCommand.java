@@ -1,6 +1,7 @@
 package jnvdocker.command;
 
 import jnvdocker.host.Host;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
@@ -79,10 +80,10 @@ public final class GpuCommand {
 
     private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)
             throws Exception {
-        if (!(e instanceof IOException)) {
+        if (!(e instanceof IOException failed)) {
             throw e;
         }
-        command.getErr().println("jnvdocker: " + e.getMessage());
+        command.getErr().println("jnvdocker: " + FileErrors.describe(failed));
         return ExitCode.REFUSED.code();
     }
 }

@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.command.Commands;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
@@ -64,7 +65,8 @@ final class ClientServer implements AutoCloseable {
             Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
         } catch (IOException e) {
             server.close();
-            throw new StartException("cannot listen on " + socket + ": " + e.getMessage(), e);
+            throw new StartException(
+                    "cannot listen on " + socket + ": " + FileErrors.describe(e), e);
         }
         ClientServer clients = new ClientServer(server, socket, commands);
         Thread.ofPlatform().name("clients").start(clients::accept);

@@ -25,7 +25,7 @@ import java.util.regex.Pattern;
  * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
  */
 public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String socketGroup) {
-    private static final long LIMIT = 1 << 20;
+    private static final int LIMIT = 1 << 20;
 
     /** The file as it is written; the names are the keys. */
     private record Keys(
@@ -55,7 +55,13 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
      * @throws StartException naming the file, the line and the key that is wrong
      */
     static Config read(Path file, boolean required) throws IOException {
-        if (!required && !Files.exists(file)) {
+        if (!Files.exists(file)) {
+            if (required) {
+                throw new StartException(
+                        "there is no "
+                                + file
+                                + ", which JNVDOCKER_CONFIG names; make it, or unset the variable");
+            }
             return new Keys(null, false, null).values(file);
         }
         if (Files.size(file) > LIMIT) {

@@ -1,5 +1,7 @@
 package jnvdocker.daemon;
 
+import jnvdocker.posix.FileErrors;
+
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -32,7 +34,12 @@ final class FolderLock implements AutoCloseable {
         try {
             Files.createDirectories(folder);
         } catch (IOException e) {
-            throw new StartException("cannot make the folder " + folder + ": " + e.getMessage(), e);
+            throw new StartException(
+                    "cannot make the folder "
+                            + FileErrors.describe(e)
+                            + "; mend that, or "
+                            + remedy,
+                    e);
         }
         Path path = folder.resolve("jnvdockerd.pid");
         FileChannel file =

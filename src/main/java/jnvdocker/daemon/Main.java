@@ -1,5 +1,6 @@
 package jnvdocker.daemon;
 
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.protocol.ExitCode;
 
@@ -52,7 +53,7 @@ public final class Main {
             new CountDownLatch(1).await();
             return ExitCode.OK.code();
         } catch (IOException e) {
-            err.println("jnvdocker: " + e.getMessage());
+            err.println("jnvdocker: " + FileErrors.describe(e));
             if (debug) {
                 e.printStackTrace(err);
             }

@@ -50,10 +50,11 @@ final class KernelModules {
         Process process = builder.redirectErrorStream(true).start();
         try {
             process.getOutputStream().close();
-            byte[] said = process.getInputStream().readNBytes(4096);
             if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
                 throw new IOException(program + " did not end in " + LIMIT_SECONDS + " s");
             }
+            // It says a line or two, which the pipe has kept.
+            byte[] said = process.getInputStream().readNBytes(4096);
             if (process.exitValue() != 0) {
                 throw new IOException(new String(said, StandardCharsets.UTF_8).strip());
             }

@@ -1,9 +1,9 @@
 package jnvdocker.volume;
 
+import jnvdocker.posix.FileErrors;
+
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
@@ -29,19 +29,9 @@ public final class DriverVolumeException extends IOException {
             return told;
         }
         String named = cause instanceof FileSystemException e ? e.getFile() : null;
-        String reason = reason(cause);
+        String reason = FileErrors.reason(cause);
         String message = what + " " + (named == null ? file : named) + ": " + reason;
         return new DriverVolumeException(message + remedy(reason), cause);
-    }
-
-    private static String reason(IOException cause) {
-        return switch (cause) {
-            case AccessDeniedException _ -> "Permission denied";
-            case NoSuchFileException _ -> "No such file or directory";
-            case FileSystemException e when e.getReason() != null -> e.getReason();
-            case IOException e when e.getMessage() != null -> e.getMessage();
-            default -> "interrupted";
-        };
     }
 
     private static String remedy(String reason) {

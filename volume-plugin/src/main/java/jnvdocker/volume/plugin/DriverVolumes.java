@@ -3,6 +3,7 @@ package jnvdocker.volume.plugin;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 
@@ -72,7 +73,7 @@ public final class DriverVolumes implements PluginVolumes {
         try {
             store.remove(version(name));
         } catch (IOException e) {
-            throw new VolumeException(e.getMessage(), e);
+            throw new VolumeException(FileErrors.describe(e), e);
         }
     }
 
@@ -137,7 +138,7 @@ public final class DriverVolumes implements PluginVolumes {
         try {
             return store.build(host, version);
         } catch (IOException e) {
-            throw new VolumeException(e.getMessage(), e);
+            throw new VolumeException(FileErrors.describe(e), e);
         }
     }
 
@@ -145,7 +146,7 @@ public final class DriverVolumes implements PluginVolumes {
         try {
             return HostDriver.readVersion(host);
         } catch (IOException e) {
-            throw new VolumeException(e.getMessage(), e);
+            throw new VolumeException(FileErrors.describe(e), e);
         }
     }
 

@@ -23,6 +23,7 @@ import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import io.netty.handler.codec.http.HttpVersion;
 
+import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 
 import org.slf4j.Logger;
@@ -74,7 +75,13 @@ public final class PluginServer implements AutoCloseable {
             Posix.chmod(socket, 0600);
         } catch (IOException e) {
             server.close();
-            throw e;
+            throw new IOException(
+                    "cannot listen on "
+                            + socket
+                            + " ("
+                            + FileErrors.describe(e)
+                            + "); mend that, or set JNVDOCKER_PLUGIN_DIR to another folder",
+                    e);
         }
         LOG.info("serving docker's volume plugin protocol on {}", socket);
         return server;
@@ -89,9 +96,7 @@ public final class PluginServer implements AutoCloseable {
                         .bind(UnixDomainSocketAddress.of(socket))
                         .awaitUninterruptibly();
         if (!bound.isSuccess()) {
-            throw new IOException(
-                    "cannot listen on " + socket + ": " + bound.cause().getMessage(),
-                    bound.cause());
+            throw new IOException(bound.cause().getMessage(), bound.cause());
         }
     }
 

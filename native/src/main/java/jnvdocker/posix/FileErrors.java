@@ -1,0 +1,30 @@
+package jnvdocker.posix;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.util.Objects;
+
+/** Puts a failed file operation into words. Java's own messages are often the file's name alone. */
+public final class FileErrors {
+    private FileErrors() {}
+
+    /** The file, if one is known, and the reason: {@code /x/y: Permission denied}. */
+    public static String describe(IOException e) {
+        String file = e instanceof FileSystemException failed ? failed.getFile() : null;
+        return file == null ? reason(e) : file + ": " + reason(e);
+    }
+
+    /** The reason in the kernel's words, as far as it is one of the kernel's. */
+    public static String reason(IOException e) {
+        return switch (e) {
+            case AccessDeniedException _ -> "Permission denied";
+            case NoSuchFileException _ -> "No such file or directory";
+            case NotDirectoryException _ -> "Not a directory";
+            case FileSystemException failed when failed.getReason() != null -> failed.getReason();
+            default -> Objects.requireNonNullElse(e.getMessage(), "interrupted");
+        };
+    }
+}
