@@ -7,6 +7,7 @@ import jnvdocker.protocol.Request;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +28,8 @@ sealed interface UserEngine {
     /** Docker can't say which; it has told the user why, or will when it is run. */
     record Unknown(int exitCode) implements UserEngine {}
 
-    String DEFAULT = "unix:///var/run/docker.sock";
+    /** What docker takes when nobody says anything. */
+    String DEFAULT_SOCKET = "/var/run/docker.sock";
 
     /** The order of precedence is docker's own: options, DOCKER_HOST, DOCKER_CONTEXT, config. */
     static UserEngine of(RunCommand run, Request request, ClientConnection client, Path ours)
@@ -46,7 +48,7 @@ sealed interface UserEngine {
                 || run.config().isPresent()) {
             return ofContext(run, request, client, ours);
         }
-        return at(DEFAULT, ours);
+        return at("unix://" + DEFAULT_SOCKET, ours);
     }
 
     private static UserEngine ofContext(
@@ -65,13 +67,20 @@ sealed interface UserEngine {
         if (!url.startsWith("unix://")) {
             return new Remote(url);
         }
-        String path = url.length() > "unix://".length() ? url.substring("unix://".length()) : "";
-        Path socket = Path.of(path.isEmpty() ? DEFAULT.substring("unix://".length()) : path);
-        boolean same =
-                socket.equals(ours)
-                        || Files.exists(socket)
-                                && Files.exists(ours)
-                                && Files.isSameFile(socket, ours);
-        return same ? new Ours() : new OtherSocket(url);
+        String path = url.substring("unix://".length());
+        return isSame(path.isEmpty() ? DEFAULT_SOCKET : path, ours)
+                ? new Ours()
+                : new OtherSocket(url);
+    }
+
+    private static boolean isSame(String path, Path ours) throws IOException {
+        Path socket;
+        try {
+            socket = Path.of(path);
+        } catch (InvalidPathException e) {
+            return false;
+        }
+        boolean bothThere = Files.exists(socket) && Files.exists(ours);
+        return socket.equals(ours) || bothThere && Files.isSameFile(socket, ours);
     }
 }

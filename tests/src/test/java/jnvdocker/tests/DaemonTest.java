@@ -93,7 +93,7 @@ class DaemonTest {
         Path proc = Path.of("/proc/" + daemon.pid().orElseThrow());
         assertEquals(Path.of("/"), Files.readSymbolicLink(proc.resolve("cwd")));
         for (String variable : Files.readString(proc.resolve("environ")).split("\0")) {
-            assertTrue(variable.matches("(?s)(PATH|LANG|JNVDOCKER_[A-Z_]*)=.*"), variable);
+            assertTrue(variable.matches("(?s)(PATH|LANG|LC_ALL|JNVDOCKER_[A-Z_]*)=.*"), variable);
         }
         String session =
                 Files.readString(proc.resolve("stat")).replaceAll(".*\\) ", "").split(" ")[3];
