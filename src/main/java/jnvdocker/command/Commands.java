@@ -1,9 +1,6 @@
 package jnvdocker.command;
 
-import jnvdocker.container.InvalidGpuRequestException;
-import jnvdocker.container.RefusedException;
-import jnvdocker.labels.BadImageException;
-import jnvdocker.labels.UnmetNeedException;
+import jnvdocker.labels.RefusedException;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
@@ -39,10 +36,7 @@ public final class Commands {
     public void run(Request request, ClientConnection client) throws IOException {
         try {
             dispatch(request, client);
-        } catch (RefusedException
-                | UnmetNeedException
-                | BadImageException
-                | InvalidGpuRequestException e) {
+        } catch (RefusedException e) {
             refuse(client, e.getMessage());
         } catch (IOException e) {
             LOG.debug("{} failed", request.arguments(), e);
@@ -51,11 +45,7 @@ public final class Commands {
     }
 
     private void dispatch(Request request, ClientConnection client)
-            throws IOException,
-                    RefusedException,
-                    UnmetNeedException,
-                    BadImageException,
-                    InvalidGpuRequestException {
+            throws IOException, RefusedException {
         List<String> arguments = request.arguments();
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
             case "gpu" -> gpu.run(arguments.subList(1, arguments.size()), request, client);

@@ -3,8 +3,6 @@ package jnvdocker.command;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.GpuRequest;
-import jnvdocker.container.InvalidGpuRequestException;
-import jnvdocker.container.RefusedException;
 import jnvdocker.container.UserSettings;
 import jnvdocker.docker.DockerArguments;
 import jnvdocker.docker.DockerCommandLine;
@@ -13,11 +11,10 @@ import jnvdocker.docker.RunCommand;
 import jnvdocker.docker.Verb;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.BadImageException;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.labels.RefusedException;
 import jnvdocker.labels.Unchecked;
-import jnvdocker.labels.UnmetNeedException;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
@@ -63,12 +60,7 @@ public final class StartContainer {
         this.policy = policy;
     }
 
-    void run(Request request, ClientConnection client)
-            throws IOException,
-                    BadImageException,
-                    InvalidGpuRequestException,
-                    RefusedException,
-                    UnmetNeedException {
+    void run(Request request, ClientConnection client) throws IOException, RefusedException {
         DockerCommandLine typed =
                 DockerCommandLine.parse(request.arguments(), verb -> help(verb, request, client));
         switch (typed) {
@@ -84,11 +76,7 @@ public final class StartContainer {
     }
 
     private void start(RunCommand run, Request request, ClientConnection client)
-            throws IOException,
-                    BadImageException,
-                    InvalidGpuRequestException,
-                    RefusedException,
-                    UnmetNeedException {
+            throws IOException, RefusedException {
         refuseCdi(run);
         UserEngine where = UserEngine.of(run, request, client, engine.socket());
         if (where instanceof UserEngine.Unknown(int exitCode)) {
@@ -144,7 +132,7 @@ public final class StartContainer {
      */
     private Optional<GpuRequest> wanted(
             RunCommand run, Request request, GpuNeeds needs, ClientConnection client)
-            throws IOException, InvalidGpuRequestException, RefusedException {
+            throws IOException, RefusedException {
         if (run.gpus().isPresent()) {
             return run.gpus();
         }

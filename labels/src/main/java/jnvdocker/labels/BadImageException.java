@@ -4,7 +4,7 @@ package jnvdocker.labels;
  * What an image asks for, or what the user's variables put over it, can't be understood. The
  * message says what, where it stands and what to do.
  */
-public final class BadImageException extends Exception {
+public final class BadImageException extends RefusedException {
     private static final long serialVersionUID = 1;
 
     BadImageException(String message) {

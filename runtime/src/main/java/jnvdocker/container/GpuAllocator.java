@@ -1,6 +1,7 @@
 package jnvdocker.container;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.labels.RefusedException;
 
 import java.util.List;
 

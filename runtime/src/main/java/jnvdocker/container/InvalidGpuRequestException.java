@@ -1,10 +1,12 @@
 package jnvdocker.container;
 
+import jnvdocker.labels.RefusedException;
+
 /**
  * A request for GPUs that can't be understood. The message begins with the option or variable it
  * came from, quotes the part that is wrong and says which spelling would be right.
  */
-public final class InvalidGpuRequestException extends Exception {
+public final class InvalidGpuRequestException extends RefusedException {
     private static final long serialVersionUID = 1L;
     private static final int LONGEST_QUOTE = 80;
 
