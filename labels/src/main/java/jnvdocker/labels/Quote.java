@@ -1,19 +1,21 @@
 package jnvdocker.labels;
 
 /**
- * Text from an image inside a message: at most 80 characters of it, and nothing that a terminal
- * would act upon.
+ * Foreign text inside a message, from an image or a request: at most 80 characters of it, and
+ * nothing that a terminal would act upon.
  */
-final class Quote {
+public final class Quote {
     private static final int SHOWN = 80;
 
     private Quote() {}
 
-    static String quoted(String text) {
+    /** Between single quotes. */
+    public static String quoted(String text) {
         return "'" + shown(text) + "'";
     }
 
-    static String shown(String text) {
+    /** As it is. */
+    public static String shown(String text) {
         StringBuilder shown = new StringBuilder();
         text.codePoints().limit(SHOWN).forEach(point -> append(shown, point));
         return text.codePointCount(0, text.length()) > SHOWN

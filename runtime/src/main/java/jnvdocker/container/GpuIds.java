@@ -1,6 +1,6 @@
 package jnvdocker.container;
 
-import static jnvdocker.container.InvalidGpuRequestException.quote;
+import jnvdocker.labels.Quote;
 
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -54,7 +54,7 @@ final class GpuIds {
             if (!GpuRequest.Devices.isId(id)) {
                 throw new InvalidGpuRequestException(
                         "%s: %s is not a GPU's index, UUID or PCI address, as in %s"
-                                .formatted(source, quote(id), example));
+                                .formatted(source, Quote.quoted(id), example));
             }
         }
     }

@@ -1,6 +1,6 @@
 package jnvdocker.container;
 
-import static jnvdocker.container.InvalidGpuRequestException.quote;
+import jnvdocker.labels.Quote;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -62,21 +62,23 @@ final class GpuOption {
                 .orElseThrow(() ->
                         wrong(
                                 "quotes in %s must go round a whole field, as in %s"
-                                        .formatted(quote(value), EXAMPLE)));
+                                        .formatted(Quote.quoted(value), EXAMPLE)));
     }
 
     private void bare(String field) throws InvalidGpuRequestException {
         if (count != null) {
             throw wrong(
                     "%s is more than one number of GPUs: to name GPUs write %s"
-                            .formatted(quote(value), EXAMPLE));
+                            .formatted(Quote.quoted(value), EXAMPLE));
         }
         count = field;
     }
 
     private void keyed(String key, String text) throws InvalidGpuRequestException {
         if (!keys.add(key) || (key.equals("count") && count != null)) {
-            throw wrong("%s is given more than once in %s".formatted(quote(key), quote(value)));
+            throw wrong(
+                    "%s is given more than once in %s"
+                            .formatted(Quote.quoted(key), Quote.quoted(value)));
         }
         switch (key) {
             case "count" -> count = text;
@@ -87,7 +89,7 @@ final class GpuOption {
             default ->
                     throw wrong(
                             "unknown key %s, not one of count, device, capabilities, driver, options"
-                                    .formatted(quote(key)));
+                                    .formatted(Quote.quoted(key)));
         }
     }
 
@@ -97,7 +99,7 @@ final class GpuOption {
                 throw wrong(
                         "%s is not a capability: there are %s"
                                 .formatted(
-                                        quote(capability),
+                                        Quote.quoted(capability),
                                         String.join(
                                                 ", ", CAPABILITIES.stream().sorted().toList())));
             }
@@ -108,7 +110,7 @@ final class GpuOption {
         if (!text.isEmpty() && !text.equals("nvidia")) {
             throw wrong(
                     "driver=%s can't be given with a lease: write driver=nvidia or leave it out"
-                            .formatted(quote(text)));
+                            .formatted(Quote.quoted(text)));
         }
     }
 
@@ -119,7 +121,7 @@ final class GpuOption {
         if (count != null) {
             throw wrong(
                     "%s has both a number of GPUs and names of GPUs: give one of them, as in %s"
-                            .formatted(quote(value), EXAMPLE));
+                            .formatted(Quote.quoted(value), EXAMPLE));
         }
         return GpuIds.request("--gpus", EXAMPLE, ids);
     }
@@ -138,7 +140,7 @@ final class GpuOption {
         if (!NUMBER.matcher(count).matches()) {
             throw wrong(
                     "%s is not a number of GPUs, 'all', 'none' or device=<ids>"
-                            .formatted(quote(count)));
+                            .formatted(Quote.quoted(count)));
         }
         int number = Integer.parseInt(count);
         if (number < 0) {

@@ -1,6 +1,7 @@
 package jnvdocker.volume.plugin;
 
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.labels.Quote;
 
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -18,7 +19,7 @@ record VolumeName(String kind, String version) {
     static VolumeName parse(String name) throws VolumeException {
         Matcher matcher = SPELLING.matcher(name);
         if (!matcher.matches()) {
-            throw new VolumeException("bad volume format: " + printable(name));
+            throw new VolumeException("bad volume format: " + Quote.shown(name));
         }
         return new VolumeName(matcher.group(1), matcher.group(2));
     }
@@ -37,9 +38,5 @@ record VolumeName(String kind, String version) {
     @Override
     public String toString() {
         return kind + "_" + version;
-    }
-
-    private static String printable(String name) {
-        return name.replaceAll("\\p{Cntrl}", "?");
     }
 }
