@@ -30,7 +30,7 @@ import java.util.function.Function;
  * at any time: each call connects again when the last connection is gone.
  */
 public final class DockerEngine implements AutoCloseable {
-    private static final int CONNECTIONS = 64;
+    private static final int CONNECTIONS = 16;
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
     private final Path socket;
