@@ -3,6 +3,7 @@
  *
  * Responsibilities:
  *   - commands that can't start a container: become docker at once, ask nobody
+ *   - version: say our own first
  *   - everything else: ask the daemon, obey its frames, in the end become docker
  *   - start the daemon when nobody answers and the caller is root
  *
@@ -30,6 +31,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -49,11 +51,16 @@ enum frame_type {
 	FRAME_EXIT = 'T',
 };
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
-enum { CALL_CAPTURES = 1 };
-enum { MAX_FRAME = 16 << 20, MAX_CAPTURED = 8 << 20, MAX_CONFIG = 1 << 20 };
+enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4 };
+/* The kernel takes 6 MiB of arguments and environment at most. */
+enum { MAX_FRAME = 8 << 20, MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
-enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, ATTEMPTS = 3 };
+enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
+
+#ifndef VERSION
+#error "the Makefile defines VERSION"
+#endif
 
 extern char **environ;
 
@@ -114,6 +121,29 @@ static bool is_one_of(const char *text, const char *const *names)
 		if (strcmp(text, *names) == 0)
 			return true;
 	return false;
+}
+
+/*
+ * A descriptor that is none of the standard three. A user may have closed those, and what is opened
+ * then takes their place: our words would go into the socket.
+ */
+static int above_standard(int descriptor)
+{
+	if (descriptor < 0 || descriptor > 2)
+		return descriptor;
+	int raised = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+	close(descriptor);
+	return raised;
+}
+
+static void make_pipe(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		ends[0] = above_standard(ends[0]);
+		ends[1] = above_standard(ends[1]);
+	}
+	if (ends[0] < 0 || ends[1] < 0)
+		die("cannot make a pipe: %s", strerror(errno));
 }
 
 /* ---- payloads -------------------------------------------------------------------------------- */
@@ -248,8 +278,9 @@ static char **docker_command(void)
 	command[count] = NULL;
 	char *program = find_program(command[0]);
 	if (program == NULL)
-		die("cannot find '%s' in PATH (%s); install docker, or name it in NV_DOCKER", command[0],
-		    getenv("PATH") != NULL ? getenv("PATH") : "not set");
+		die("cannot find '%s' in PATH (%s) other than jnvdocker itself; %s", command[0],
+		    getenv("PATH") != NULL ? getenv("PATH") : "not set",
+		    setting != NULL ? "let NV_DOCKER name docker" : "install docker, or name it in NV_DOCKER");
 	command[0] = program;
 	return command;
 }
@@ -293,18 +324,26 @@ static bool takes_next(const char *option)
 	return false;
 }
 
+/* The place of docker's command among the arguments, behind the global options. */
+static int first_operand(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0')
+		i += takes_next(argv[i]) ? 2 : 1;
+	return i;
+}
+
 /*
  * Whether the daemon has a say: what starts or creates a container, and our own words. A wrong yes
  * costs a question; a wrong no would start a container without its GPUs.
  */
 static bool concerns_daemon(int argc, char **argv)
 {
+	int i = first_operand(argc, argv);
 	static const char *const starts[] = { "run", "create", NULL };
-	static const char *const ours[] = { "gpu", "mesos", "version", NULL };
-	int i = 1;
+	static const char *const ours[] = { "gpu", "mesos", NULL };
 
-	while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0')
-		i += takes_next(argv[i]) ? 2 : 1;
 	if (i >= argc)
 		return false;
 	if (strcmp(argv[i], "container") == 0) {
@@ -342,7 +381,7 @@ static int try_connect(const char *path)
 		die("the socket's path is longer than %zu bytes: %s; set JNVDOCKER_SOCKET to a shorter one",
 		    sizeof address.sun_path - 1, path);
 	strcpy(address.sun_path, path);
-	connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	connection = above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	if (connection < 0)
 		die("cannot make a socket: %s", strerror(errno));
 	if (connect(connection, (struct sockaddr *)&address, sizeof address) == 0)
@@ -431,12 +470,22 @@ static void run_daemon(const char *program, int log, int alive) __attribute__((n
 
 static void run_daemon(const char *program, int log, int alive)
 {
+	static const int limits[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_NPROC };
 	char *const arguments[] = { (char *)program, NULL };
 	int nothing = open("/dev/null", O_RDWR);
 	sigset_t none;
 
 	if (chdir("/") < 0 || nothing < 0)
 		_exit(EXIT_REFUSED);
+	/* What the user's shell limits is not meant for a daemon. */
+	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+		struct rlimit limit;
+
+		if (getrlimit(limits[i], &limit) == 0) {
+			limit.rlim_cur = limit.rlim_max;
+			setrlimit(limits[i], &limit);
+		}
+	}
 	/* 3 stays open for as long as the daemon lives: its end tells the client that a start failed. */
 	alive = fcntl(alive, F_DUPFD, 10);
 	log = fcntl(log, F_DUPFD, 10);
@@ -458,12 +507,11 @@ static void run_daemon(const char *program, int log, int alive)
 static int spawn_daemon(const char *program, const char *log_path)
 {
 	int alive[2];
-	int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+	int log = above_standard(open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
 
 	if (log < 0)
-		die("cannot write the daemon's log %s: %s", log_path, strerror(errno));
-	if (pipe2(alive, O_CLOEXEC) < 0)
-		die("cannot make a pipe: %s", strerror(errno));
+		die("cannot write the daemon's log %s: %s; remove what is there", log_path, strerror(errno));
+	make_pipe(alive);
 	pid_t child = fork();
 	if (child < 0)
 		die("cannot start jnvdockerd: %s", strerror(errno));
@@ -508,7 +556,7 @@ static bool daemon_lives(void)
 /* Waits until a daemon answers; it ends the program when none is left that could. */
 static int await_daemon(const char *path, const char *log_path, int alive)
 {
-	long deadline = milliseconds() + START_TIMEOUT_MS;
+	long began = milliseconds();
 
 	for (;;) {
 		struct pollfd end = { .fd = alive, .events = POLLIN };
@@ -523,7 +571,10 @@ static int await_daemon(const char *path, const char *log_path, int alive)
 			return connection;
 		if (ended && !daemon_lives())
 			die("jnvdockerd did not start; its log says why: %s", log_path);
-		if (milliseconds() > deadline)
+		if (ended && milliseconds() > began + OTHER_DAEMON_MS)
+			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another folder",
+			    run_folder(), path);
+		if (milliseconds() > began + START_TIMEOUT_MS)
 			die("jnvdockerd does not answer at %s after %d s; its log may say why: %s", path,
 			    START_TIMEOUT_MS / 1000, log_path);
 	}
@@ -534,17 +585,20 @@ static int start_daemon(const char *path)
 	char *folder = joined("%s", path);
 	char *slash = strrchr(folder, '/');
 
-	if (slash == NULL || slash == folder)
-		die("the socket's path %s names no folder of its own; set JNVDOCKER_SOCKET to an absolute path", path);
+	if (slash == folder)
+		die("the socket's path %s names no folder of its own; set JNVDOCKER_SOCKET to another", path);
 	*slash = '\0';
-	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
-		die("cannot make the folder %s: %s", folder, strerror(errno));
+	/* Root's umask may be 077, and the socket's group must reach the socket. */
+	if (mkdir(folder, 0755) == 0 ? chmod(folder, 0755) < 0 : errno != EEXIST)
+		die("cannot make the folder %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another one", folder,
+		    strerror(errno));
 
 	/* One at a time: who waited here finds the daemon that the other has started. */
 	char *lock_path = joined("%s/start.lock", folder);
 	int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		die("cannot lock %s: %s", lock_path, strerror(errno));
+		die("cannot lock %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another folder", lock_path,
+		    strerror(errno));
 	int connection = try_connect(path);
 	if (connection < 0) {
 		char *program = daemon_program();
@@ -579,6 +633,9 @@ static void die_not_allowed(const char *path)
 static int connect_daemon(void)
 {
 	char *path = socket_path();
+
+	if (path[0] != '/')
+		die("the socket's path %s is not absolute; begin JNVDOCKER_RUN_DIR and JNVDOCKER_SOCKET with /", path);
 	int connection = try_connect(path);
 
 	if (connection >= 0)
@@ -596,7 +653,7 @@ static int connect_daemon(void)
 static bool is_for_daemon(const char *variable)
 {
 	static const char *const prefixes[] = {
-		"NV_", "NVIDIA_", "DOCKER_", "JNVDOCKER_", "SUDO_", "HOME=", "PATH=", NULL,
+		"NV_", "NVIDIA_", "DOCKER_", "JNVDOCKER_", "SUDO_", "HOME=", "PATH=", "LD_LIBRARY_PATH=", NULL,
 	};
 
 	for (const char *const *prefix = prefixes; *prefix != NULL; prefix++)
@@ -679,7 +736,7 @@ static void send_request(int connection, char **argv)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static void write_all(int descriptor, const char *bytes, size_t length)
+static bool write_all(int descriptor, const char *bytes, size_t length)
 {
 	while (length > 0) {
 		ssize_t count = write(descriptor, bytes, length);
@@ -687,23 +744,40 @@ static void write_all(int descriptor, const char *bytes, size_t length)
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
-			die("cannot write to %s: %s", descriptor == 1 ? "standard output" : "standard error",
-			    strerror(errno));
+			return false;
 		bytes += count;
 		length -= count;
 	}
+	return true;
+}
+
+/* A remark that nobody can read is no reason not to run the container. */
+static void remark(const char *bytes, size_t length)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction inherited;
+
+	sigaction(SIGPIPE, &ignore, &inherited);
+	write_all(2, bytes, length);
+	sigaction(SIGPIPE, &inherited, NULL);
 }
 
 /* In the child: nothing to read, so that it can't eat what is meant for the container. */
-static void run_call(char **argv, int output) __attribute__((noreturn));
+static void run_call(char **argv, uint32_t flags, int output) __attribute__((noreturn));
 
-static void run_call(char **argv, int output)
+static void run_call(char **argv, uint32_t flags, int output)
 {
-	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0)
+	if (nothing < 0)
 		_exit(EXIT_REFUSED);
+	dup2(nothing, 0);
+	dup2(flags & CALL_CAPTURES ? output : 2, 1);
+	if (flags & CALL_HIDES_ERRORS)
+		dup2(nothing, 2);
+	if (flags & CALL_CAPTURES_ERRORS)
+		dup2(output, 2);
 	execvp(argv[0], argv);
 	dprintf(2, "jnvdocker: cannot run '%s': %s\n", argv[0], strerror(errno));
 	_exit(EXIT_REFUSED);
@@ -728,24 +802,30 @@ static void capture(int from, struct buffer *captured)
 
 static void call(int connection, struct reader payload)
 {
-	bool captures = get_number(&payload) & CALL_CAPTURES;
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	struct sigaction inherited;
+	uint32_t flags = get_number(&payload);
 	char **argv = get_arguments(&payload);
 	struct buffer captured = { 0 }, result = { 0 };
 	int output[2], status;
 
-	if (pipe2(output, O_CLOEXEC) < 0)
-		die("cannot make a pipe: %s", strerror(errno));
+	make_pipe(output);
+	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
+	sigaction(SIGCHLD, &standard, &inherited);
 	pid_t child = fork();
 	if (child < 0)
 		die("cannot run '%s': %s", argv[0], strerror(errno));
-	if (child == 0)
-		run_call(argv, captures ? output[1] : 2);
+	if (child == 0) {
+		sigaction(SIGCHLD, &inherited, NULL);
+		run_call(argv, flags, output[1]);
+	}
 	close(output[1]);
 	capture(output[0], &captured);
 	close(output[0]);
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			die("cannot wait for '%s': %s", argv[0], strerror(errno));
+	sigaction(SIGCHLD, &inherited, NULL);
 	put_number(&result, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	put_bytes(&result, captured.data, captured.length);
 	send_frame(connection, FRAME_RESULT, &result);
@@ -779,10 +859,11 @@ static void obey(int connection)
 
 		switch (header[0]) {
 		case FRAME_OUT:
-			write_all(1, bytes, length);
+			if (!write_all(1, bytes, length))
+				die("cannot write to standard output: %s", strerror(errno));
 			break;
 		case FRAME_ERR:
-			write_all(2, bytes, length);
+			remark(bytes, length);
 			break;
 		case FRAME_CALL:
 			call(connection, payload);
@@ -801,7 +882,14 @@ static void obey(int connection)
 
 int main(int argc, char **argv)
 {
-	if (argc < 1 || !concerns_daemon(argc, argv))
+	if (argc < 1)
+		die("run without a name for itself; start it as programs are started");
+	int word = first_operand(argc, argv);
+	if (word < argc && strcmp(argv[word], "version") == 0) {
+		printf("jnvdocker: %s\n\n", VERSION);
+		fflush(stdout);
+	}
+	if (!concerns_daemon(argc, argv))
 		become_docker(argc, argv);
 	/* A daemon may be stopped just as we ask it: ask the next one. */
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {

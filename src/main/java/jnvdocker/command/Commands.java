@@ -1,5 +1,6 @@
 package jnvdocker.command;
 
+import jnvdocker.docker.DockerCommandLine;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
@@ -10,7 +11,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 
 /** Runs what a client asks for. Every refusal and failure becomes a message here. */
@@ -19,15 +19,10 @@ public final class Commands {
 
     private final StartContainer startContainer;
     private final GpuCommand gpu;
-    private final String version;
 
-    /**
-     * @param version our own
-     */
-    public Commands(StartContainer startContainer, GpuCommand gpu, String version) {
+    public Commands(StartContainer startContainer, GpuCommand gpu) {
         this.startContainer = startContainer;
         this.gpu = gpu;
-        this.version = version;
     }
 
     /**
@@ -37,38 +32,23 @@ public final class Commands {
         try {
             dispatch(request, client);
         } catch (RefusedException e) {
-            refuse(client, e.getMessage());
+            client.refuse(e.getMessage());
         } catch (IOException e) {
             LOG.debug("{} failed", request.arguments(), e);
-            refuse(client, FileErrors.describe(e));
+            client.refuse(FileErrors.describe(e));
         }
     }
 
     private void dispatch(Request request, ClientConnection client)
             throws IOException, RefusedException {
-        List<String> arguments = request.arguments();
-        switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
-            case "gpu" -> gpu.run(arguments.subList(1, arguments.size()), request, client);
-            case "version" -> version(request, client);
+        List<String> words = DockerCommandLine.words(request.arguments());
+        switch (words.isEmpty() ? "" : words.getFirst()) {
+            case "gpu" -> gpu.run(words.subList(1, words.size()), request, client);
             case "mesos" -> {
-                client.message("'mesos' is not part of this version yet");
+                client.message("this version has no command 'mesos'; see 'jnvdocker gpu --help'");
                 client.exit(ExitCode.USAGE);
             }
             default -> startContainer.run(request, client);
         }
-    }
-
-    /** As nvidia-docker did: its own version, a blank line, then docker's. */
-    private void version(Request request, ClientConnection client) throws IOException {
-        client.out("jnvdocker: " + version);
-        client.out("");
-        List<String> docker = new ArrayList<>(request.docker());
-        docker.addAll(request.arguments());
-        client.exec(docker);
-    }
-
-    private static void refuse(ClientConnection client, String message) throws IOException {
-        client.message(message);
-        client.exit(ExitCode.REFUSED);
     }
 }

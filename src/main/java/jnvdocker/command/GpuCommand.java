@@ -11,7 +11,9 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
 import java.io.IOException;
@@ -32,10 +34,16 @@ public final class GpuCommand {
     @Command(
             name = "jnvdocker gpu",
             description = "Shows this host's GPUs and driver.",
-            mixinStandardHelpOptions = true,
             synopsisSubcommandLabel = "COMMAND")
     private static final class Gpu implements Runnable {
         @Spec private CommandSpec spec;
+
+        @Option(
+                names = {"-h", "--help"},
+                usageHelp = true,
+                scope = ScopeType.INHERIT,
+                description = "Show this help.")
+        private boolean help;
 
         @Override
         public void run() {
@@ -65,6 +73,8 @@ public final class GpuCommand {
         return new CommandLine(new Gpu())
                 .addSubcommand(new GpuLs(host))
                 .addSubcommand(new GpuVolume(host, volumes))
+                // It would read any file of root's for whoever may use the socket.
+                .setExpandAtFiles(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
                 .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
                 .setParameterExceptionHandler(GpuCommand::usage)

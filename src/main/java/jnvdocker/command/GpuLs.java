@@ -13,10 +13,7 @@ import picocli.CommandLine.Spec;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 
-@Command(
-        name = "ls",
-        description = "Lists the GPUs: index, UUID, model and device node.",
-        mixinStandardHelpOptions = true)
+@Command(name = "ls", description = "Lists the GPUs: index, UUID, model and device node.")
 final class GpuLs implements Callable<Integer> {
     private final Host host;
 

@@ -24,8 +24,7 @@ import java.util.stream.Collectors;
         description = {
             "Shows the volume of the loaded driver, which containers get at /usr/local/nvidia.",
             "Makes it if it is not there yet."
-        },
-        mixinStandardHelpOptions = true)
+        })
 final class GpuVolume implements Callable<Integer> {
     private final Host host;
     private final DriverVolumeStore volumes;

@@ -16,7 +16,6 @@ import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.labels.Unchecked;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
 import jnvdocker.volume.DriverVolumeStore;
 
@@ -72,7 +71,7 @@ public final class StartContainer {
 
     private static String help(Verb verb, Request request, ClientConnection client)
             throws IOException {
-        return client.capture(docker(request, List.of(verb.word(), "--help"))).output();
+        return client.capture(request.dockerWith(List.of(verb.word(), "--help"))).output();
     }
 
     private void start(RunCommand run, Request request, ClientConnection client)
@@ -86,16 +85,26 @@ public final class StartContainer {
         if (run.gpus().isPresent() || !run.gpuNodes().isEmpty()) {
             refuseWhereItCannotWork(run, where);
         }
-        Optional<ImageConfig> image = new ImageFinder(engine, request, client).find(run, where);
-        if (image.isEmpty()) {
-            giveUp(run, request, client);
-            return;
+        switch (new ImageFinder(engine, request, client).find(run, where)) {
+            case ImageFinder.Absent _ -> client.exec(asTyped(request));
+            case ImageFinder.NotPulled _ -> client.exit(run.verb() == Verb.RUN ? 125 : 1);
+            case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
+                    start(rest, image, where, request, client);
         }
+    }
+
+    private void start(
+            RunCommand run,
+            ImageConfig image,
+            UserEngine where,
+            Request request,
+            ClientConnection client)
+            throws IOException, RefusedException {
         Map<String, String> variables = new UserVariables(request, client).of(run);
-        GpuNeeds needs = GpuNeeds.of(image.get(), variables);
+        GpuNeeds needs = GpuNeeds.of(image, variables);
         Optional<GpuRequest> wanted = wanted(run, request, needs, client);
         if (wanted.isEmpty()) {
-            client.exec(asTyped(request));
+            client.exec(request.dockerWith(run.with(List.of())));
             return;
         }
         refuseWhereItCannotWork(run, where);
@@ -106,24 +115,14 @@ public final class StartContainer {
         ContainerEdits edits =
                 planner.plan(
                         new ContainerPlanner.Container(
-                                image.get(),
+                                image,
                                 wanted.get(),
                                 settings(run, variables),
                                 driver.gpus(),
                                 driver.version(),
                                 isPlainRuntime(run, where)));
         volumes.build(host, driver.version());
-        client.exec(docker(request, run.with(DockerArguments.of(edits))));
-    }
-
-    /** The image is not there. Docker says so itself, unless it has already tried to pull it. */
-    private static void giveUp(RunCommand run, Request request, ClientConnection client)
-            throws IOException {
-        if (run.pull().filter("never"::equals).isPresent()) {
-            client.exec(asTyped(request));
-        } else {
-            client.exit(ExitCode.REFUSED);
-        }
+        client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
     }
 
     /**
@@ -154,18 +153,18 @@ public final class StartContainer {
 
     /** {@code --device /dev/nvidia1} names a GPU by its minor, which is not its index. */
     private GpuRequest requestOfNodes(RunCommand run) throws IOException, RefusedException {
-        List<String> uuids = new ArrayList<>();
+        List<String> addresses = new ArrayList<>();
         for (var gpu : HostDriver.read(host).gpus()) {
             if (run.gpuNodes().contains(gpu.minor())) {
-                uuids.add(gpu.pciAddress());
+                addresses.add(gpu.pciAddress());
             }
         }
-        if (uuids.size() < run.gpuNodes().size()) {
+        if (addresses.size() < run.gpuNodes().size()) {
             throw new RefusedException(
                     "--device names a GPU's node that this host does not have; 'jnvdocker gpu ls'"
                             + " shows those that it has");
         }
-        return new GpuRequest.Devices(uuids);
+        return new GpuRequest.Devices(addresses);
     }
 
     private static void refuseCdi(RunCommand run) throws RefusedException {
@@ -209,12 +208,6 @@ public final class StartContainer {
     }
 
     private static List<String> asTyped(Request request) {
-        return docker(request, request.arguments());
-    }
-
-    private static List<String> docker(Request request, List<String> arguments) {
-        List<String> command = new ArrayList<>(request.docker());
-        command.addAll(arguments);
-        return command;
+        return request.dockerWith(request.arguments());
     }
 }

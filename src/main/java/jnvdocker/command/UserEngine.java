@@ -54,10 +54,9 @@ sealed interface UserEngine {
     private static UserEngine ofContext(
             RunCommand run, Request request, ClientConnection client, Path ours)
             throws IOException {
-        List<String> inspect = new ArrayList<>(request.docker());
-        inspect.addAll(run.globals());
+        List<String> inspect = new ArrayList<>(run.globals());
         inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));
-        CallResult result = client.capture(inspect);
+        CallResult result = client.capture(request.dockerWith(inspect));
         return result.succeeded()
                 ? at(result.output().strip(), ours)
                 : new Unknown(result.exitCode());

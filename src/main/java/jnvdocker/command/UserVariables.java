@@ -27,15 +27,19 @@ final class UserVariables {
     Map<String, String> of(RunCommand run) throws IOException {
         Map<String, String> variables = new HashMap<>();
         for (String file : run.envFiles()) {
-            for (String line : read(file).split("\n")) {
-                String setting = line.stripLeading();
-                if (!setting.isEmpty() && !setting.startsWith("#")) {
-                    set(variables, setting);
-                }
-            }
+            read(file).lines().forEach(line -> setFromFile(variables, line));
         }
         run.env().forEach(setting -> set(variables, setting));
         return variables;
+    }
+
+    /** Unlike an option, a name alone that the caller does not have changes nothing. */
+    private void setFromFile(Map<String, String> variables, String line) {
+        String setting = line.replace("\uFEFF", "").stripLeading();
+        boolean ofTheCaller = setting.contains("=") || request.variables().containsKey(setting);
+        if (!setting.isEmpty() && !setting.startsWith("#") && ofTheCaller) {
+            set(variables, setting);
+        }
     }
 
     private void set(Map<String, String> variables, String setting) {

@@ -3,8 +3,8 @@ package jnvdocker.daemon;
 import jnvdocker.command.Commands;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.SocketFile;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.ProtocolVersionException;
 import jnvdocker.protocol.Request;
 
@@ -23,6 +23,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -32,43 +33,49 @@ import java.util.concurrent.TimeUnit;
 final class ClientServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientServer.class);
     private static final int REQUEST_SECONDS = 10;
+    private static final int FRAMES_KIB = 16 << 10;
 
     private final ServerSocketChannel server;
-    private final Path socket;
+    private final SocketFile file;
+    private final Semaphore memory = new Semaphore(FRAMES_KIB);
     private final Commands commands;
     private final ExecutorService connections = Executors.newVirtualThreadPerTaskExecutor();
     private final ScheduledExecutorService deadlines =
             Executors.newSingleThreadScheduledExecutor(
                     Thread.ofPlatform().daemon().name("deadlines").factory());
 
-    private ClientServer(ServerSocketChannel server, Path socket, Commands commands) {
+    private ClientServer(ServerSocketChannel server, SocketFile file, Commands commands) {
         this.server = server;
-        this.socket = socket;
+        this.file = file;
         this.commands = commands;
     }
 
     /**
-     * Listens, for the group's members as well as for root. The caller holds the lock that makes a
-     * socket file found here a left-over one.
+     * Listens, for the group's members as well as for root.
      *
      * @throws IOException when the socket can't be made
      */
     static ClientServer listen(Path socket, String group, Commands commands) throws IOException {
-        Files.createDirectories(socket.getParent());
-        Files.deleteIfExists(socket);
+        OptionalInt gid = groupOf(group);
         ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         try {
+            Files.createDirectories(socket.getParent());
+            SocketFile.makeRoom(socket);
             // Made as the umask says, with which nobody but root may connect.
             server.bind(UnixDomainSocketAddress.of(socket));
-            OptionalInt gid = groupOf(group);
             Posix.chown(socket, 0, gid.orElse(0));
             Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
         } catch (IOException e) {
             server.close();
             throw new StartException(
-                    "cannot listen on " + socket + ": " + FileErrors.describe(e), e);
+                    "cannot listen on "
+                            + socket
+                            + " ("
+                            + FileErrors.reason(e)
+                            + "); mend that, or set JNVDOCKER_SOCKET to another path",
+                    e);
         }
-        ClientServer clients = new ClientServer(server, socket, commands);
+        ClientServer clients = new ClientServer(server, SocketFile.of(socket), commands);
         Thread.ofPlatform().name("clients").start(clients::accept);
         LOG.info("serving clients on {}", socket);
         return clients;
@@ -114,15 +121,14 @@ final class ClientServer implements AutoCloseable {
     }
 
     private void serve(SocketChannel channel) {
-        try (channel) {
-            ClientConnection client = new ClientConnection(channel);
+        try (ClientConnection client = new ClientConnection(channel, memory)) {
             try {
                 commands.run(request(channel, client), client);
             } catch (ProtocolVersionException e) {
-                refuse(client, e.getMessage());
+                client.refuse(e.getMessage());
             } catch (RuntimeException e) {
                 LOG.error("a client's request failed", e);
-                refuse(client, "internal error; jnvdockerd's log has the details");
+                client.refuse("internal error; jnvdockerd's log has the details");
             }
         } catch (IOException e) {
             LOG.debug("a client's connection ended: {}", e.getMessage());
@@ -146,15 +152,10 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    private static void refuse(ClientConnection client, String message) throws IOException {
-        client.message(message);
-        client.exit(ExitCode.REFUSED);
-    }
-
     @Override
     public void close() throws IOException {
         server.close();
-        Files.deleteIfExists(socket);
+        file.delete();
         deadlines.shutdownNow();
         connections.shutdownNow();
     }

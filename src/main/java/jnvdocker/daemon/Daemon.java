@@ -20,7 +20,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -29,6 +28,11 @@ import java.util.List;
 /** Wires the daemon's parts by hand, starts them in order and stops them in reverse. */
 final class Daemon implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
+
+    /** The client looks at this one, to see whether a daemon is about to answer. */
+    private static final String RUN_LOCK = "jnvdockerd.pid";
+
+    private static final String STATE_LOCK = "jnvdockerd.lock";
 
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
 
@@ -39,10 +43,10 @@ final class Daemon implements AutoCloseable {
      *
      * @throws IOException saying what is in the way; nothing is left running then
      */
-    static Daemon start(Folders folders, String version) throws IOException {
+    static Daemon start(Folders folders) throws IOException {
         Daemon daemon = new Daemon();
         try {
-            daemon.startParts(folders, version);
+            daemon.startParts(folders);
             return daemon;
         } catch (IOException | RuntimeException e) {
             daemon.close();
@@ -50,16 +54,16 @@ final class Daemon implements AutoCloseable {
         }
     }
 
-    private void startParts(Folders folders, String version) throws IOException {
-        started.push(FolderLock.take(folders.run(), "set JNVDOCKER_RUN_DIR to another folder"));
-        started.push(FolderLock.take(folders.state(), "set JNVDOCKER_STATE_DIR to another folder"));
+    private void startParts(Folders folders) throws IOException {
+        started.push(FolderLock.take(folders.run(), RUN_LOCK, "set JNVDOCKER_RUN_DIR"));
+        started.push(FolderLock.take(folders.state(), STATE_LOCK, "set JNVDOCKER_STATE_DIR"));
         Config config = Config.read(folders.config(), folders.configNamed());
         Host host = host(folders.hostRoot());
         DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
         DockerEngine engine = new DockerEngine(folders.dockerSocket());
         started.push(engine);
         VolumePlugin plugin = new VolumePlugin(List.of(new DriverVolumes(host, volumes)));
-        started.push(pluginServer(plugin, folders.pluginSocket()));
+        started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         ContainerPlanner planner =
                 new ContainerPlanner(
                         new WholeInventory(), new DeviceNodes(host), folders.pluginName());
@@ -73,7 +77,7 @@ final class Daemon implements AutoCloseable {
                                 config.defaultGpus(),
                                 config.allowPrivileged(),
                                 folders.config().toString()));
-        Commands commands = new Commands(start, new GpuCommand(host, volumes), version);
+        Commands commands = new Commands(start, new GpuCommand(host, volumes));
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
         Thread.ofVirtual().start(() -> warmUp(host, volumes, engine));
     }
@@ -110,17 +114,6 @@ final class Daemon implements AutoCloseable {
         } catch (IOException e) {
             throw new StartException("JNVDOCKER_HOST_ROOT=" + root + " does not exist", e);
         }
-    }
-
-    private static PluginServer pluginServer(VolumePlugin plugin, Path socket) throws IOException {
-        if (Files.exists(socket) && UnixSockets.answers(socket)) {
-            throw new StartException(
-                    "another program serves "
-                            + socket
-                            + "; stop it (nvidia-docker-plugin, or another jnvdockerd), or set"
-                            + " JNVDOCKER_PLUGIN_NAME or JNVDOCKER_PLUGIN_DIR");
-        }
-        return PluginServer.listen(plugin, socket);
     }
 
     @Override

@@ -5,7 +5,6 @@ import jnvdocker.posix.FileErrors;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,8 +13,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes a daemon the only one for a folder, for as long as it lives: the kernel gives the lock back
- * however the process ends. The file {@code jnvdockerd.pid} is never removed, else a second daemon
- * could lock a new one of the same name.
+ * however the process ends. Its file is never removed, else a second daemon could lock a new one of
+ * the same name.
  */
 final class FolderLock implements AutoCloseable {
     private static final long PATIENCE_NANOS = 500_000_000;
@@ -27,10 +26,11 @@ final class FolderLock implements AutoCloseable {
     }
 
     /**
+     * @param name of the file that is locked
      * @param remedy how a second daemon gets a folder of its own
      * @throws StartException naming the process that has the folder
      */
-    static FolderLock take(Path folder, String remedy) throws IOException {
+    static FolderLock take(Path folder, String name, String remedy) throws IOException {
         try {
             Files.createDirectories(folder);
         } catch (IOException e) {
@@ -38,16 +38,12 @@ final class FolderLock implements AutoCloseable {
                     "cannot make the folder "
                             + FileErrors.describe(e)
                             + "; mend that, or "
-                            + remedy,
+                            + remedy
+                            + " to another folder",
                     e);
         }
-        Path path = folder.resolve("jnvdockerd.pid");
-        FileChannel file =
-                FileChannel.open(
-                        path,
-                        StandardOpenOption.CREATE,
-                        StandardOpenOption.READ,
-                        StandardOpenOption.WRITE);
+        Path path = folder.resolve(name);
+        FileChannel file = open(path);
         try {
             if (!lock(file)) {
                 throw new StartException(
@@ -56,15 +52,29 @@ final class FolderLock implements AutoCloseable {
                                 + ") uses "
                                 + folder
                                 + "; stop it first, or "
-                                + remedy);
+                                + remedy
+                                + " to another folder");
             }
             String pid = ProcessHandle.current().pid() + "\n";
             file.truncate(0);
             file.write(ByteBuffer.wrap(pid.getBytes(StandardCharsets.US_ASCII)), 0);
             return new FolderLock(file);
-        } catch (IOException | OverlappingFileLockException e) {
+        } catch (IOException e) {
             file.close();
             throw e;
+        }
+    }
+
+    private static FileChannel open(Path path) throws StartException {
+        try {
+            return FileChannel.open(
+                    path,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.READ,
+                    StandardOpenOption.WRITE);
+        } catch (IOException e) {
+            throw new StartException(
+                    "cannot open the lock " + FileErrors.describe(e) + "; remove what is there", e);
         }
     }
 

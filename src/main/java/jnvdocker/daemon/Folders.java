@@ -1,5 +1,8 @@
 package jnvdocker.daemon;
 
+import jnvdocker.labels.Quote;
+
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Map;
 
@@ -49,12 +52,16 @@ record Folders(
     private static Path path(Map<String, String> environment, String variable, String standard)
             throws StartException {
         String text = environment.getOrDefault(variable, "");
-        Path path = Path.of(text.isEmpty() ? standard : text);
-        if (!path.isAbsolute()) {
-            throw new StartException(
-                    variable + "=" + text + " is not an absolute path; begin it with /");
+        try {
+            Path path = Path.of(text.isEmpty() ? standard : text);
+            if (path.isAbsolute()) {
+                return path;
+            }
+        } catch (InvalidPathException e) {
+            throw new StartException(variable + " is no path in UTF-8: " + Quote.quoted(text), e);
         }
-        return path;
+        throw new StartException(
+                variable + "=" + text + " is not an absolute path; begin it with /");
     }
 
     private static String name(Map<String, String> environment, String variable, String standard)

@@ -48,7 +48,7 @@ public final class Main {
 
     private static int serve(Map<String, String> environment, PrintStream err, boolean debug) {
         try {
-            Daemon daemon = Daemon.start(Folders.of(environment), version());
+            Daemon daemon = Daemon.start(Folders.of(environment));
             Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon), "stop"));
             new CountDownLatch(1).await();
             return ExitCode.OK.code();

@@ -8,19 +8,30 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.Semaphore;
 
 /**
  * The daemon's end of one client's connection: reads its request, then gives it orders. Whoever
  * sent {@link #exec} or {@link #exit} has said all.
  */
-public final class ClientConnection {
-    private static final int MAX_FRAME = 16 << 20;
+public final class ClientConnection implements AutoCloseable {
+    private static final int MAX_FRAME = 8 << 20;
+    private static final int LARGE_FRAME = 1 << 16;
     private static final int CAPTURE = 1;
+    private static final int HIDE_ERRORS = 2;
+    private static final int CAPTURE_ERRORS = 4;
 
     private final SocketChannel channel;
+    private final Semaphore memory;
+    private int taken;
 
-    public ClientConnection(SocketChannel channel) {
+    /**
+     * @param memory KiB that all connections' large frames may take together; whoever finds too
+     *     little left waits
+     */
+    public ClientConnection(SocketChannel channel, Semaphore memory) {
         this.channel = channel;
+        this.memory = memory;
     }
 
     /**
@@ -52,6 +63,16 @@ public final class ClientConnection {
         return call(CAPTURE, command);
     }
 
+    /** Like {@link #capture}, with the program's errors kept from the user. */
+    public CallResult captureQuietly(List<String> command) throws IOException {
+        return call(CAPTURE | HIDE_ERRORS, command);
+    }
+
+    /** Like {@link #capture}, with the program's errors in the result as well. */
+    public CallResult captureAll(List<String> command) throws IOException {
+        return call(CAPTURE | CAPTURE_ERRORS, command);
+    }
+
     /** Has the client run a program as its child, with the program's output on standard error. */
     public CallResult show(List<String> command) throws IOException {
         return call(0, command);
@@ -60,6 +81,12 @@ public final class ClientConnection {
     /** Has the client become a program. */
     public void exec(List<String> command) throws IOException {
         send(FrameType.EXEC, new Payload.Writer().strings(command).toBytes());
+    }
+
+    /** Says why not, and has the client end. */
+    public void refuse(String why) throws IOException {
+        message(why);
+        exit(ExitCode.REFUSED);
     }
 
     /** Has the client end. */
@@ -98,7 +125,28 @@ public final class ClientConnection {
             throw new IOException(
                     "a frame is longer than " + MAX_FRAME + " bytes: " + (length & 0xffffffffL));
         }
+        if (length > LARGE_FRAME) {
+            take(length >> 10);
+        }
         return read(length).array();
+    }
+
+    private void take(int kib) throws IOException {
+        try {
+            memory.acquire(kib);
+            taken += kib;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("the daemon is stopping", e);
+        }
+    }
+
+    /** Hangs up. */
+    @Override
+    public void close() throws IOException {
+        memory.release(taken);
+        taken = 0;
+        channel.close();
     }
 
     /** Grows with what has come, so that a mere announcement takes no memory. */

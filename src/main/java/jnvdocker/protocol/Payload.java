@@ -40,6 +40,9 @@ final class Payload {
 
     /** Throws IOException for what is cut short: nothing is believed before it is there. */
     static final class Reader {
+        /** Each takes far more memory here than its 4 bytes there. */
+        private static final int MAX_STRINGS = 1 << 18;
+
         private final ByteBuffer bytes;
 
         Reader(byte[] bytes) {
@@ -59,6 +62,10 @@ final class Payload {
 
         List<String> strings() throws IOException {
             int count = number();
+            if (count > MAX_STRINGS) {
+                throw new IOException(
+                        "a frame has more than " + MAX_STRINGS + " strings: " + count);
+            }
             // A string is its length at least, so that a small frame can't claim a huge list.
             need(Math.multiplyExact(4L, count));
             List<String> texts = new ArrayList<>(count);

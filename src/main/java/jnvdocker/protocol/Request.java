@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * What the client says of its caller.
@@ -46,6 +47,11 @@ public record Request(
     /** A variable's value, empty when it is not set. */
     public String variable(String name) {
         return variables.getOrDefault(name, "");
+    }
+
+    /** A command of the user's docker: the words that stand for it, then these. */
+    public List<String> dockerWith(List<String> words) {
+        return Stream.concat(docker.stream(), words.stream()).toList();
     }
 
     static Request parse(byte[] bytes, Peer peer) throws IOException {

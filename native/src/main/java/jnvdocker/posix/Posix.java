@@ -7,7 +7,6 @@ import com.sun.jna.ptr.IntByReference;
 import jnr.posix.Group;
 import jnr.posix.POSIX;
 import jnr.posix.POSIXFactory;
-import jnr.posix.Passwd;
 
 import java.io.IOException;
 import java.lang.reflect.InaccessibleObjectException;
@@ -38,12 +37,6 @@ public final class Posix {
         return JNR.geteuid();
     }
 
-    /** The name of a user, or its number where the host knows no name. */
-    public static String userName(int uid) {
-        Passwd user = JNR.getpwuid(uid);
-        return user == null ? Integer.toString(uid) : user.getLoginName();
-    }
-
     /** The number of a group, or empty where the host has none of that name. */
     public static OptionalInt group(String name) {
         Group group = JNR.getgrnam(name);
@@ -62,11 +55,6 @@ public final class Posix {
         if (JNR.chmod(file.toString(), mode) != 0) {
             throw failure("chmod " + file, JNR.errno());
         }
-    }
-
-    /** Whether a process of that number exists; one that is not ours counts, a zombie too. */
-    public static boolean processExists(int pid) {
-        return JNR.kill(pid, 0) == 0 || JNR.errno() == Errno.EPERM;
     }
 
     /**

@@ -19,6 +19,15 @@ public sealed interface DockerCommandLine
     record LeaveToDocker() implements DockerCommandLine {}
 
     /**
+     * The command and what follows it, without docker's global options.
+     *
+     * @throws IOException never; it is the price of one reader for all options
+     */
+    static List<String> words(List<String> argv) throws IOException {
+        return new CommandLineParser(argv, _ -> "").words();
+    }
+
+    /**
      * @param argv the arguments after the program's name, any text in them
      * @throws InvalidGpuRequestException when {@code --gpus} can't be understood
      * @throws IOException only as thrown by {@code help}

@@ -12,6 +12,7 @@ import com.github.dockerjava.httpclient5.ApacheDockerHttpClient;
 import com.github.dockerjava.transport.DockerHttpClient;
 
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.labels.Quote;
 
 import java.io.IOException;
 import java.net.URI;
@@ -23,7 +24,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * The Docker engine behind one Unix socket. It may be stopped, started and replaced by a newer one
@@ -31,10 +40,11 @@ import java.util.function.Function;
  */
 public final class DockerEngine implements AutoCloseable {
     private static final int CONNECTIONS = 16;
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final Path socket;
-    private DockerClient client;
+    private final AtomicReference<DockerClient> client = new AtomicReference<>();
+    private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
     public DockerEngine(Path socket) {
         this.socket = socket;
@@ -46,18 +56,24 @@ public final class DockerEngine implements AutoCloseable {
     }
 
     /**
-     * What an image says of itself, or empty when the engine does not have it.
+     * What an image says of itself, or empty when the engine does not have it, or takes the name
+     * for none.
      *
      * @param name as docker takes it: a name with tag or digest, or an id
      * @throws EngineException when the engine does not answer
      */
     public Optional<ImageConfig> image(String name) throws EngineException {
         return ask(
-                "inspect image " + name,
+                "inspect image " + Quote.shown(name),
                 docker -> {
                     try {
                         return Optional.of(imageConfig(docker, name));
                     } catch (NotFoundException e) {
+                        return Optional.empty();
+                    } catch (BadRequestException e) {
+                        if (isAboutVersion(e.getMessage())) {
+                            throw e;
+                        }
                         return Optional.empty();
                     }
                 });
@@ -85,10 +101,11 @@ public final class DockerEngine implements AutoCloseable {
     }
 
     @Override
-    public synchronized void close() throws IOException {
-        if (client != null) {
-            client.close();
-            client = null;
+    public void close() throws IOException {
+        calls.shutdownNow();
+        DockerClient last = client.getAndSet(null);
+        if (last != null) {
+            last.close();
         }
     }
 
@@ -102,23 +119,109 @@ public final class DockerEngine implements AutoCloseable {
     }
 
     /**
-     * Asks twice before giving up: a kept connection may be of an engine that has been restarted
+     * Asks twice before giving up: the kept connections may be of an engine that has been restarted
      * since, and the one that runs now may speak another version of the API.
      */
     private <T> T ask(String what, Function<DockerClient, T> question) throws EngineException {
+        DockerClient used = client.get();
         try {
-            return question.apply(client());
+            if (used != null) {
+                return within(used, question);
+            }
+        } catch (TimeoutException e) {
+            throw silent(e);
         } catch (RuntimeException e) {
-            if (e instanceof DockerException && !(e instanceof BadRequestException)) {
+            if (isAnswer(e)) {
                 throw failure(what, e);
             }
-            forget();
         }
         try {
-            return question.apply(client());
+            return within(renew(used), question);
+        } catch (TimeoutException e) {
+            throw silent(e);
         } catch (RuntimeException e) {
             throw failure(what, e);
         }
+    }
+
+    /** Whether the engine understood us, and would say the same if it were asked again. */
+    private static boolean isAnswer(RuntimeException e) {
+        boolean otherVersion = e instanceof BadRequestException && isAboutVersion(e.getMessage());
+        return e instanceof DockerException && !otherVersion;
+    }
+
+    private static boolean isAboutVersion(String message) {
+        return message != null && message.contains("client version");
+    }
+
+    /** The transport sets no limit to the time that an engine takes over its Unix socket. */
+    private <T> T within(DockerClient docker, Function<DockerClient, T> question)
+            throws TimeoutException {
+        return limited(() -> question.apply(docker));
+    }
+
+    private <T> T limited(Supplier<T> call) throws TimeoutException {
+        Future<T> answer = calls.submit(call::get);
+        try {
+            return answer.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof RuntimeException cause
+                    ? cause
+                    : new IllegalStateException(e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+
+    /**
+     * Connects anew, once for all who have found the same client dead. Others may still wait for an
+     * answer on that one, so it is closed when none can come any more.
+     */
+    private DockerClient renew(DockerClient dead) throws TimeoutException {
+        DockerClient fresh = limited(this::connect);
+        if (client.compareAndSet(dead, fresh)) {
+            closeLater(dead);
+            return fresh;
+        }
+        closeLater(fresh);
+        return client.get();
+    }
+
+    private void closeLater(DockerClient old) {
+        if (old != null) {
+            calls.submit(() -> {
+                Thread.sleep(LIMIT.multipliedBy(2));
+                old.close();
+                return null;
+            });
+        }
+    }
+
+    private DockerClient connect() {
+        DockerHttpClient transport =
+                new ApacheDockerHttpClient.Builder()
+                        .dockerHost(URI.create("unix://" + socket))
+                        .maxConnections(CONNECTIONS)
+                        .build();
+        // The builder alone, not its defaults: those read the environment and root's own files.
+        var config =
+                new DefaultDockerClientConfig.Builder()
+                        .withDockerHost("unix://" + socket)
+                        .withDockerTlsVerify(false)
+                        .withApiVersion(apiVersion(transport))
+                        .build();
+        return DockerClientImpl.getInstance(config, transport);
+    }
+
+    private EngineException silent(TimeoutException e) {
+        return new EngineException(
+                "the Docker engine at "
+                        + socket
+                        + " has not answered for "
+                        + LIMIT.toSeconds()
+                        + " s; look into its log: journalctl -u docker",
+                e);
     }
 
     private EngineException failure(String what, RuntimeException e) {
@@ -138,35 +241,6 @@ public final class DockerEngine implements AutoCloseable {
                         + reason
                         + "); start it: systemctl start docker",
                 e);
-    }
-
-    private synchronized void forget() {
-        try {
-            close();
-        } catch (IOException e) {
-            client = null;
-        }
-    }
-
-    private synchronized DockerClient client() {
-        if (client == null) {
-            DockerHttpClient transport =
-                    new ApacheDockerHttpClient.Builder()
-                            .dockerHost(URI.create("unix://" + socket))
-                            .maxConnections(CONNECTIONS)
-                            .connectionTimeout(TIMEOUT)
-                            .responseTimeout(TIMEOUT)
-                            .build();
-            // The builder alone, not its defaults: those read the environment and root's own files.
-            var config =
-                    new DefaultDockerClientConfig.Builder()
-                            .withDockerHost("unix://" + socket)
-                            .withDockerTlsVerify(false)
-                            .withApiVersion(apiVersion(transport))
-                            .build();
-            client = DockerClientImpl.getInstance(config, transport);
-        }
-        return client;
     }
 
     /** docker-java does not negotiate the version, and engines drop old ones: 29 needs 1.44. */

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -23,12 +24,25 @@ public final class RunCommand implements DockerCommandLine {
     private final TypedOptions options;
     private final GpuRequest gpus; // null where --gpus is not given
 
+    private final Set<String> dropped; // options that docker is not to see
+
     RunCommand(
             List<String> argv,
             TypedOptions globals,
             Verb verb,
             TypedOptions options,
             GpuRequest gpus) {
+        this(argv, globals, verb, options, gpus, Set.of("gpus"));
+    }
+
+    private RunCommand(
+            List<String> argv,
+            TypedOptions globals,
+            Verb verb,
+            TypedOptions options,
+            GpuRequest gpus,
+            Set<String> dropped) {
+        this.dropped = dropped;
         this.argv = argv;
         this.globals = globals;
         this.verb = verb;
@@ -129,18 +143,23 @@ public final class RunCommand implements DockerCommandLine {
         return MountTargets.of(options);
     }
 
+    /** The same command once its image has been pulled, as {@code --pull} asked. */
+    public RunCommand pulled() {
+        return new RunCommand(argv, globals, verb, options, gpus, Set.of("gpus", "pull"));
+    }
+
     /**
-     * The command line as typed but for {@code --gpus}, and with these arguments behind the last
-     * option.
+     * The command line as typed but for {@code --gpus} and for what has been done already, and with
+     * these arguments behind the last option.
      */
     public List<String> with(List<String> extraArguments) {
-        BitSet dropped = new BitSet();
+        BitSet gone = new BitSet();
         options.options().stream()
-                .filter(option -> option.is("gpus"))
-                .forEach(option -> dropped.set(option.from(), option.to()));
+                .filter(option -> dropped.stream().anyMatch(option::is))
+                .forEach(option -> gone.set(option.from(), option.to()));
         List<String> result = new ArrayList<>();
         for (int i = 0; i < options.end(); i++) {
-            if (!dropped.get(i)) {
+            if (!gone.get(i)) {
                 result.add(argv.get(i));
             }
         }

@@ -141,7 +141,8 @@ class ClientTest {
         assertEquals(
                 "jnvdocker: cannot find 'docker' in PATH ("
                         + folder
-                        + "); install docker, or name it in NV_DOCKER\n",
+                        + ") other than jnvdocker itself; install docker, or name it in"
+                        + " NV_DOCKER\n",
                 result.err());
     }
 

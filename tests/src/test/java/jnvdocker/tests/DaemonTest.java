@@ -264,7 +264,7 @@ class DaemonTest {
             other.with("JNVDOCKER_PLUGIN_DIR", daemon.pluginSocket().getParent());
             Command.Result result = other.jnvdockerd().run();
             assertEquals(125, result.exitCode());
-            assertTrue(result.err().contains("set JNVDOCKER_PLUGIN_NAME"), result::toString);
+            assertTrue(result.err().contains("JNVDOCKER_PLUGIN_NAME"), result::toString);
         }
         assertTrue(Files.exists(daemon.pluginSocket()));
     }
@@ -345,6 +345,100 @@ class DaemonTest {
         assertTrue(
                 result.out().matches("(?s)jnvdocker: [0-9.]+\n\npid=.*argument=version\n.*"),
                 result::toString);
+    }
+
+    @Test
+    void noFileIsReadForAnArgument() {
+        Command.Result result = daemon.jnvdocker("gpu", "ls", "@/etc/passwd").run();
+        assertEquals(2, result.exitCode());
+        assertTrue(result.err().contains("'@/etc/passwd'"), result::toString);
+        assertFalse((result.out() + result.err()).contains("root:"), result::toString);
+    }
+
+    @Test
+    void fileInTheSocketsPlaceIsLeftAlone() throws IOException {
+        Path precious = Files.writeString(daemon.state().resolveSibling("precious"), "x");
+        daemon.with("JNVDOCKER_SOCKET", precious);
+        Command.Result result = daemon.jnvdockerd().run();
+        assertEquals(125, result.exitCode());
+        assertTrue(
+                result.err().contains(precious + " (there is something else)"), result::toString);
+        assertEquals("x", Files.readString(precious));
+    }
+
+    @Test
+    void socketOfAnotherDaemonIsLeftAlone() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        try (TestDaemon other = new TestDaemon(host)) {
+            other.with("JNVDOCKER_SOCKET", daemon.socket());
+            Command.Result result = other.jnvdockerd().run();
+            assertEquals(125, result.exitCode());
+            assertTrue(result.err().contains("another program serves it"), result::toString);
+        }
+        assertEquals("", daemon.jnvdocker("gpu", "ls").run().ok().err());
+    }
+
+    @Test
+    void runFolderOfARootWithAStrictUmaskIsStillForTheGroup() {
+        Command.of(
+                        "bash",
+                        "-c",
+                        "umask 077; exec \"$@\"",
+                        "-",
+                        Project.tree().resolve("bin/jnvdocker"),
+                        "gpu",
+                        "ls")
+                .with(daemon.environment())
+                .run()
+                .ok();
+        assertEquals(
+                "755 660\n",
+                Command.of("stat", "-c", "%a", daemon.socket().getParent(), daemon.socket())
+                        .run()
+                        .ok()
+                        .out()
+                        .replaceFirst("\n", " "));
+    }
+
+    @Test
+    void runAndStateMayBeOneFolder() {
+        daemon.with("JNVDOCKER_STATE_DIR", daemon.socket().getParent());
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @Test
+    void requestThatWouldFillTheMemoryEndsItsOwnConnection() throws IOException {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        ByteBuffer frame = ByteBuffer.allocate(8 << 20);
+        frame.put((byte) 'Q').putInt(frame.capacity() - 5).putInt(1).putInt(0).putInt(0).putInt(0);
+        frame.putInt(2_000_000).rewind();
+        for (int i = 0; i < 8; i++) {
+            try (SocketChannel socket =
+                    SocketChannel.open(UnixDomainSocketAddress.of(daemon.socket()))) {
+                while (frame.hasRemaining()) {
+                    socket.write(frame);
+                }
+                while (socket.read(ByteBuffer.allocate(4096)) >= 0) {}
+            } catch (SocketException e) {
+                // Hung up on.
+            }
+            frame.rewind();
+        }
+        assertEquals("", daemon.jnvdocker("gpu", "ls").run().ok().err());
+    }
+
+    @Test
+    void closedStandardStreamsAreNotTakenForOthers() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        String client = Project.tree().resolve("bin/jnvdocker").toString();
+        for (String closed : List.of("<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full")) {
+            Command.Result result =
+                    Command.of("bash", "-c", client + " run x " + closed)
+                            .with(daemon.environment())
+                            .run();
+            // No engine here: it is refused, and neither killed nor confused.
+            assertEquals(125, result.exitCode(), closed);
+        }
     }
 
     @Test

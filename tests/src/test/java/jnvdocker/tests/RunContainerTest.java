@@ -25,6 +25,8 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 /** The main job, on real driver files and a real engine. */
 @Tag("docker")
@@ -434,6 +436,61 @@ class RunContainerTest {
         Command.Result never = run("--pull=never", "no-such-image");
         assertEquals(125, never.exitCode());
         assertTrue(never.err().contains("No such image"), never::toString);
+    }
+
+    @Test
+    void namesThatAreNoImagesAreDockersToRefuse() {
+        for (String image : List.of("UPPER", "a b", "a?b", "sha256:" + "0".repeat(64))) {
+            Command.Result ours = run(image, "true");
+            Command.Result dockers = engine.docker("run", "--rm", image, "true").run();
+            assertEquals(dockers, ours, image);
+        }
+        assertEquals(1, daemon.jnvdocker("create", "localhost:1/no/such").run().exitCode());
+        assertEquals(
+                engine.docker("run", "--pull=", "no-such").run(),
+                daemon.jnvdocker("run", "--pull=", "no-such").run());
+    }
+
+    @Test
+    void wrongImageOfOneUserDoesNotDisturbTheOthers() {
+        var wrong =
+                CompletableFuture.runAsync(() -> {
+                    for (int i = 0; i < 20; i++) {
+                        daemon.jnvdocker("run", "UPPER").run();
+                    }
+                });
+        var right =
+                Stream.generate(() -> daemon.jnvdocker("create", "--gpus", "1", "plain"))
+                        .limit(20)
+                        .map(client -> CompletableFuture.supplyAsync(client::run))
+                        .toList();
+        right.forEach(result -> result.join().ok());
+        wrong.join();
+    }
+
+    @Test
+    void callerWhoIgnoresItsChildrenIsServed() throws Exception {
+        var file = Files.writeString(daemon.state().resolve("empty"), "");
+        String client = Project.tree().resolve("bin/jnvdocker").toString();
+        Command.of(
+                        "bash",
+                        "-c",
+                        "trap '' CHLD; exec "
+                                + client
+                                + " run --rm --env-file "
+                                + file
+                                + " cuda true")
+                .with(daemon.environment())
+                .run()
+                .ok();
+    }
+
+    @Test
+    void nameAloneInAnEnvFileChangesNothing() throws Exception {
+        var file = Files.writeString(daemon.state().resolve("names"), "LD_LIBRARY_PATH\n");
+        assertEquals(
+                "/usr/local/nvidia/lib:/usr/local/nvidia/lib64\n",
+                run("--env-file", file, "cuda", "sh", "-c", "echo $LD_LIBRARY_PATH").ok().out());
     }
 
     @Test

@@ -218,9 +218,24 @@ class VolumePluginTest {
                         .strip();
         // Asked directly, as an engine that has forgotten the container would.
         Command.Result result = plugin("VolumeDriver.Remove", "{\"Name\":\"" + volume + "\"}");
-        assertTrue(result.out().contains("is mounted by 1 containers"), result::toString);
+        assertTrue(result.out().contains("is mounted (1 times)"), result::toString);
         engine.docker("rm", "-f", id).run().ok();
         engine.docker("volume", "rm", volume).run().ok();
+    }
+
+    @Test
+    void volumeThatServesAnOlderOnesContainerIsNotRemoved() {
+        String id = container("sleep", "60");
+        try (DriverRoot newer = DriverRoot.make(DriverRoot.Release.DRIVER_550)) {
+            load(newer);
+            engine.docker("start", id).run().ok();
+            String name = "{\"Name\":\"nvidia_driver_" + newer.version() + "\"}";
+            plugin("VolumeDriver.Unmount", "{\"Name\":\"" + volume + "\",\"ID\":\"never\"}");
+            Command.Result result = plugin("VolumeDriver.Remove", name);
+            assertTrue(result.out().contains("is mounted (1 times)"), result::toString);
+            engine.docker("rm", "-f", id).run().ok();
+            assertEquals("{\"Err\":\"\"}\n", plugin("VolumeDriver.Remove", name).out());
+        }
     }
 
     @Test

@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.HashMap;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,7 +29,14 @@ public final class DriverVolumes implements PluginVolumes {
 
     private final Host host;
     private final DriverVolumeStore store;
-    private final Map<String, Integer> mounts = new HashMap<>();
+    private final List<Use> uses = new ArrayList<>();
+
+    /**
+     * One mount. What is asked for may be an older driver's volume than what is served.
+     *
+     * @param id docker's; the same one comes again when a container's files are copied
+     */
+    private record Use(String name, String id, DriverVersion served) {}
 
     public DriverVolumes(Host host, DriverVolumeStore store) {
         this.host = host;
@@ -65,13 +72,14 @@ public final class DriverVolumes implements PluginVolumes {
 
     @Override
     public synchronized void remove(String name) throws VolumeException {
-        int count = mounts.getOrDefault(name, 0);
+        DriverVersion version = version(name);
+        long count = uses.stream().filter(use -> use.served().equals(version)).count();
         if (count > 0) {
             throw new VolumeException(
-                    name + " is mounted by " + count + " containers; stop them first");
+                    name + " is mounted (" + count + " times); stop the containers that use it");
         }
         try {
-            store.remove(version(name));
+            store.remove(version);
         } catch (IOException e) {
             throw new VolumeException(FileErrors.describe(e), e);
         }
@@ -89,16 +97,22 @@ public final class DriverVolumes implements PluginVolumes {
                             + ", which is loaded; create the container again with 'jnvdocker run',"
                             + " or load the newer driver");
         }
-        Path folder = build(loaded).path();
         synchronized (this) {
-            mounts.merge(name, 1, Integer::sum);
+            Path folder = build(loaded).path();
+            uses.add(new Use(name, id, loaded));
+            return folder;
         }
-        return folder;
     }
 
     @Override
-    public synchronized void unmount(String name, String id) {
-        mounts.computeIfPresent(name, (_, count) -> count > 1 ? count - 1 : null);
+    public synchronized void unmount(String name, String id) throws VolumeException {
+        version(name);
+        for (Use use : uses) {
+            if (use.name().equals(name) && use.id().equals(id)) {
+                uses.remove(use);
+                return;
+            }
+        }
     }
 
     @Override
@@ -118,7 +132,7 @@ public final class DriverVolumes implements PluginVolumes {
                         + name
                         + "; driver "
                         + loaded
-                        + " is loaded, make its volume with 'jnvdocker gpu volume'");
+                        + " is loaded, whose volume 'jnvdocker gpu volume' makes");
     }
 
     @Override

@@ -25,6 +25,7 @@ import io.netty.handler.codec.http.HttpVersion;
 
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.SocketFile;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,6 +51,7 @@ public final class PluginServer implements AutoCloseable {
 
     private final VolumePlugin plugin;
     private final Path socket;
+    private SocketFile file;
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     // A Create may copy files: verbs run on threads of their own, and List never waits for one.
@@ -61,8 +63,7 @@ public final class PluginServer implements AutoCloseable {
     }
 
     /**
-     * Listens on a socket that root alone may use, as dockerd does. A socket file that is there
-     * already is taken for left over, so the caller must know that nobody serves it.
+     * Listens on a socket that root alone may use, as dockerd does.
      *
      * @throws IOException when the socket can't be made
      */
@@ -70,17 +71,19 @@ public final class PluginServer implements AutoCloseable {
         PluginServer server = new PluginServer(plugin, socket);
         try {
             Files.createDirectories(socket.getParent());
-            Files.deleteIfExists(socket);
+            SocketFile.makeRoom(socket);
             server.bind();
             Posix.chmod(socket, 0600);
+            server.file = SocketFile.of(socket);
         } catch (IOException e) {
             server.close();
             throw new IOException(
                     "cannot listen on "
                             + socket
                             + " ("
-                            + FileErrors.describe(e)
-                            + "); mend that, or set JNVDOCKER_PLUGIN_DIR to another folder",
+                            + FileErrors.reason(e)
+                            + "); if that is nvidia-docker-plugin or another jnvdockerd, stop it;"
+                            + " or set JNVDOCKER_PLUGIN_DIR or JNVDOCKER_PLUGIN_NAME",
                     e);
         }
         LOG.info("serving docker's volume plugin protocol on {}", socket);
@@ -101,9 +104,13 @@ public final class PluginServer implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
+        // Netty removes the name of a socket that it bound, without a look at whose it is by now.
         loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
         verbs.shutdownNow();
+        if (file != null) {
+            file.delete();
+        }
     }
 
     private final class Pipeline extends ChannelInitializer<Channel> {

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -126,7 +127,7 @@ public final class VolumePlugin {
         Request request;
         try {
             request = json.readValue(body, Request.class);
-        } catch (java.io.IOException e) {
+        } catch (IOException e) {
             throw new VolumeException(
                     verb + ": the request is not the JSON object that docker sends", e);
         }

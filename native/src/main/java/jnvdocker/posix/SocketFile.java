@@ -1,0 +1,73 @@
+package jnvdocker.posix;
+
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+
+/** The name of a Unix socket in the file system, which outlives the process that listens on it. */
+public final class SocketFile {
+    private static final int FILE_TYPE = 0170000;
+    private static final int SOCKET = 0140000;
+
+    private final Path path;
+    private final Object identity;
+
+    private SocketFile(Path path, Object identity) {
+        this.path = path;
+        this.identity = identity;
+    }
+
+    /**
+     * Takes a left-over socket out of the way.
+     *
+     * @throws IOException when something else has the name, or somebody still serves the socket
+     */
+    public static void makeRoom(Path path) throws IOException {
+        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        int mode = (Integer) Files.getAttribute(path, "unix:mode", LinkOption.NOFOLLOW_LINKS);
+        if ((mode & FILE_TYPE) != SOCKET) {
+            throw new FileSystemException(path.toString(), null, "there is something else");
+        }
+        if (answers(path)) {
+            throw new FileSystemException(path.toString(), null, "another program serves it");
+        }
+        Files.deleteIfExists(path);
+    }
+
+    /** The socket that has just been bound to that name. */
+    public static SocketFile of(Path path) throws IOException {
+        return new SocketFile(path, identity(path));
+    }
+
+    /** Removes the name, unless it has become another socket's meanwhile. */
+    public void delete() throws IOException {
+        try {
+            if (identity(path).equals(identity)) {
+                Files.delete(path);
+            }
+        } catch (NoSuchFileException e) {
+            // Gone already.
+        }
+    }
+
+    private static Object identity(Path path) throws IOException {
+        return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                .fileKey();
+    }
+
+    private static boolean answers(Path socket) {
+        try (SocketChannel _ = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}
