@@ -51,6 +51,7 @@ class RunContainerTest {
         engine = new TestEngine();
         host = DriverRoot.make(release);
         daemon = new TestDaemon(engine, host);
+        daemon.jnvdocker("gpu", "ls").run().ok();
         engine.image(
                 "cuda",
                 "--label",
