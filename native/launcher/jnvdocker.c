@@ -795,8 +795,8 @@ static void capture(int from, struct buffer *captured)
 			continue;
 		if (count <= 0)
 			return;
-		if (captured->length + count <= MAX_CAPTURED)
-			put_bytes(captured, bytes, count);
+		size_t room = MAX_CAPTURED - captured->length;
+		put_bytes(captured, bytes, (size_t)count < room ? (size_t)count : room);
 	}
 }
 

@@ -10,6 +10,7 @@ import jnvdocker.container.GpuRequest;
 import jnvdocker.container.InvalidGpuRequestException;
 
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -68,7 +69,11 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
             throw new StartException(
                     file + " is longer than " + LIMIT + " bytes; is it the config?");
         }
-        return parse(Files.readString(file), file);
+        try {
+            return parse(Files.readString(file), file);
+        } catch (CharacterCodingException e) {
+            throw new StartException(file + " is not UTF-8 text; save it as that", e);
+        }
     }
 
     static Config parse(String text, Path file) throws StartException {
@@ -87,14 +92,16 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
             throw new StartException(
                     at(file, text, key) + ": the value of '" + key + "' is of the wrong kind", e);
         } catch (JsonProcessingException e) {
-            throw new StartException(
-                    file + ":" + e.getLocation().getLineNr() + ": " + e.getOriginalMessage(), e);
+            String line = e.getLocation() == null ? "" : ":" + e.getLocation().getLineNr();
+            throw new StartException(file + line + ": " + e.getOriginalMessage(), e);
         }
     }
 
     /** The library forgets the lines once it has read them, so the key's is looked for. */
     private static String at(Path file, String text, String key) {
-        Pattern assignment = Pattern.compile("\\s*[\"']?" + Pattern.quote(key) + "[\"']?\\s*=.*");
+        // key = value, key.more = value, [key]
+        Pattern assignment =
+                Pattern.compile("[\\s\\[\"']*" + Pattern.quote(key) + "[\"']?\\s*[=.\\]].*");
         List<String> lines = text.lines().toList();
         for (int i = 0; i < lines.size(); i++) {
             if (assignment.matcher(lines.get(i)).matches()) {

@@ -9,6 +9,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The daemon's end of one client's connection: reads its request, then gives it orders. Whoever
@@ -17,6 +18,7 @@ import java.util.concurrent.Semaphore;
 public final class ClientConnection implements AutoCloseable {
     private static final int MAX_FRAME = 8 << 20;
     private static final int LARGE_FRAME = 1 << 16;
+    private static final int PATIENCE_SECONDS = 10;
     private static final int CAPTURE = 1;
     private static final int HIDE_ERRORS = 2;
     private static final int CAPTURE_ERRORS = 4;
@@ -27,7 +29,7 @@ public final class ClientConnection implements AutoCloseable {
 
     /**
      * @param memory KiB that all connections' large frames may take together; whoever finds too
-     *     little left waits
+     *     little left waits, for ten seconds
      */
     public ClientConnection(SocketChannel channel, Semaphore memory) {
         this.channel = channel;
@@ -101,9 +103,13 @@ public final class ClientConnection implements AutoCloseable {
 
     private CallResult call(int flags, List<String> command) throws IOException {
         send(FrameType.CALL, new Payload.Writer().number(flags).strings(command).toBytes());
+        int before = taken;
         Payload.Reader result = new Payload.Reader(receive(FrameType.RESULT));
         int exitCode = result.number();
-        return new CallResult(exitCode, new String(result.rest(), StandardCharsets.UTF_8));
+        String output = new String(result.rest(), StandardCharsets.UTF_8);
+        memory.release(taken - before);
+        taken = before;
+        return new CallResult(exitCode, output);
     }
 
     private void send(FrameType type, byte[] payload) throws IOException {
@@ -133,7 +139,9 @@ public final class ClientConnection implements AutoCloseable {
 
     private void take(int kib) throws IOException {
         try {
-            memory.acquire(kib);
+            if (!memory.tryAcquire(kib, PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                throw new IOException("too many large requests at once");
+            }
             taken += kib;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

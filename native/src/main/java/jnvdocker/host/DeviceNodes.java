@@ -19,6 +19,8 @@ import java.util.Map;
 public final class DeviceNodes {
     private static final String UVM = "nvidia-uvm";
     private static final int CTL_MINOR = 255;
+    private static final int S_IFMT = 0xf000;
+    private static final int S_IFCHR = 0x2000;
 
     private final Host host;
     private final KernelModules modules;
@@ -79,8 +81,9 @@ public final class DeviceNodes {
 
     /** 0, which no device of the driver has, for what is no device node. */
     private static long deviceOf(Path path) throws IOException {
-        Object device = Files.getAttribute(path, "unix:rdev");
-        return (Long) device;
+        Map<String, Object> status = Files.readAttributes(path, "unix:mode,rdev");
+        boolean character = ((int) status.get("mode") & S_IFMT) == S_IFCHR;
+        return character ? (long) status.get("rdev") : 0;
     }
 
     private void make(Path path, int major, int minor) throws IOException {

@@ -84,7 +84,8 @@ public final class Host {
                 continue;
             }
             if (++links > MAX_LINKS) {
-                throw new FileSystemLoopException(root.resolve(path).toString());
+                throw new FileSystemLoopException(
+                        root.resolve(path.replaceFirst("^/+", "")).toString());
             }
             String target = Files.readSymbolicLink(next).toString();
             if (target.startsWith("/")) {

@@ -37,6 +37,11 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
 
     private static final Pattern PCI_ADDRESS =
             Pattern.compile("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]");
+
+    /** By the module's parameter NVreg_ExcludedGpus: it has a node, and nothing can use it. */
+    private static final Pattern EXCLUDED =
+            Pattern.compile("^GPU Excluded:\\s+Yes", Pattern.MULTILINE);
+
     private static final Pattern UUID = Pattern.compile("GPU-[0-9a-fA-F?-]{8,64}");
 
     public HostDriver {
@@ -114,16 +119,18 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         } catch (NoSuchFileException e) {
             return List.of();
         }
-        found.sort(Comparator.comparing(HostDriver::addressOf));
+        // A longer domain is a larger number: 10000 comes after e000.
+        found.sort(
+                Comparator.comparingInt((Path gpu) -> addressOf(gpu).length())
+                        .thenComparing(HostDriver::addressOf));
         List<Gpu> gpus = new ArrayList<>();
         for (Path gpu : found) {
             Path information = gpu.resolve("information");
-            gpus.add(
-                    parseGpu(
-                            gpus.size(),
-                            addressOf(gpu),
-                            KernelText.read(information),
-                            information.toString()));
+            String text = KernelText.read(information);
+            if (!EXCLUDED.matcher(text).find()) {
+                String file = information.toString();
+                gpus.add(parseGpu(gpus.size(), addressOf(gpu), text, file));
+            }
         }
         return gpus;
     }

@@ -2,6 +2,7 @@ package jnvdocker.host;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -17,12 +18,18 @@ final class KernelText {
      * @throws IOException when it can't be read, or is longer than such files are
      */
     static String read(Path file) throws IOException {
+        byte[] bytes;
         try (var in = Files.newInputStream(file)) {
-            byte[] bytes = in.readNBytes(LIMIT + 1);
-            if (bytes.length > LIMIT) {
-                throw new IOException(file + " is longer than " + LIMIT + " bytes");
-            }
-            return new String(bytes, StandardCharsets.UTF_8);
+            bytes = in.readNBytes(LIMIT + 1);
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            // What fails after the opening does not say on which file.
+            throw new FileSystemException(file.toString(), null, e.getMessage());
         }
+        if (bytes.length > LIMIT) {
+            throw new IOException(file + " is longer than " + LIMIT + " bytes");
+        }
+        return new String(bytes, StandardCharsets.UTF_8);
     }
 }

@@ -2,7 +2,10 @@ package jnvdocker.posix;
 
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.util.Objects;
@@ -23,6 +26,9 @@ public final class FileErrors {
             case AccessDeniedException _ -> "Permission denied";
             case NoSuchFileException _ -> "No such file or directory";
             case NotDirectoryException _ -> "Not a directory";
+            case FileSystemLoopException _ -> "Too many levels of symbolic links";
+            case FileAlreadyExistsException _ -> "File exists";
+            case DirectoryNotEmptyException _ -> "Directory not empty";
             case FileSystemException failed when failed.getReason() != null -> failed.getReason();
             default -> Objects.requireNonNullElse(e.getMessage(), "interrupted");
         };

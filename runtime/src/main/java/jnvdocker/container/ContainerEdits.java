@@ -2,6 +2,7 @@ package jnvdocker.container;
 
 import jnvdocker.host.DeviceNode;
 
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,6 @@ public record ContainerEdits(
     public ContainerEdits {
         devices = List.copyOf(devices);
         mounts = List.copyOf(mounts);
-        environment = new LinkedHashMap<>(environment);
+        environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));
     }
 }

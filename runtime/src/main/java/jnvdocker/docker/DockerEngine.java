@@ -1,5 +1,6 @@
 package jnvdocker.docker;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.BadRequestException;
 import com.github.dockerjava.api.exception.DockerException;
@@ -228,6 +229,15 @@ public final class DockerEngine implements AutoCloseable {
         Throwable root = e;
         while (root.getCause() != null) {
             root = root.getCause();
+        }
+        if (root instanceof JsonProcessingException) {
+            return new EngineException(
+                    "what answers at "
+                            + socket
+                            + " when asked to "
+                            + what
+                            + " speaks no Docker API that is known; is it a Docker engine?",
+                    e);
         }
         String reason = Objects.requireNonNullElse(root.getMessage(), "no reason given").strip();
         if (e instanceof DockerException) {

@@ -22,6 +22,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.flow.FlowControlHandler;
 
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
@@ -120,6 +121,8 @@ public final class PluginServer implements AutoCloseable {
                     .addLast(new HttpServerCodec())
                     .addLast(new HttpServerKeepAliveHandler())
                     .addLast(new HttpObjectAggregator(MAX_REQUEST))
+                    // Holds back what came together with a request until that is answered.
+                    .addLast(new FlowControlHandler())
                     .addLast(new Handler());
         }
     }
@@ -145,7 +148,7 @@ public final class PluginServer implements AutoCloseable {
         }
 
         private void answer(ChannelHandlerContext context, String verb, byte[] body) {
-            FullHttpResponse response;
+            FullHttpResponse response = response(HttpResponseStatus.INTERNAL_SERVER_ERROR, "");
             try {
                 response =
                         plugin.answer(verb, body)
@@ -153,10 +156,11 @@ public final class PluginServer implements AutoCloseable {
                                 .orElseGet(() -> response(HttpResponseStatus.NOT_FOUND, ""));
             } catch (JsonProcessingException e) {
                 LOG.error("{}: the answer can't be written as JSON", verb, e);
-                response = response(HttpResponseStatus.INTERNAL_SERVER_ERROR, "");
+            } finally {
+                // Whatever went wrong: dockerd waits for ever, and holds a container's lock.
+                context.writeAndFlush(response)
+                        .addListener(_ -> context.channel().config().setAutoRead(true));
             }
-            context.writeAndFlush(response)
-                    .addListener(_ -> context.channel().config().setAutoRead(true));
         }
 
         @Override

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -49,7 +50,8 @@ public final class VolumePlugin {
         } catch (NoSuchVerbException e) {
             return Optional.empty();
         } catch (VolumeException e) {
-            return Optional.of(json.writeValueAsString(Map.of("Err", e.getMessage())));
+            String message = Objects.requireNonNullElse(e.getMessage(), verb + " failed");
+            return Optional.of(json.writeValueAsString(Map.of("Err", message)));
         } catch (RuntimeException e) {
             LOG.error("{} failed", verb, e);
             String message = "internal error in " + verb + "; jnvdockerd's log has the details";

@@ -1,0 +1,274 @@
+package jnvdocker.host;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.DeviceNodes.Parameters;
+import jnvdocker.posix.Posix;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+class DeviceNodesTest {
+    /** Of a host with driver 550, shortened; the block device is there to mislead. */
+    private static final String DEVICES =
+            """
+            Character devices:
+              1 mem
+              4 /dev/vc/0
+              4 tty
+              5 /dev/tty
+            195 nvidia
+            195 nvidia-modeset
+            195 nvidiactl
+            234 nvidia-nvswitch
+            510 nvidia-uvm
+            511 nvidia-caps
+
+            Block devices:
+              7 loop
+            259 blkext
+            77 nvidia-uvm
+            """;
+
+    private static final Gpu GPU =
+            new Gpu(0, "GPU-5c1a1003-1d2c", 3, "0000:07:00.0", "NVIDIA A100-SXM4-40GB");
+
+    @TempDir Path root;
+    private TestingProc proc;
+    private DeviceNodes nodes;
+
+    @BeforeEach
+    void makeHost() throws IOException {
+        proc = new TestingProc(root);
+        Files.createDirectory(proc.path("/dev"));
+        proc.file("/proc/devices", DEVICES);
+        nodes = new DeviceNodes(proc.host());
+    }
+
+    @Test
+    void majorsAreThoseOfCharacterDevices() {
+        var majors = DeviceNodes.parseMajors(DEVICES);
+        assertEquals(195, majors.get("nvidia"));
+        assertEquals(195, majors.get("nvidiactl"));
+        assertEquals(510, majors.get("nvidia-uvm"));
+        assertEquals(4, majors.get("tty"));
+        assertFalse(majors.containsKey("loop"));
+    }
+
+    @Test
+    void majorsOfOlderDriversHaveTheFrontend() {
+        var majors =
+                DeviceNodes.parseMajors(
+                        "Character devices:\n195 nvidia-frontend\n508 nvidia-uvm\n\n"
+                                + "Block devices:\n  8 sd\n");
+        assertEquals(195, majors.get("nvidia-frontend"));
+        assertEquals(508, majors.get("nvidia-uvm"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "''",
+        "195 nvidia",
+        "'Block devices:\n195 nvidia'",
+        "'Character devices:\n99999 nvidia'",
+        "'Character devices:\nx nvidia\n195\n-1 nvidia\n195 nvidia x'",
+    })
+    void otherTextHasNoMajors(String text) {
+        assertEquals(0, DeviceNodes.parseMajors(text).size());
+    }
+
+    @Test
+    void parametersAreDecimal() {
+        assertEquals(
+                new Parameters(true, 0, 44, 0660),
+                Parameters.parse(
+                        """
+                        ResmanDebugLevel: 4294967295
+                        RmLogonRC: 1
+                        ModifyDeviceFiles: 1
+                        DeviceFileUID: 0
+                        DeviceFileGID: 44
+                        DeviceFileMode: 432
+                        RegistryDwords: ""
+                        RmNvlinkBandwidth: "a: 1"
+                        """));
+    }
+
+    @Test
+    void parametersThatAreNotThereAreTheDriversOwn() {
+        assertEquals(Parameters.DEFAULT, Parameters.parse(""));
+        assertEquals(Parameters.DEFAULT, Parameters.parse("DeviceFileMode: rw\nDeviceFileUID\n"));
+    }
+
+    @Test
+    void modeHasNoSpecialBits() {
+        assertEquals(0777, Parameters.parse("DeviceFileMode: 4095").mode());
+    }
+
+    @Test
+    void nodeIsCalledByItsMinor() {
+        assertEquals("/dev/nvidia3", DeviceNodes.nameOf(GPU));
+    }
+
+    @Test
+    void withoutTheDriverThereAreNoNodes() throws IOException {
+        proc.file("/proc/devices", "Character devices:\n  1 mem\n");
+        var error = assertThrows(NoDriverException.class, () -> nodes.of(GPU));
+        assertTrue(error.getMessage().contains("modprobe nvidia"), error.toString());
+    }
+
+    @Test
+    @Tag("root")
+    void withoutTheUvmModuleItIsNamed() throws IOException {
+        proc.file("/proc/devices", "Character devices:\n195 nvidia-frontend\n");
+        var error = assertThrows(NoDriverException.class, nodes::control);
+        assertTrue(error.getMessage().contains("modprobe nvidia-uvm"), error.toString());
+    }
+
+    @Test
+    void whatIsNoDeviceIsRefused() throws IOException {
+        proc.file("/dev/nvidia3", "");
+        assertWrongDevice();
+    }
+
+    @Test
+    void missingNodeIsTheAdministratorsWhereTheDriverSaysSo() throws IOException {
+        proc.file("/proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
+        var error = assertThrows(IOException.class, () -> nodes.of(GPU));
+        String command = "mknod " + proc.host().resolve("/dev/nvidia3") + " c 195 3";
+        assertTrue(error.getMessage().contains("ModifyDeviceFiles=0"), error.toString());
+        assertTrue(error.getMessage().endsWith(command), error.toString());
+        assertFalse(Files.exists(proc.path("/dev/nvidia3")));
+    }
+
+    @Test
+    void folderThatCannotHaveTheNodeIsNamed() throws IOException {
+        Files.delete(proc.path("/dev"));
+        var error = assertThrows(IOException.class, () -> nodes.of(GPU));
+        assertTrue(error.getMessage().startsWith("cannot make the missing"), error.toString());
+        assertTrue(error.getMessage().contains("/dev/nvidia3 c 195 3"), error.toString());
+    }
+
+    @Test
+    @Tag("root")
+    void missingNodeIsMadeAsTheDriverWantsIt() throws IOException {
+        proc.file(
+                "/proc/driver/nvidia/params",
+                "ModifyDeviceFiles: 1\nDeviceFileUID: 12\nDeviceFileGID: 44\n"
+                        + "DeviceFileMode: 432\n");
+        DeviceNode node = nodes.of(GPU);
+        assertEquals("/dev/nvidia3", node.name());
+        assertEquals(Posix.device(195, 3), attribute(node, "rdev"));
+        assertEquals(12, attribute(node, "uid"));
+        assertEquals(44, attribute(node, "gid"));
+        assertEquals(
+                PosixFilePermissions.fromString("rw-rw----"),
+                Files.getPosixFilePermissions(node.hostPath()));
+    }
+
+    @Test
+    @Tag("root")
+    void missingNodeIsForEverybodyWhereTheDriverSaysNothing() throws IOException {
+        assertEquals(
+                PosixFilePermissions.fromString("rw-rw-rw-"),
+                Files.getPosixFilePermissions(nodes.of(GPU).hostPath()));
+    }
+
+    @Test
+    @Tag("root")
+    void controlNodesComeInOrder() throws IOException {
+        List<DeviceNode> control = nodes.control();
+        assertEquals(
+                List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
+                control.stream().map(DeviceNode::name).toList());
+        assertEquals(Posix.device(195, 255), attribute(control.get(0), "rdev"));
+        assertEquals(Posix.device(510, 0), attribute(control.get(1), "rdev"));
+        assertEquals(Posix.device(510, 1), attribute(control.get(2), "rdev"));
+    }
+
+    @Test
+    @Tag("root")
+    void nodeThatIsThereIsLeftAsItIs() throws IOException {
+        Path path = proc.path("/dev/nvidia3");
+        Posix.mknod(path, 0600, 195, 3);
+        assertEquals(path.toRealPath(), nodes.of(GPU).hostPath());
+        assertEquals(
+                PosixFilePermissions.fromString("rw-------"), Files.getPosixFilePermissions(path));
+    }
+
+    @Test
+    @Tag("root")
+    void otherDeviceIsRefusedAndLeft() throws IOException {
+        Posix.mknod(proc.path("/dev/nvidia3"), 0666, 1, 3);
+        assertWrongDevice();
+        assertTrue(Files.exists(proc.path("/dev/nvidia3")));
+    }
+
+    @Test
+    @Tag("root")
+    void linkIsFollowedBeneathTheRoot() throws IOException {
+        Files.createDirectory(proc.path("/nodes"));
+        Files.createSymbolicLink(proc.path("/dev/nvidia3"), Path.of("/nodes/gpu"));
+        DeviceNode node = nodes.of(GPU);
+        assertEquals("/dev/nvidia3", node.name());
+        assertEquals(proc.path("/nodes/gpu").toRealPath(), node.hostPath());
+    }
+
+    @Test
+    @Tag("root")
+    void manyMayMakeTheSameNodeAtOnce() throws Exception {
+        int threads = 8;
+        CyclicBarrier start = new CyclicBarrier(threads);
+        Callable<DeviceNode> make =
+                () -> {
+                    start.await();
+                    return nodes.of(GPU);
+                };
+        try (var pool = Executors.newFixedThreadPool(threads)) {
+            for (int round = 0; round < 20; round++) {
+                for (Future<DeviceNode> made : pool.invokeAll(Collections.nCopies(threads, make))) {
+                    assertEquals(Posix.device(195, 3), attribute(made.get(), "rdev"));
+                }
+                Files.delete(proc.path("/dev/nvidia3"));
+            }
+        }
+    }
+
+    @Test
+    @Tag("root")
+    void blockDeviceOfTheSameNumbersIsRefused() throws Exception {
+        String node = proc.path("/dev/nvidia3").toString();
+        Process mknod = new ProcessBuilder("mknod", node, "b", "195", "3").inheritIO().start();
+        assertEquals(0, mknod.waitFor());
+        assertWrongDevice();
+    }
+
+    private void assertWrongDevice() {
+        var error = assertThrows(IOException.class, () -> nodes.of(GPU));
+        assertTrue(error.getMessage().contains("/dev/nvidia3 is not the"), error.toString());
+        assertTrue(error.getMessage().contains("195:3"), error.toString());
+        assertTrue(error.getMessage().contains("remove it"), error.toString());
+    }
+
+    private static Object attribute(DeviceNode node, String name) throws IOException {
+        return Files.getAttribute(node.hostPath(), "unix:" + name);
+    }
+}

@@ -1,0 +1,257 @@
+package jnvdocker.host;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.labels.CudaVersion;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.posix.FileErrors;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+class HostDriverTest {
+    private static final String VERSION_535 =
+            """
+            NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023
+            GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)
+            """;
+    private static final String UUID = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
+
+    @TempDir Path root;
+    private TestingProc proc;
+
+    @BeforeEach
+    void makeProc() {
+        proc = new TestingProc(root);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            textBlock =
+                    """
+                    NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023 | 535.104.05
+                    NVIDIA UNIX x86_64 Kernel Module  384.111  Tue Dec 19 23:51:45 PST 2017 | 384.111
+                    NVIDIA UNIX aarch64 Kernel Module  470.82.01  Wed Oct 27 21:23:05 UTC 2021 | 470.82.01
+                    NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build  (dvs-builder@U16-I3-B03-4-3)  Thu Feb 22 01:25:25 UTC 2024 | 550.54.14
+                    NVIDIA UNIX Open Kernel Module for aarch64  570.124.06  Release Build  (root@host)  Mon Mar  3 10:00:00 UTC 2025 | 570.124.06
+                    """)
+    void versionIsFoundInEveryWording(String line, String version) {
+        assertEquals(
+                Optional.of(DriverVersion.parse(version)),
+                HostDriver.parseVersion(
+                        "NVRM version: " + line + "\nGCC version:  gcc version 12.2.0\n"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "\n\n",
+                "GCC version:  gcc version 12.2.0",
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module",
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module\nGCC version:  535.104.05",
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535",
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  ...",
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  999999999999999.1",
+                "no NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05",
+            })
+    void otherTextNamesNoVersion(String text) {
+        assertEquals(Optional.empty(), HostDriver.parseVersion(text));
+    }
+
+    @Test
+    void hostWithoutDriverIsToldHowToLoadOne() {
+        var error = assertThrows(NoDriverException.class, () -> HostDriver.read(proc.host()));
+        assertTrue(error.getMessage().startsWith("no NVIDIA driver is loaded"), error.toString());
+        assertTrue(error.getMessage().contains("modprobe nvidia"), error.toString());
+    }
+
+    @Test
+    void versionIsTakenFromSysWhenProcHasNone() throws IOException {
+        proc.file("/sys/module/nvidia/version", "550.54.14\n");
+        assertEquals("550.54.14", HostDriver.readVersion(proc.host()).text());
+    }
+
+    @Test
+    void procComesBeforeSys() throws IOException {
+        proc.version(VERSION_535).file("/sys/module/nvidia/version", "550.54.14\n");
+        assertEquals("535.104.05", HostDriver.readVersion(proc.host()).text());
+    }
+
+    @Test
+    void strangeVersionFileIsNamed() throws IOException {
+        proc.version("nouveau\n");
+        assertRefusal("/proc/driver/nvidia/version");
+    }
+
+    @Test
+    void strangeVersionInSysIsNamed() throws IOException {
+        proc.file("/sys/module/nvidia/version", "\0\u001b[2J".repeat(100));
+        String text = assertRefusal("/sys/module/nvidia/version");
+        assertTrue(text.chars().noneMatch(Character::isISOControl), "a terminal would obey it");
+    }
+
+    @Test
+    void versionFileOfAnyLengthIsNotRead() throws IOException {
+        proc.version(VERSION_535 + "x".repeat(1 << 16));
+        var error = assertThrows(IOException.class, () -> HostDriver.read(proc.host()));
+        assertTrue(error.getMessage().contains("nvidia/version is longer than"), error.toString());
+    }
+
+    @Test
+    void driverWithoutGpusIsADriver() throws IOException {
+        proc.version(VERSION_535);
+        assertEquals(
+                new HostDriver(DriverVersion.parse("535.104.05"), List.of()),
+                HostDriver.read(proc.host()));
+    }
+
+    @Test
+    void factsOfADriverHaveItsCudaVersion() throws IOException {
+        proc.version(VERSION_535);
+        assertEquals(
+                Optional.of(CudaVersion.parse("12.2")),
+                HostDriver.read(proc.host()).facts().cuda());
+    }
+
+    @Test
+    void gpusAreNumberedByAddressWhateverTheirMinors() throws IOException {
+        proc.version(VERSION_535)
+                .gpu("0000:1f:00.0", TestingProc.information(UUID + "a", 0))
+                .gpu("0000:07:00.0", TestingProc.information(UUID + "b", 3))
+                .gpu("0001:00:00.0", TestingProc.information(UUID + "c", 1));
+        assertEquals(
+                List.of(
+                        gpu(0, UUID + "b", 3, "0000:07:00.0"),
+                        gpu(1, UUID + "a", 0, "0000:1f:00.0"),
+                        gpu(2, UUID + "c", 1, "0001:00:00.0")),
+                HostDriver.read(proc.host()).gpus());
+    }
+
+    @Test
+    void upperCaseAddressesAreOrderedAndShownInLowerCase() throws IOException {
+        proc.version(VERSION_535)
+                .gpu("0000:AF:00.0", TestingProc.information(UUID + "a", 1))
+                .gpu("0000:3b:00.0", TestingProc.information(UUID + "b", 0))
+                .gpu("0000:d8:00.0", TestingProc.information(UUID + "c", 2));
+        assertEquals(
+                List.of("0000:3b:00.0", "0000:af:00.0", "0000:d8:00.0"),
+                HostDriver.read(proc.host()).gpus().stream().map(Gpu::pciAddress).toList());
+    }
+
+    @Test
+    void whatIsNoAddressIsNoGpu() throws IOException {
+        proc.version(VERSION_535)
+                .gpu("0000:07:00.0", TestingProc.information(UUID, 0))
+                .gpu("0000:07:00.8", "junk")
+                .gpu("readme", "junk");
+        assertEquals(1, HostDriver.read(proc.host()).gpus().size());
+    }
+
+    @Test
+    void gpuThatNothingHasOpenedYetHasQuestionMarks() throws IOException {
+        String unknown = "GPU-????????-????-????-????-????????????";
+        Gpu gpu = parse(TestingProc.information(unknown, 0));
+        assertEquals(unknown, gpu.uuid());
+        assertEquals("GPU-????????", gpu.shortUuid());
+    }
+
+    @Test
+    void gpuWithoutModelIsUnknown() throws IOException {
+        assertEquals("unknown", parse("GPU UUID: " + UUID + "\nDevice Minor: 7\n").model());
+    }
+
+    @Test
+    void linesEndAsTheyLike() throws IOException {
+        Gpu gpu = parse(TestingProc.information(UUID, 255).replace("\n", "\r\n"));
+        assertEquals(gpu(0, UUID, 255, "0000:0f:00.0"), gpu);
+    }
+
+    @Test
+    void gpuWithoutUuidIsRefused() {
+        assertUnhealthy("Device Minor: 0\n", "no GPU UUID (found '')");
+        assertUnhealthy("GPU UUID: N/A\nDevice Minor: 0\n", "no GPU UUID (found 'N/A')");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "Device Minor:\n", "Device Minor: -1\n", "Device Minor: 4096\n"})
+    void gpuWithoutMinorIsRefused(String line) {
+        assertUnhealthy("GPU UUID: " + UUID + "\n" + line, "no device minor");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", ":", "::::\n:\n", "\0\0\0", "Model"})
+    void garbageIsRefused(String text) {
+        assertUnhealthy(text, "is the driver healthy?");
+    }
+
+    @Test
+    void gpuThatVanishesIsAnError() throws IOException {
+        proc.version(VERSION_535);
+        Files.createDirectories(proc.path("/proc/driver/nvidia/gpus/0000:07:00.0"));
+        var error = assertThrows(IOException.class, () -> HostDriver.read(proc.host()));
+        assertTrue(error.getMessage().contains("0000:07:00.0/information"), error.toString());
+    }
+
+    @Test
+    void longerDomainsAreLargerNumbers() throws IOException {
+        proc.version(VERSION_535)
+                .gpu("10000:01:00.0", TestingProc.information(UUID + "a", 0))
+                .gpu("e000:01:00.0", TestingProc.information(UUID + "b", 1));
+        assertEquals(
+                List.of("e000:01:00.0", "10000:01:00.0"),
+                HostDriver.read(proc.host()).gpus().stream().map(Gpu::pciAddress).toList());
+    }
+
+    @Test
+    void fileThatFailsToBeReadIsNamed() throws IOException {
+        Files.createDirectories(proc.path("/proc/driver/nvidia/version"));
+        var error = assertThrows(IOException.class, () -> HostDriver.read(proc.host()));
+        assertEquals(
+                proc.host().resolve("/proc/driver/nvidia/version") + ": Is a directory",
+                FileErrors.describe(error));
+    }
+
+    @Test
+    void excludedGpuIsNeitherGivenNorCounted() throws IOException {
+        String excluded =
+                TestingProc.information(UUID + "a", 0).replace("Excluded:\t No", "Excluded:\t Yes");
+        proc.version(VERSION_535)
+                .gpu("0000:07:00.0", excluded)
+                .gpu("0000:0f:00.0", TestingProc.information(UUID, 1));
+        assertEquals(List.of(gpu(0, UUID, 1, "0000:0f:00.0")), HostDriver.read(proc.host()).gpus());
+    }
+
+    private static Gpu parse(String text) throws NoDriverException {
+        return HostDriver.parseGpu(0, "0000:0f:00.0", text, "information");
+    }
+
+    private static Gpu gpu(int index, String uuid, int minor, String address) {
+        return new Gpu(index, uuid, minor, address, "NVIDIA A100-SXM4-40GB");
+    }
+
+    private static void assertUnhealthy(String text, String reason) {
+        var error = assertThrows(NoDriverException.class, () -> parse(text));
+        assertTrue(error.getMessage().startsWith("information names "), error.toString());
+        assertTrue(error.getMessage().contains(reason), error.toString());
+    }
+
+    private String assertRefusal(String file) {
+        var error = assertThrows(NoDriverException.class, () -> HostDriver.read(proc.host()));
+        assertTrue(error.getMessage().contains(proc.path(file).toString()), error.toString());
+        return error.getMessage();
+    }
+}

@@ -1,0 +1,212 @@
+package jnvdocker.container;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import jnvdocker.host.DeviceNode;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Host;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.labels.RefusedException;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Device nodes are made beneath the test's own root, which takes root. */
+@Tag("root")
+class ContainerPlannerTest {
+    private static final String DEFAULT_PATH =
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/nvidia/bin";
+    private static final String LIBRARIES = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64";
+    private static final UserSettings NOTHING = new UserSettings(Set.of(), Set.of(), Set.of());
+
+    @TempDir Path root;
+    private ContainerPlanner planner;
+
+    @BeforeEach
+    void makeHost() throws IOException {
+        Files.createDirectory(root.resolve("dev"));
+        devices("Character devices:\n195 nvidia\n510 nvidia-uvm\n");
+        planner =
+                new ContainerPlanner(
+                        new WholeInventory(), new DeviceNodes(Host.at(root)), "nvidia-docker");
+    }
+
+    @Test
+    void controlNodesComeFirstAndGpusInOrderOfIndex() throws Exception {
+        assertEquals(
+                List.of(
+                        "/dev/nvidiactl",
+                        "/dev/nvidia-uvm",
+                        "/dev/nvidia-uvm-tools",
+                        "/dev/nvidia3",
+                        "/dev/nvidia0",
+                        "/dev/nvidia1"),
+                names(plan(new GpuRequest.All(), NOTHING).devices()));
+    }
+
+    @Test
+    void nodesOfOtherGpusAreNotGiven() throws Exception {
+        var request = new GpuRequest.Devices(List.of("1"));
+        assertEquals("/dev/nvidia0", names(plan(request, NOTHING).devices()).getLast());
+        assertEquals(4, plan(request, NOTHING).devices().size());
+    }
+
+    @Test
+    void nodesAreThoseBeneathTheHostsRoot() throws Exception {
+        DeviceNode ctl = plan(new GpuRequest.None(), NOTHING).devices().getFirst();
+        assertEquals(root.toRealPath().resolve("dev/nvidiactl"), ctl.hostPath());
+    }
+
+    @Test
+    void noGpuStillHasDriverAndControlNodes() throws Exception {
+        ContainerEdits edits = plan(new GpuRequest.None(), NOTHING);
+        assertEquals(3, edits.devices().size());
+        assertEquals(1, edits.mounts().size());
+    }
+
+    @Test
+    void nodeThatTheUserGivesIsNotGivenTwice() throws Exception {
+        UserSettings settings = new UserSettings(Set.of(), Set.of(), Set.of(3));
+        assertEquals(
+                List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
+                names(plan(new GpuRequest.Devices(List.of("0")), settings).devices()));
+    }
+
+    @Test
+    void driverVolumeIsNamedByTheLoadedDriver() throws Exception {
+        assertEquals(
+                List.of(
+                        new VolumeMount(
+                                "nvidia_driver_535.104.05", "nvidia-docker", "/usr/local/nvidia")),
+                plan(new GpuRequest.None(), NOTHING).mounts());
+    }
+
+    @Test
+    void usersOwnMountTakesThePlaceOfTheDriver() throws Exception {
+        var settings = new UserSettings(Set.of(), Set.of("/usr/local/nvidia", "/data"), Set.of());
+        assertEquals(List.of(), plan(new GpuRequest.None(), settings).mounts());
+    }
+
+    @Test
+    void mountElsewhereDoesNot() throws Exception {
+        var settings =
+                new UserSettings(
+                        Set.of(),
+                        Set.of("/usr/local", "/usr/local/nvidia/bin", "/usr/local/nvidia2"),
+                        Set.of());
+        assertEquals(1, plan(new GpuRequest.None(), settings).mounts().size());
+    }
+
+    @Test
+    void imageWithoutPathsGetsDockersAndTheDrivers() throws Exception {
+        Map<String, String> expected = Map.of("PATH", DEFAULT_PATH, "LD_LIBRARY_PATH", LIBRARIES);
+        assertEquals(expected, environment());
+        assertEquals(expected, environment("PATH=", "LD_LIBRARY_PATH="));
+    }
+
+    @Test
+    void driversFoldersFollowTheImages() throws Exception {
+        assertEquals(
+                Map.of(
+                        "PATH",
+                        "/opt/bin:/bin:/usr/local/nvidia/bin",
+                        "LD_LIBRARY_PATH",
+                        "/opt/lib:" + LIBRARIES),
+                environment("PATH=/opt/bin:/bin", "LD_LIBRARY_PATH=/opt/lib"));
+    }
+
+    @Test
+    void pathThatNamesTheDriverIsLeftAsItIs() throws Exception {
+        assertEquals(
+                Map.of("LD_LIBRARY_PATH", LIBRARIES),
+                environment("PATH=/usr/local/nvidia/bin:/bin"));
+        assertEquals(
+                Map.of("PATH", DEFAULT_PATH),
+                environment("LD_LIBRARY_PATH=/opt/lib:/usr/local/nvidia/lib64"));
+    }
+
+    @Test
+    void folderOfAlmostTheSameNameIsNotTheDrivers() throws Exception {
+        assertEquals(
+                "/usr/local/nvidia2/bin:/usr/local/nvidia/bin",
+                environment("PATH=/usr/local/nvidia2/bin").get("PATH"));
+    }
+
+    @Test
+    void variablesThatTheUserSetsAreLeftToTheUser() throws Exception {
+        var settings = new UserSettings(Set.of("PATH", "LD_LIBRARY_PATH"), Set.of(), Set.of());
+        assertEquals(Map.of(), plan(new GpuRequest.None(), settings).environment());
+    }
+
+    @Test
+    void otherRuntimesAreToldToAddNothing() throws Exception {
+        ContainerEdits edits =
+                planner.plan(
+                        container(
+                                new GpuRequest.All(),
+                                new UserSettings(
+                                        Set.of("NVIDIA_VISIBLE_DEVICES"), Set.of(), Set.of()),
+                                false,
+                                "NVIDIA_VISIBLE_DEVICES=all"));
+        assertEquals("void", edits.environment().get("NVIDIA_VISIBLE_DEVICES"));
+    }
+
+    @Test
+    void variablesComeInTheSameOrderEachTime() throws Exception {
+        ContainerEdits edits = planner.plan(container(new GpuRequest.None(), NOTHING, false));
+        assertEquals(
+                List.of("PATH", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES"),
+                List.copyOf(edits.environment().keySet()));
+    }
+
+    @Test
+    void whatTheAllocatorRefusesIsRefused() {
+        assertThrows(RefusedException.class, () -> plan(new GpuRequest.Count(4), NOTHING));
+    }
+
+    @Test
+    void withoutTheUvmModuleThereIsNoContainer() throws IOException {
+        devices("Character devices:\n195 nvidia\n");
+        assertThrows(NoDriverException.class, () -> plan(new GpuRequest.None(), NOTHING));
+    }
+
+    private void devices(String text) throws IOException {
+        Files.createDirectories(root.resolve("proc"));
+        Files.writeString(root.resolve("proc/devices"), text);
+    }
+
+    private Map<String, String> environment(String... image) throws Exception {
+        return planner.plan(container(new GpuRequest.None(), NOTHING, true, image)).environment();
+    }
+
+    private ContainerEdits plan(GpuRequest request, UserSettings settings) throws Exception {
+        return planner.plan(container(request, settings, true));
+    }
+
+    private static ContainerPlanner.Container container(
+            GpuRequest request, UserSettings settings, boolean plainRuntime, String... image) {
+        return new ContainerPlanner.Container(
+                ImageConfig.of(Map.of(), List.of(image)),
+                request,
+                settings,
+                Gpus.ALL,
+                DriverVersion.parse("535.104.05"),
+                plainRuntime);
+    }
+
+    private static List<String> names(List<DeviceNode> devices) {
+        return devices.stream().map(DeviceNode::name).toList();
+    }
+}

@@ -1,0 +1,183 @@
+package jnvdocker.daemon;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.container.GpuRequest;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+class ConfigTest {
+    private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
+    private static final Config DEFAULT = new Config(new GpuRequest.All(), false, "");
+
+    @TempDir Path folder;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "\n\n", "# nothing but words\n", "  # a\r\n# b", "\t"})
+    void configThatSaysNothingIsTheDefault(String text) throws StartException {
+        assertEquals(DEFAULT, parse(text));
+    }
+
+    @Test
+    void everyKeyIsRead() throws StartException {
+        assertEquals(
+                new Config(new GpuRequest.None(), true, "gpu"),
+                parse(
+                        """
+                        # The lab's policy
+                        default_gpus = "none" # nobody gets one unasked
+                        allow_privileged = true
+                        socket_group = 'gpu'
+                        """));
+    }
+
+    @Test
+    void defaultGpusAreWhatTheOptionTakes() throws StartException {
+        assertEquals(new GpuRequest.Count(2), parse("default_gpus = '2'").defaultGpus());
+        assertEquals(new GpuRequest.Count(2), parse("default_gpus = 2").defaultGpus());
+        assertEquals(
+                new GpuRequest.Devices(List.of("0", "1")),
+                parse("default_gpus = 'device=0,1'").defaultGpus());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "some", "device=", "all,none"})
+    void otherDefaultGpusAreRefusedWithTheSpelling(String gpus) {
+        assertEquals(
+                FILE
+                        + ": default_gpus = '"
+                        + gpus
+                        + "' is not what --gpus takes: all, none, a number or device=<ids>",
+                refusal("default_gpus = '" + gpus + "'"));
+    }
+
+    @Test
+    void unknownKeyIsNamedWithItsLineAndTheKnownOnes() {
+        assertEquals(
+                FILE
+                        + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
+                        + " default_gpus, socket_group]",
+                refusal("# policy\n\ndefault_gpu = 'all'\n"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Allow_Privileged = true",
+                "  \"max wait\"=1",
+                "'a.*b' = [1]",
+                "[limits]",
+                "a.b = 1"
+            })
+    void unknownKeyIsFoundHoweverItIsSpelled(String line) {
+        String text = refusal("\n" + line);
+        assertTrue(text.startsWith(FILE + ":2: unknown key"), text);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "allow_privileged = 'perhaps'",
+                "allow_privileged = []",
+                "allow_privileged = 1979-05-27",
+                "default_gpus = ['0', '1']",
+                "default_gpus = {device = 0}",
+                "socket_group = [[]]",
+            })
+    void valueOfTheWrongKindIsNamedWithItsLine(String line) {
+        String key = line.split(" ")[0];
+        assertEquals(
+                FILE + ":2: the value of '" + key + "' is of the wrong kind",
+                refusal("# policy\n" + line));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "default_gpus",
+                "default_gpus = ",
+                "default_gpus = all",
+                "default_gpus = 'all",
+                "default_gpus = 'all' 'none'",
+                "= 'all'",
+                "[",
+                "\0",
+                "default_gpus = 'a'\u001b[2J",
+                "socket_group = '''",
+            })
+    void whatIsNoTomlIsNamedWithItsLine(String line) {
+        String text = refusal("# policy\n" + line);
+        assertTrue(text.startsWith(FILE + ":2: "), text);
+    }
+
+    @Test
+    void keyThatIsThereTwiceIsRefused() {
+        String text = refusal("allow_privileged = true\nallow_privileged = false\n");
+        assertTrue(text.contains("Duplicate key"), text);
+    }
+
+    @Test
+    void numbersAreBounded() {
+        refusal("default_gpus = " + "9".repeat(100_000));
+        refusal("allow_privileged = 1e" + "9".repeat(1000));
+    }
+
+    @Test
+    void fileThatNeedNotBeThereIsTheDefault() throws IOException {
+        assertEquals(DEFAULT, Config.read(folder.resolve("none.toml"), false));
+        assertThrows(IOException.class, () -> Config.read(folder.resolve("none.toml"), true));
+    }
+
+    @Test
+    void fileIsReadWhetherItIsNamedOrNot() throws IOException {
+        Path file = Files.writeString(folder.resolve("config.toml"), "socket_group = 'lab'");
+        assertEquals("lab", Config.read(file, false).socketGroup());
+        assertEquals("lab", Config.read(file, true).socketGroup());
+    }
+
+    @Test
+    void hugeFileIsRefusedUnread() throws IOException {
+        Path file = Files.writeString(folder.resolve("big"), "#".repeat((1 << 20) + 1));
+        var error = assertThrows(StartException.class, () -> Config.read(file, true));
+        assertTrue(error.getMessage().startsWith(file + " is longer than"), error.toString());
+    }
+
+    @Test
+    void nestingIsBounded() {
+        refusal("x = " + "[".repeat(100_000));
+        refusal("x" + ".y".repeat(100_000) + " = 1");
+    }
+
+    @Test
+    void fileThatIsNotUtf8IsNamed() throws IOException {
+        Path file = folder.resolve("latin1");
+        Files.write(file, "# Gerät".getBytes(StandardCharsets.ISO_8859_1));
+        var error = assertThrows(StartException.class, () -> Config.read(file, true));
+        assertTrue(error.getMessage().startsWith(file + " is not UTF-8"), error.toString());
+    }
+
+    private static Config parse(String text) throws StartException {
+        return Config.parse(text, FILE);
+    }
+
+    /** Every refusal begins with the file, fits on a line or two, and shows people no classes. */
+    private static String refusal(String text) {
+        String message = assertThrows(StartException.class, () -> parse(text)).getMessage();
+        assertTrue(message.startsWith(FILE.toString()), message);
+        assertFalse(message.matches("(?s).*\\b(com|java|jnvdocker)\\.[a-z].*"), message);
+        assertFalse(message.contains("Exception"), message);
+        return message;
+    }
+}

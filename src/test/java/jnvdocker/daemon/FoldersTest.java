@@ -1,0 +1,117 @@
+package jnvdocker.daemon;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.nio.file.Path;
+import java.util.Map;
+
+class FoldersTest {
+    @Test
+    void withoutVariablesTheyAreTheUsualOnes() throws StartException {
+        Folders expected =
+                new Folders(
+                        Path.of("/run/jnvdocker"),
+                        Path.of("/run/jnvdocker/jnvdocker.sock"),
+                        Path.of("/var/lib/jnvdocker"),
+                        Path.of("/etc/jnvdocker/config.toml"),
+                        false,
+                        Path.of("/run/docker/plugins"),
+                        "nvidia-docker",
+                        Path.of("/"),
+                        Path.of("/var/run/docker.sock"));
+        assertEquals(expected, Folders.of(Map.of()));
+        assertEquals(Path.of("/run/docker/plugins/nvidia-docker.sock"), expected.pluginSocket());
+    }
+
+    @Test
+    void everyOneHasItsVariable() throws StartException {
+        Folders folders =
+                Folders.of(
+                        Map.of(
+                                "JNVDOCKER_RUN_DIR", "/a",
+                                "JNVDOCKER_SOCKET", "/b/s",
+                                "JNVDOCKER_STATE_DIR", "/c",
+                                "JNVDOCKER_CONFIG", "/d.toml",
+                                "JNVDOCKER_PLUGIN_DIR", "/e",
+                                "JNVDOCKER_PLUGIN_NAME", "f-1_2",
+                                "JNVDOCKER_HOST_ROOT", "/g",
+                                "JNVDOCKER_DOCKER_SOCKET", "/h"));
+        assertEquals(
+                new Folders(
+                        Path.of("/a"),
+                        Path.of("/b/s"),
+                        Path.of("/c"),
+                        Path.of("/d.toml"),
+                        true,
+                        Path.of("/e"),
+                        "f-1_2",
+                        Path.of("/g"),
+                        Path.of("/h")),
+                folders);
+        assertEquals(Path.of("/e/f-1_2.sock"), folders.pluginSocket());
+    }
+
+    @Test
+    void socketIsInTheRunFolder() throws StartException {
+        Folders folders = Folders.of(Map.of("JNVDOCKER_RUN_DIR", "/tmp/x"));
+        assertEquals(Path.of("/tmp/x/jnvdocker.sock"), folders.socket());
+    }
+
+    @Test
+    void emptyVariableIsNone() throws StartException {
+        Folders folders =
+                Folders.of(
+                        Map.of(
+                                "JNVDOCKER_RUN_DIR", "",
+                                "JNVDOCKER_CONFIG", "",
+                                "JNVDOCKER_PLUGIN_NAME", ""));
+        assertEquals(Folders.of(Map.of()), folders);
+        assertFalse(folders.configNamed());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "JNVDOCKER_RUN_DIR",
+                "JNVDOCKER_SOCKET",
+                "JNVDOCKER_STATE_DIR",
+                "JNVDOCKER_CONFIG",
+                "JNVDOCKER_PLUGIN_DIR",
+                "JNVDOCKER_HOST_ROOT",
+                "JNVDOCKER_DOCKER_SOCKET",
+            })
+    void relativePathIsRefused(String variable) {
+        var error =
+                assertThrows(
+                        StartException.class, () -> Folders.of(Map.of(variable, "run/jnvdocker")));
+        assertEquals(
+                variable + "=run/jnvdocker is not an absolute path; begin it with /",
+                error.getMessage());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-a", "_a", "a/b", "../a", "a.b", "a b", "a\n", "ä", ".", " "})
+    void nameThatIsNoneIsRefused(String name) {
+        var error =
+                assertThrows(
+                        StartException.class,
+                        () -> Folders.of(Map.of("JNVDOCKER_PLUGIN_NAME", name)));
+        assertTrue(error.getMessage().startsWith("JNVDOCKER_PLUGIN_NAME=" + name), name);
+    }
+
+    @Test
+    void nameHas63LettersAtMost() throws StartException {
+        String longest = "n".repeat(63);
+        assertEquals(longest, Folders.of(Map.of("JNVDOCKER_PLUGIN_NAME", longest)).pluginName());
+        assertThrows(
+                StartException.class,
+                () -> Folders.of(Map.of("JNVDOCKER_PLUGIN_NAME", longest + "n")));
+    }
+}

@@ -1,0 +1,255 @@
+package jnvdocker.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+
+/** The other end is written out here byte by byte, as the C client has it. */
+class ClientConnectionTest {
+    private static final int KIB = 16 << 10;
+
+    @TempDir Path folder;
+    private SocketChannel client;
+    private SocketChannel daemon;
+    private DataOutputStream out;
+    private DataInputStream in;
+    private ClientConnection connection;
+    private final Semaphore memory = new Semaphore(KIB);
+
+    @BeforeEach
+    void connect() throws IOException {
+        var address = UnixDomainSocketAddress.of(folder.resolve("socket"));
+        try (var server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(address);
+            client = SocketChannel.open(address);
+            daemon = server.accept();
+        }
+        out = new DataOutputStream(Channels.newOutputStream(client));
+        in = new DataInputStream(Channels.newInputStream(client));
+        connection = new ClientConnection(daemon, memory);
+    }
+
+    @AfterEach
+    void disconnect() throws IOException {
+        client.close();
+        connection.close();
+        assertEquals(KIB, memory.availablePermits());
+    }
+
+    @Test
+    void requestIsReadWithItsPeer() throws IOException {
+        sendRequest("run", "cuda");
+        Request request = connection.request();
+        assertEquals(List.of("run", "cuda"), request.arguments());
+        assertEquals(List.of("/usr/bin/docker"), request.docker());
+        assertEquals(ProcessHandle.current().pid(), request.peer().pid());
+    }
+
+    @Test
+    void requestMayBeLong() throws Exception {
+        String[] arguments = new String[3000];
+        Arrays.fill(arguments, "--env=X=" + "x".repeat(1000));
+        Thread sender = inBackground(() -> sendRequest(arguments));
+        assertEquals(List.of(arguments), connection.request().arguments());
+        sender.join();
+    }
+
+    @Test
+    void requestMayComeInPieces() throws Exception {
+        byte[] frame = frame('Q', request("version"));
+        Thread sender =
+                inBackground(() -> {
+                    for (byte piece : frame) {
+                        out.write(piece);
+                    }
+                });
+        assertEquals(List.of("version"), connection.request().arguments());
+        sender.join();
+    }
+
+    @Test
+    void textIsWrittenInLines() throws IOException {
+        connection.out("NAME   Größe");
+        connection.err("Unable to find image");
+        connection.message("no GPU is free");
+        assertFrame('O', "NAME   Größe\n".getBytes(StandardCharsets.UTF_8));
+        assertFrame('E', "Unable to find image\n".getBytes(StandardCharsets.UTF_8));
+        assertFrame('E', "jnvdocker: no GPU is free\n".getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void execAndExitAreTheLastWords() throws IOException {
+        connection.exec(List.of("docker", "run"));
+        connection.exit(ExitCode.REFUSED);
+        connection.exit(3);
+        assertFrame('X', new Payload.Writer().strings(List.of("docker", "run")).toBytes());
+        assertFrame('T', new byte[] {0, 0, 0, 125});
+        assertFrame('T', new byte[] {0, 0, 0, 3});
+    }
+
+    @Test
+    void bytesOfTheUserArriveAsTheyWere() throws IOException {
+        sendRequest("caf\udce9");
+        connection.exec(connection.request().arguments());
+        assertFrame('X', new byte[] {0, 0, 0, 1, 0, 0, 0, 4, 'c', 'a', 'f', (byte) 0xe9});
+    }
+
+    @Test
+    void capturedOutputComesBack() throws IOException {
+        send('R', new byte[] {0, 0, 0, 0, 'h', 'i', '\n'});
+        CallResult result = connection.capture(List.of("docker", "ps"));
+        assertEquals(new CallResult(0, "hi\n"), result);
+        assertTrue(result.succeeded());
+        assertCall(1, List.of("docker", "ps"));
+    }
+
+    @Test
+    void programMayFailAndSayNothing() throws IOException {
+        send('R', new byte[] {0, 0, 0, (byte) 137});
+        assertEquals(new CallResult(137, ""), connection.show(List.of("docker", "pull")));
+        assertCall(0, List.of("docker", "pull"));
+    }
+
+    @Test
+    void resultMustHaveACode() throws IOException {
+        send('R', new byte[] {0, 0, 0});
+        assertThrows(IOException.class, () -> connection.capture(List.of("true")));
+    }
+
+    @Test
+    void outputThatIsNoTextIsReplaced() throws IOException {
+        send('R', new byte[] {0, 0, 0, 0, (byte) 0xff});
+        assertEquals("\ufffd", connection.capture(List.of("cat")).output());
+    }
+
+    @Test
+    void otherFrameInPlaceOfTheRequestIsAnError() throws IOException {
+        send('R', new byte[] {0, 0, 0, 0});
+        assertThrows(IOException.class, connection::request);
+    }
+
+    @Test
+    void unknownFrameIsAnError() throws IOException {
+        out.write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+        var error = assertThrows(IOException.class, connection::request);
+        assertEquals("no frame has the type 71", error.getMessage());
+    }
+
+    @Test
+    void frameBeyondTheLimitIsAnErrorBeforeItComes() throws IOException {
+        for (int length : new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, (16 << 20) + 1}) {
+            out.writeByte('Q');
+            out.writeInt(length);
+            var error = assertThrows(IOException.class, connection::request);
+            assertTrue(error.getMessage().contains("is longer than"), error.toString());
+        }
+    }
+
+    @Test
+    void largeFrameIsReadToItsEnd() throws Exception {
+        byte[] result = new byte[8 << 20];
+        Arrays.fill(result, 4, result.length, (byte) 'x');
+        Thread sender = inBackground(() -> send('R', result));
+        CallResult call = connection.capture(List.of("cat"));
+        sender.join();
+        assertEquals((8 << 20) - 4, call.output().length());
+    }
+
+    @Test
+    void clientThatGoesAwayIsAnErrorWhereverItStops() throws IOException {
+        out.write(frame('Q', request("version")), 0, 20);
+        client.close();
+        assertThrows(EOFException.class, connection::request);
+    }
+
+    @Test
+    void clientThatSaysNothingIsGone() throws IOException {
+        client.close();
+        assertThrows(EOFException.class, connection::request);
+        assertThrows(IOException.class, () -> connection.out("anybody there?"));
+    }
+
+    @Test
+    void emptyRequestIsAnError() throws IOException {
+        send('Q', new byte[0]);
+        assertThrows(IOException.class, connection::request);
+    }
+
+    private interface Sending {
+        void run() throws IOException;
+    }
+
+    /** What is longer than the socket's buffer has to be sent while it is read. */
+    private static Thread inBackground(Sending sending) {
+        return Thread.ofVirtual()
+                .start(() -> {
+                    try {
+                        sending.run();
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+    }
+
+    private void sendRequest(String... arguments) throws IOException {
+        send('Q', request(arguments));
+    }
+
+    private static byte[] request(String... arguments) throws IOException {
+        return new Payload.Writer()
+                .number(1)
+                .number(0)
+                .number(80)
+                .number(0) // the folder, an empty string
+                .strings(List.of("/usr/bin/docker"))
+                .strings(List.of(arguments))
+                .strings(List.of())
+                .toBytes();
+    }
+
+    private void send(char type, byte[] payload) throws IOException {
+        out.write(frame(type, payload));
+    }
+
+    private static byte[] frame(char type, byte[] payload) {
+        return ByteBuffer.allocate(5 + payload.length)
+                .put((byte) type)
+                .putInt(payload.length)
+                .put(payload)
+                .array();
+    }
+
+    private void assertCall(int flags, List<String> command) throws IOException {
+        assertFrame('C', new Payload.Writer().number(flags).strings(command).toBytes());
+    }
+
+    private void assertFrame(char type, byte[] payload) throws IOException {
+        assertEquals(type, (char) in.readByte());
+        byte[] received = new byte[in.readInt()];
+        in.readFully(received);
+        assertArrayEquals(payload, received);
+    }
+}

@@ -1,0 +1,305 @@
+package jnvdocker.volume.plugin;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+
+class PluginServerTest {
+    @TempDir Path folder;
+    private final TestingVolumes volumes = new TestingVolumes();
+    private Path socket;
+    private PluginServer server;
+
+    @BeforeEach
+    void listen() throws IOException {
+        socket = folder.resolve("plugins/test.sock");
+        server = PluginServer.listen(new VolumePlugin(List.of(volumes)), socket);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        volumes.slowMayEnd.countDown();
+        server.close();
+    }
+
+    @Test
+    void emptyHostIsAnswered() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            RawHttp.Answer answer = http.ask("Plugin.Activate", "");
+            assertEquals(200, answer.status());
+            assertEquals("{\"Implements\":[\"VolumeDriver\"]}", answer.body().strip());
+            assertEquals(
+                    "application/vnd.docker.plugins.v1+json", answer.headers().get("content-type"));
+        }
+    }
+
+    @Test
+    void connectionServesManyRequests() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            for (int i = 0; i < 100; i++) {
+                String name = "test_1." + i;
+                assertEquals(
+                        "{\"Err\":\"\"}",
+                        http.ask("VolumeDriver.Create", "{\"Name\":\"" + name + "\"}")
+                                .body()
+                                .strip());
+            }
+            assertEquals(
+                    100, http.ask("VolumeDriver.List", "{}").body().split("test_1").length / 2);
+        }
+    }
+
+    @Test
+    void connectionClosesWhenItsClientSaysSo() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            String request = RawHttp.post("VolumeDriver.List", "{}");
+            http.send(request.replace("Host: ", "Connection: close\r\nHost: "));
+            assertEquals(200, http.answer().status());
+            assertTrue(http.isClosed());
+        }
+    }
+
+    @Test
+    void requestInPiecesIsOne() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            for (char piece : RawHttp.post("VolumeDriver.List", "{}").toCharArray()) {
+                http.send("" + piece);
+            }
+            assertIsEmptyList(http.answer());
+        }
+    }
+
+    @Test
+    void chunkedRequestIsRead() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            http.send(
+                    "POST /VolumeDriver.Create HTTP/1.1\r\nHost:\r\nAccept: "
+                            + RawHttp.ACCEPT
+                            + "\r\nTransfer-Encoding: chunked\r\n\r\n"
+                            + "9\r\n{\"Name\": \r\nB\r\n\"test_1.2\"}\r\n0\r\n\r\n");
+            assertEquals("{\"Err\":\"\"}", http.answer().body().strip());
+        }
+    }
+
+    @Test
+    void otherVerbIsNotFound() throws IOException {
+        assertStatusAndStillServed(404, RawHttp.post("VolumeDriver.Nothing", "{}"));
+        assertStatusAndStillServed(404, RawHttp.post("VolumeDriver.List/", "{}"));
+        assertStatusAndStillServed(404, RawHttp.post("../VolumeDriver.List", "{}"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"GET", "PUT", "DELETE", "post", "HEADER"})
+    void otherMethodIsNotFound(String method) throws IOException {
+        String request = RawHttp.post("VolumeDriver.List", "{}");
+        assertStatusAndStillServed(404, request.replace("POST", method));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"application/json", "text/html", ""})
+    void otherProtocolIsNotAcceptable(String accept) throws IOException {
+        String request = RawHttp.post("VolumeDriver.List", "{}");
+        assertStatusAndStillServed(406, request.replace(RawHttp.ACCEPT, accept));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "nonsense\r\n\r\n",
+                "POST /VolumeDriver.List HTTP/1.1\r\nHost: \r\nAccept\u0001: x\r\n\r\n",
+                "POST /VolumeDriver.List HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                "POST /VolumeDriver.List HTTP/1.1\r\nContent-Length: x\r\n\r\n"
+            })
+    void whatIsNotHttpIsABadRequestAndEndsItsConnection(String text) throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            assertEquals(400, http.send(text).answer().status());
+            assertTrue(http.isClosed());
+        }
+        assertServed();
+    }
+
+    @Test
+    void endlessHeaderEndsItsConnection() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            assertThrows(
+                    IOException.class,
+                    () -> {
+                        http.send("POST /VolumeDriver.List HTTP/1.1\r\nHost: ");
+                        while (true) {
+                            http.send("x".repeat(1000));
+                        }
+                    });
+        }
+        assertServed();
+    }
+
+    @Test
+    void requestOfAMebibyteIsRead() throws IOException {
+        String body = "{\"Name\":\"test_1.2\",\"x\":\"%s\"}";
+        String full = body.formatted("x".repeat((1 << 20) - body.length() + 2));
+        assertEquals(1 << 20, full.length());
+        try (RawHttp http = new RawHttp(socket)) {
+            assertEquals(200, http.ask("VolumeDriver.Create", full).status());
+            assertEquals(413, http.ask("VolumeDriver.Create", full + " ").status());
+            assertEquals(200, http.ask("VolumeDriver.List", "{}").status());
+        }
+    }
+
+    @Test
+    void announcementOfTooMuchIsRefusedBeforeItComes() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            http.send(
+                    "POST /VolumeDriver.Create HTTP/1.1\r\nHost:\r\nContent-Length: 99999999999"
+                            + "\r\n\r\n{");
+            assertEquals(413, http.answer().status());
+        }
+        assertServed();
+    }
+
+    @Test
+    void clientThatGoesAwayDisturbsNobody() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            http.send("POST /VolumeDriver.Create HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
+        }
+        try (RawHttp http = new RawHttp(socket)) {
+            http.send(RawHttp.post("VolumeDriver.List", "{}"));
+        }
+        assertServed();
+    }
+
+    @Test
+    void mistakeOfOursIsAnAnswerAndTheConnectionStays() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            String request = "{\"Name\":\"" + TestingVolumes.BROKEN + "\"}";
+            RawHttp.Answer answer = http.ask("VolumeDriver.Get", request);
+            assertEquals(200, answer.status());
+            assertTrue(answer.body().contains("internal error"), answer.body());
+            assertFalse(answer.body().contains("secret"), answer.body());
+            assertIsEmptyList(http.ask("VolumeDriver.List", ""));
+        }
+    }
+
+    @Test
+    void slowVerbDelaysNoOtherConnection() throws Exception {
+        try (RawHttp slow = new RawHttp(socket);
+                RawHttp other = new RawHttp(socket)) {
+            slow.send(slowRequest());
+            volumes.slowHasBegun.await();
+            assertIsEmptyList(other.ask("VolumeDriver.List", "{}"));
+            volumes.slowMayEnd.countDown();
+            assertEquals("{\"Err\":\"\"}", slow.answer().body().strip());
+        }
+    }
+
+    @Test
+    void manyConnectionsAreServed() throws IOException {
+        for (int i = 0; i < 50; i++) {
+            assertServed();
+        }
+    }
+
+    @Test
+    void socketIsForItsOwnerAlone() throws IOException {
+        assertEquals(
+                PosixFilePermissions.fromString("rw-------"),
+                Files.getPosixFilePermissions(socket));
+    }
+
+    @Test
+    void leftOverSocketIsReplaced() throws IOException {
+        Path left = folder.resolve("left.sock");
+        try (var dead = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            dead.bind(UnixDomainSocketAddress.of(left));
+        }
+        assertTrue(Files.exists(left));
+        PluginServer.listen(new VolumePlugin(List.of(volumes)), left).close();
+        assertFalse(Files.exists(left));
+    }
+
+    @Test
+    void socketThatSomebodyServesIsLeftAlone() throws IOException {
+        assertThrows(
+                IOException.class,
+                () -> PluginServer.listen(new VolumePlugin(List.of(volumes)), socket));
+        assertServed();
+    }
+
+    @Test
+    void socketThatCannotBeMadeIsNamed() {
+        Path tooLong = folder.resolve("x".repeat(120));
+        var error =
+                assertThrows(
+                        IOException.class,
+                        () -> PluginServer.listen(new VolumePlugin(List.of(volumes)), tooLong));
+        assertTrue(error.getMessage().startsWith("cannot listen on " + tooLong), error.toString());
+    }
+
+    @Test
+    void pipelinedRequestsAreAnsweredInTheirOrder() throws Exception {
+        try (RawHttp http = new RawHttp(socket)) {
+            http.send(slowRequest() + RawHttp.post("VolumeDriver.List", "{}"));
+            volumes.slowHasBegun.await();
+            manyConnectionsAreServed(); // time enough for an answer that overtakes
+            volumes.slowMayEnd.countDown();
+            assertEquals("{\"Err\":\"\"}", http.answer().body().strip());
+            String list = http.answer().body();
+            assertTrue(list.contains(TestingVolumes.SLOW), list);
+        }
+    }
+
+    @Test
+    void closedServerLeavesNoSocket() throws IOException {
+        server.close();
+        assertFalse(Files.exists(socket));
+    }
+
+    @Test
+    void errorOfTheMachineIsAnAnswerToo() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            String request = "{\"Name\":\"" + TestingVolumes.OUT_OF_ORDER + "\"}";
+            assertEquals(500, http.ask("VolumeDriver.Get", request).status());
+            assertIsEmptyList(http.ask("VolumeDriver.List", ""));
+        }
+    }
+
+    private static void assertIsEmptyList(RawHttp.Answer answer) {
+        assertEquals(200, answer.status());
+        assertTrue(answer.body().contains("\"Volumes\":[]"), answer.body());
+        assertTrue(answer.body().contains("\"Err\":\"\""), answer.body());
+    }
+
+    private static String slowRequest() {
+        String body = "{\"Name\":\"" + TestingVolumes.SLOW + "\"}";
+        return RawHttp.post("VolumeDriver.Create", body);
+    }
+
+    private void assertStatusAndStillServed(int status, String request) throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            assertEquals(status, http.send(request).answer().status(), request);
+            assertEquals(200, http.ask("VolumeDriver.List", "{}").status());
+        }
+    }
+
+    private void assertServed() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            assertEquals(200, http.ask("VolumeDriver.List", "{}").status());
+        }
+    }
+}
