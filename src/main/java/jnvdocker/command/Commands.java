@@ -45,7 +45,9 @@ public final class Commands {
         switch (words.isEmpty() ? "" : words.getFirst()) {
             case "gpu" -> gpu.run(words.subList(1, words.size()), request, client);
             case "mesos" -> {
-                client.message("this version has no command 'mesos'; see 'jnvdocker gpu --help'");
+                client.message(
+                        "'mesos' is no command of this version; it has 'gpu ls', 'gpu volume',"
+                            + " 'version'");
                 client.exit(ExitCode.USAGE);
             }
             default -> startContainer.run(request, client);

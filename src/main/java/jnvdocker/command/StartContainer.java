@@ -89,11 +89,11 @@ public final class StartContainer {
             case ImageFinder.Absent _ -> client.exec(asTyped(request));
             case ImageFinder.NotPulled _ -> client.exit(run.verb() == Verb.RUN ? 125 : 1);
             case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
-                    start(rest, image, where, request, client);
+                    startImage(rest, image, where, request, client);
         }
     }
 
-    private void start(
+    private void startImage(
             RunCommand run,
             ImageConfig image,
             UserEngine where,
