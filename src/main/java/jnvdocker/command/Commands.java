@@ -47,7 +47,7 @@ public final class Commands {
             case "mesos" -> {
                 client.message(
                         "'mesos' is no command of this version; it has 'gpu ls', 'gpu volume',"
-                            + " 'version'");
+                                + " 'version', and all of docker's");
                 client.exit(ExitCode.USAGE);
             }
             default -> startContainer.run(request, client);
