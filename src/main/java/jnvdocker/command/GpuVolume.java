@@ -46,7 +46,7 @@ final class GpuVolume implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         PrintWriter out = spec.commandLine().getOut();
-        DriverVolume volume = volumes.build(host, HostDriver.read(host).version());
+        DriverVolume volume = volumes.build(host, HostDriver.readVersion(host));
         summary(volume).forEach(out::println);
         out.println();
         if (verify) {

@@ -11,6 +11,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
@@ -88,11 +89,11 @@ final class Daemon implements AutoCloseable {
     private static void warmUp(Host host, DriverVolumeStore volumes, DockerEngine engine) {
         try {
             volumes.checkExecutable();
-            volumes.build(host, HostDriver.read(host).version());
+            volumes.build(host, HostDriver.readVersion(host));
         } catch (NoDriverException e) {
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {
-            LOG.error("{}", e.getMessage());
+            LOG.error("{}", FileErrors.describe(e));
         }
         try {
             engine.runtimes();

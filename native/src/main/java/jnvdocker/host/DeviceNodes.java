@@ -40,10 +40,11 @@ public final class DeviceNodes {
      * @throws IOException when one is missing and can't be made, or is not the device it should be
      */
     public List<DeviceNode> control() throws IOException {
+        int uvm = uvmMajor();
         return List.of(
                 node("nvidiactl", gpuMajor(), CTL_MINOR),
-                node("nvidia-uvm", uvmMajor(), 0),
-                node("nvidia-uvm-tools", uvmMajor(), 1));
+                node("nvidia-uvm", uvm, 0),
+                node("nvidia-uvm-tools", uvm, 1));
     }
 
     /**

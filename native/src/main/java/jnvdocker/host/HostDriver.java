@@ -63,7 +63,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     }
 
     /**
-     * The version alone, which takes two reads where {@link #read} takes one more for every GPU.
+     * The version alone, which takes one read where {@link #read} takes one more for every GPU.
      *
      * @throws NoDriverException when no driver is loaded
      */

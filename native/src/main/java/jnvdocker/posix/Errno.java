@@ -2,7 +2,6 @@ package jnvdocker.posix;
 
 /** The error numbers of Linux that we tell apart; the same on x86-64 and aarch64. */
 public final class Errno {
-    public static final int EPERM = 1;
     public static final int EXDEV = 18;
     public static final int EEXIST = 17;
     public static final int ENOTTY = 25;

@@ -71,12 +71,7 @@ class RunContainerTest {
 
     @AfterEach
     void noContainerIsLeft() {
-        engine.docker("ps", "-aq")
-                .run()
-                .ok()
-                .out()
-                .lines()
-                .forEach(id -> engine.docker("rm", "-f", id).run().ok());
+        engine.removeContainers();
     }
 
     private Command.Result run(Object... arguments) {

@@ -53,12 +53,7 @@ class VolumePluginTest {
 
     @AfterEach
     void stopDaemon() {
-        engine.docker("ps", "-aq")
-                .run()
-                .ok()
-                .out()
-                .lines()
-                .forEach(id -> engine.docker("rm", "-f", id).run().ok());
+        engine.removeContainers();
         engine.docker("volume", "ls", "-q")
                 .run()
                 .ok()

@@ -50,6 +50,16 @@ public final class TestEngine implements AutoCloseable {
         Command.of(Project.world("engine"), "restart", folder).run().ok();
     }
 
+    /** Removes every container, running or not. */
+    public void removeContainers() {
+        docker("ps", "-aq")
+                .run()
+                .ok()
+                .out()
+                .lines()
+                .forEach(id -> docker("rm", "-f", id).run().ok());
+    }
+
     /** Ends it; its images stay. */
     public void stop() {
         Command.of(Project.world("engine"), "stop", folder).run().ok();

@@ -19,9 +19,9 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * The volumes {@code nvidia_driver_<version>}: the files of the driver that is loaded, or was when
- * a container was made that still names them. A volume that is gone is served from the loaded
- * driver's, if that is newer: a driver runs what was made for an older one.
+ * The volumes {@code nvidia_driver_<version>}. Whatever driver a container was made for, it is
+ * given the files of the one that is loaded: a kernel module works with its own user space alone,
+ * and a driver runs what was made for an older one.
  */
 public final class DriverVolumes implements PluginVolumes {
     private static final Logger LOG = LoggerFactory.getLogger(DriverVolumes.class);

@@ -106,7 +106,7 @@ public final class PluginServer implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        // Netty removes the name of a socket that it bound, without a look at whose it is by now.
+        // Netty may or may not remove the socket's name in time; what is left of it is ours.
         loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
         verbs.shutdownNow();
         if (file != null) {
