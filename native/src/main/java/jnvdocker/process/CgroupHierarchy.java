@@ -1,0 +1,90 @@
+package jnvdocker.process;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * The hierarchy of cgroups in which containers are told apart: in version 1 the devices
+ * controller's, since every engine sets that up for a container with devices; in version 2 the only
+ * one.
+ */
+record CgroupHierarchy(Mount mount) {
+    private static final String FOLDER = "/sys/fs/cgroup";
+    private static final String CONTROLLER = "devices";
+
+    /**
+     * Empty where none is mounted. A machine that has both versions leaves devices to the first.
+     */
+    static Optional<CgroupHierarchy> among(List<Mount> mounts) {
+        return mounts.stream()
+                .filter(mount -> mount.point().equals(FOLDER) || isBelow(mount.point(), FOLDER))
+                .map(CgroupHierarchy::new)
+                .filter(hierarchy -> hierarchy.isOfDevices() || hierarchy.isUnified())
+                .min(Comparator.comparing(CgroupHierarchy::isUnified));
+    }
+
+    /**
+     * The folder of a container.
+     *
+     * @param processCgroups {@code /proc/<pid>/cgroup} (see cgroups(7)) of a process that is in it
+     * @return empty when the process is in a cgroup of another name, or in one that is not below
+     *     what is mounted
+     */
+    Optional<String> folder(String processCgroups, String containerId) {
+        return Stream.of(processCgroups.split("\n"))
+                .map(line -> line.split(":", 3))
+                .filter(this::isOurs)
+                .flatMap(line -> belowRoot(line[2]).stream())
+                .flatMap(path -> ofContainer(path, containerId).stream())
+                .map(path -> mount.point() + path)
+                .findFirst();
+    }
+
+    private boolean isOfDevices() {
+        return mount.type().equals("cgroup") && mount.options().contains(CONTROLLER);
+    }
+
+    private boolean isUnified() {
+        return mount.type().equals("cgroup2");
+    }
+
+    /** A line is {@code 9:devices:/path}, or {@code 0::/path} in the unified hierarchy. */
+    private boolean isOurs(String[] line) {
+        return line.length == 3
+                && (isUnified()
+                        ? line[0].equals("0")
+                        : List.of(line[1].split(",")).contains(CONTROLLER));
+    }
+
+    /** Not all of a hierarchy may be mounted. */
+    private Optional<String> belowRoot(String path) {
+        if (mount.root().equals("/")) {
+            return Optional.of(path);
+        }
+        return isBelow(path, mount.root())
+                ? Optional.of(path.substring(mount.root().length()))
+                : Optional.empty();
+    }
+
+    /** The path up to the first name with the container's id in it. */
+    private static Optional<String> ofContainer(String path, String containerId) {
+        StringBuilder folder = new StringBuilder();
+        for (String name : path.substring(1).split("/")) {
+            // How the kernel shows what lies outside of a cgroup namespace.
+            if (name.equals("..")) {
+                return Optional.empty();
+            }
+            folder.append('/').append(name);
+            if (!containerId.isEmpty() && name.contains(containerId)) {
+                return Optional.of(folder.toString());
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static boolean isBelow(String path, String folder) {
+        return path.startsWith(folder + "/");
+    }
+}

@@ -1,0 +1,207 @@
+package jnvdocker.process;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.function.BinaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The processes that a proc file system shows (see proc(5)). */
+final class ProcFolder implements Processes {
+    private static final String SELF = "self";
+    private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
+    private static final Comparator<ProcessId> BY_AGE =
+            Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
+
+    /**
+     * The login uid of a process that nobody logged in for, as the kernel writes it: 4294967295.
+     */
+    private static final int UNSET = -1;
+
+    private final Path proc;
+
+    ProcFolder(Path proc) {
+        this.proc = proc;
+    }
+
+    @Override
+    public Optional<ProcessId> find(int pid) {
+        return read(pid, "stat")
+                .map(ProcessStat::parse)
+                .filter(stat -> !stat.isDead())
+                .map(stat -> new ProcessId(pid, stat.startTime()));
+    }
+
+    @Override
+    public Optional<String> cgroup(ProcessId process, String containerId) {
+        return read(process.pid(), "cgroup")
+                .flatMap(cgroups -> hierarchy().flatMap(it -> it.folder(cgroups, containerId)))
+                // What was read may have been a later process's.
+                .filter(_ -> isAlive(process));
+    }
+
+    @Override
+    public boolean hasProcesses(String cgroup) {
+        try {
+            return new CgroupFolder(Path.of(cgroup)).hasProcesses();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public Map<String, ProcessId> oldestWithMount(Pattern root) {
+        Map<String, ProcessId> oldest = new TreeMap<>();
+        for (var namespace : otherNamespaces().entrySet()) {
+            for (ProcessId process : namespace.getValue()) {
+                var mounts = mounts(process, namespace.getKey());
+                if (mounts.isPresent()) {
+                    for (String key : keys(mounts.get(), root)) {
+                        oldest.merge(key, process, BinaryOperator.minBy(BY_AGE));
+                    }
+                    // The others of this namespace have the same mounts, and are younger.
+                    break;
+                }
+            }
+        }
+        return oldest;
+    }
+
+    @Override
+    public OptionalInt loginUid(int pid) {
+        try {
+            int uid = Integer.parseUnsignedInt(text(pid + "/loginuid").strip());
+            return uid == UNSET ? OptionalInt.empty() : OptionalInt.of(uid);
+        } catch (IOException | NumberFormatException e) {
+            return OptionalInt.empty();
+        }
+    }
+
+    private Optional<CgroupHierarchy> hierarchy() {
+        try {
+            return CgroupHierarchy.among(Mount.parseAll(text(SELF + "/mountinfo")));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The processes of each mount namespace but ours, the oldest first. */
+    private Map<String, List<ProcessId>> otherNamespaces() {
+        Map<String, List<ProcessId>> namespaces = new HashMap<>();
+        Optional<String> ours = namespace(SELF);
+        for (String pid : pids()) {
+            Optional<String> namespace = namespace(pid);
+            if (namespace.isPresent() && !namespace.equals(ours)) {
+                find(Integer.parseInt(pid))
+                        .ifPresent(process ->
+                                namespaces
+                                        .computeIfAbsent(namespace.get(), _ -> new ArrayList<>())
+                                        .add(process));
+            }
+        }
+        namespaces.values().forEach(processes -> processes.sort(BY_AGE));
+        return namespaces;
+    }
+
+    private List<String> pids() {
+        List<String> pids = new ArrayList<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(proc)) {
+            for (Path entry : entries) {
+                String name = entry.getFileName().toString();
+                if (PID.matcher(name).matches()) {
+                    pids.add(name);
+                }
+            }
+            return pids;
+        } catch (DirectoryIteratorException e) {
+            throw new UncheckedIOException(e.getCause());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Which mount namespace a process is in. Empty when it has gone, has left it to end, or is
+     * shielded from us: some are even from root, and no container's is.
+     */
+    private Optional<String> namespace(String pid) {
+        try {
+            Path link = proc.resolve(pid).resolve("ns/mnt");
+            return Optional.of(Files.readSymbolicLink(link).toString());
+        } catch (NoSuchFileException | AccessDeniedException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            return emptyIfGone(pid, e);
+        }
+    }
+
+    /** The mounts of a process; empty unless it was in that namespace until they were read. */
+    private Optional<List<Mount>> mounts(ProcessId process, String namespace) {
+        try {
+            List<Mount> mounts = Mount.parseAll(text(process.pid() + "/mountinfo"));
+            return isIn(process, namespace) ? Optional.of(mounts) : Optional.empty();
+        } catch (IOException e) {
+            if (isIn(process, namespace)) {
+                throw new UncheckedIOException(e);
+            }
+            return Optional.empty();
+        }
+    }
+
+    private boolean isIn(ProcessId process, String namespace) {
+        return namespace(String.valueOf(process.pid())).equals(Optional.of(namespace))
+                && isAlive(process);
+    }
+
+    private static List<String> keys(List<Mount> mounts, Pattern root) {
+        return mounts.stream()
+                .map(mount -> root.matcher(mount.root()))
+                .filter(Matcher::matches)
+                .map(matcher -> matcher.group(1))
+                .toList();
+    }
+
+    private Optional<String> read(int pid, String file) {
+        try {
+            return Optional.of(text(pid + "/" + file));
+        } catch (IOException e) {
+            return emptyIfGone(String.valueOf(pid), e);
+        }
+    }
+
+    /** The files of a process fail in several ways when it ends meanwhile. */
+    private <T> Optional<T> emptyIfGone(String pid, IOException e) {
+        if (Files.notExists(proc.resolve(pid))) {
+            return Optional.empty();
+        }
+        throw new UncheckedIOException(e);
+    }
+
+    private String text(String path) throws IOException {
+        Path file = proc.resolve(path);
+        try {
+            return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            // What fails after the opening does not say on which file.
+            throw new FileSystemException(file.toString(), null, e.getMessage());
+        }
+    }
+}

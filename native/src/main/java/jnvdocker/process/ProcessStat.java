@@ -1,0 +1,36 @@
+package jnvdocker.process;
+
+/** The line of {@code /proc/<pid>/stat} (see proc_pid_stat(5)), as far as it matters. */
+record ProcessStat(char state, int threads, long startTime) {
+    /**
+     * Fields are counted from the state, which is the third: the name before it may hold blanks.
+     */
+    private static final int THREADS = 20 - 3;
+
+    private static final int START_TIME = 22 - 3;
+
+    /**
+     * @throws IllegalArgumentException quoting what is no such line
+     */
+    static ProcessStat parse(String line) {
+        // The name is in parentheses and may hold some; behind it there are none.
+        String[] fields = line.substring(line.lastIndexOf(')') + 1).strip().split(" ");
+        try {
+            return new ProcessStat(
+                    fields[0].charAt(0),
+                    Integer.parseInt(fields[THREADS]),
+                    Long.parseLong(fields[START_TIME]));
+        } catch (NumberFormatException | IndexOutOfBoundsException e) {
+            throw new IllegalArgumentException("not a line of stat: '" + line + "'", e);
+        }
+    }
+
+    /** A process whose first thread alone has ended is a zombie to look at, and is not dead. */
+    boolean isDead() {
+        return switch (state) {
+            case 'X', 'x' -> true;
+            case 'Z' -> threads <= 1;
+            default -> false;
+        };
+    }
+}

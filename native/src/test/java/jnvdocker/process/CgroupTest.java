@@ -1,0 +1,172 @@
+package jnvdocker.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Cgroups as texts: where a container's is, and whether anything is left in it. */
+class CgroupTest {
+    private static final String ID =
+            "4bf92f3577b34da6a3ce929d0e0e4736a1b2c3d4e5f60718293a4b5c6d7e8f90";
+    private static final ProcessId INIT = new ProcessId(7, 99);
+
+    private static final String TMPFS =
+            "31 23 0:28 / /sys/fs/cgroup ro - tmpfs tmpfs rw,mode=755\n";
+    private static final String CPU =
+            "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+    private static final String DEVICES =
+            "36 31 0:33 / /sys/fs/cgroup/devices rw shared:9 - cgroup cgroup rw,devices\n";
+    private static final String HYBRID =
+            "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n";
+    private static final String UNIFIED =
+            "31 23 0:28 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+    @TempDir Path folder;
+    private TestingProcFolder proc;
+
+    @BeforeEach
+    void startInit() throws IOException {
+        proc = new TestingProcFolder(folder.resolve("proc")).process(INIT.pid(), INIT.startTime());
+    }
+
+    @Test
+    void unifiedHierarchyHasTheFolder() throws IOException {
+        proc.file("self/mountinfo", UNIFIED);
+        proc.file("7/cgroup", "0::/system.slice/docker-" + ID + ".scope\n");
+        assertCgroup("/sys/fs/cgroup/system.slice/docker-" + ID + ".scope");
+    }
+
+    @Test
+    void devicesControllerHasItWhereThereAreSeveral() throws IOException {
+        proc.file("self/mountinfo", TMPFS + HYBRID + CPU + DEVICES);
+        proc.file("7/cgroup", "9:devices:/docker/" + ID + "\n4:cpu,cpuacct:/x\n0::/y\n");
+        assertCgroup("/sys/fs/cgroup/devices/docker/" + ID);
+    }
+
+    @Test
+    void hybridMachineWithoutADevicesControllerHasTheUnifiedOne() throws IOException {
+        proc.file("self/mountinfo", TMPFS + CPU + HYBRID);
+        proc.file("7/cgroup", "4:cpu,cpuacct:/docker/" + ID + "\n0::/docker/" + ID + "\n");
+        assertCgroup("/sys/fs/cgroup/unified/docker/" + ID);
+    }
+
+    @Test
+    void folderBelowTheContainersIsStillTheContainers() throws IOException {
+        proc.file("self/mountinfo", UNIFIED);
+        proc.file("7/cgroup", "0::/docker/" + ID + "/init.scope\n");
+        assertCgroup("/sys/fs/cgroup/docker/" + ID);
+    }
+
+    @Test
+    void partOfAHierarchyMayBeMounted() throws IOException {
+        proc.file("self/mountinfo", DEVICES.replace(" / ", " /docker/outer "));
+        proc.file("7/cgroup", "9:devices:/docker/outer/docker/" + ID + "\n");
+        assertCgroup("/sys/fs/cgroup/devices/docker/" + ID);
+
+        proc.file("7/cgroup", "9:devices:/docker/outer-not/docker/" + ID + "\n");
+        assertNoCgroup();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "0::/",
+                "0::/system.slice/docker.service",
+                "0::/../../docker/" + ID,
+                "9:devices:/docker/" + ID,
+                "1:name=systemd:/docker/" + ID,
+                "what",
+                ""
+            })
+    void anotherFolderSaysNothing(String cgroup) throws IOException {
+        proc.file("self/mountinfo", UNIFIED).file("7/cgroup", cgroup + "\n");
+        assertNoCgroup();
+    }
+
+    @Test
+    void emptyIdNamesNoContainer() throws IOException {
+        proc.file("self/mountinfo", UNIFIED).file("7/cgroup", "0::/docker/" + ID + "\n");
+        assertEquals(Optional.empty(), proc.processes().cgroup(INIT, ""));
+    }
+
+    @Test
+    void nothingIsMounted() throws IOException {
+        proc.file("self/mountinfo", UNIFIED.replace("/sys/fs/cgroup", "/mnt/cgroup"));
+        proc.file("7/cgroup", "0::/docker/" + ID + "\n");
+        assertNoCgroup();
+    }
+
+    @Test
+    void laterProcessOfTheSamePidSaysNothing() throws IOException {
+        proc.file("self/mountinfo", UNIFIED).file("7/cgroup", "0::/docker/" + ID + "\n");
+        proc.process(7, 100);
+        assertNoCgroup();
+    }
+
+    @Test
+    void processThatHasGoneSaysNothing() throws IOException {
+        proc.file("self/mountinfo", UNIFIED);
+        assertEquals(Optional.empty(), proc.processes().cgroup(new ProcessId(8, 99), ID));
+    }
+
+    @Test
+    void populatedFolderHasProcesses() throws IOException {
+        Path group = group("x", "cgroup.events", "populated 1\nfrozen 0\n");
+        assertTrue(hasProcesses(group));
+        group("x", "cgroup.events", "populated 0\nfrozen 1\n");
+        assertFalse(hasProcesses(group));
+    }
+
+    @Test
+    void foldersBelowAreSearched() throws IOException {
+        Path group = group("x", "cgroup.procs", "");
+        group("x/a/b", "cgroup.procs", "");
+        group("x/a", "cgroup.procs", "");
+        assertFalse(hasProcesses(group));
+        group("x/a/b", "cgroup.procs", "4711\n");
+        assertTrue(hasProcesses(group));
+    }
+
+    @Test
+    void folderThatIsGoneHasNone() {
+        assertFalse(hasProcesses(folder.resolve("gone")));
+        assertFalse(hasProcesses(folder.resolve("gone/too")));
+    }
+
+    @Test
+    void folderThatIsNoCgroupIsNotTakenForEmpty() throws IOException {
+        Path other = Files.createDirectory(folder.resolve("other"));
+        assertThrows(UncheckedIOException.class, () -> hasProcesses(other));
+    }
+
+    private Path group(String name, String file, String text) throws IOException {
+        Path group = Files.createDirectories(folder.resolve(name));
+        Files.writeString(group.resolve(file), text);
+        return group;
+    }
+
+    private boolean hasProcesses(Path group) {
+        return proc.processes().hasProcesses(group.toString());
+    }
+
+    private void assertCgroup(String expected) {
+        assertEquals(Optional.of(expected), proc.processes().cgroup(INIT, ID));
+    }
+
+    private void assertNoCgroup() {
+        assertEquals(Optional.empty(), proc.processes().cgroup(INIT, ID));
+    }
+}

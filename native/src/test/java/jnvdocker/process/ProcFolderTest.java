@@ -1,0 +1,162 @@
+package jnvdocker.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.regex.Pattern;
+
+/** What is read out of the texts of a proc file system. */
+class ProcFolderTest {
+    private static final Pattern CLAIM = Pattern.compile("/state/claim ([a-z0-9]+)");
+
+    @TempDir Path folder;
+    private TestingProcFolder proc;
+
+    @BeforeEach
+    void makeProc() throws IOException {
+        proc = new TestingProcFolder(folder);
+    }
+
+    @Test
+    void processIsItsPidAndStartTime() throws IOException {
+        proc.process(7, 4711);
+        assertEquals(Optional.of(new ProcessId(7, 4711)), find(7));
+        assertEquals(Optional.empty(), find(8));
+        assertEquals(Optional.empty(), find(0));
+        assertEquals(Optional.empty(), find(-1));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a b", "a) Z 1 1 (b", "(sd-pam)", ")", "", "line\nof two"})
+    void nameMayHoldAnything(String name) throws IOException {
+        proc.stat(7, TestingProcFolder.stat(name, 'S', 1, 99));
+        assertEquals(Optional.of(new ProcessId(7, 99)), find(7));
+    }
+
+    @ParameterizedTest
+    @ValueSource(chars = {'Z', 'X', 'x'})
+    void deadOnesAreNotThere(char state) throws IOException {
+        proc.stat(7, TestingProcFolder.stat("sleep", state, 1, 99));
+        assertEquals(Optional.empty(), find(7));
+        assertFalse(proc.processes().isAlive(new ProcessId(7, 99)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(chars = {'R', 'S', 'D', 'T', 't', 'I'})
+    void othersAre(char state) throws IOException {
+        proc.stat(7, TestingProcFolder.stat("sleep", state, 1, 99));
+        assertTrue(proc.processes().isAlive(new ProcessId(7, 99)));
+    }
+
+    @Test
+    void processWhoseFirstThreadAloneHasEndedIsThere() throws IOException {
+        proc.stat(7, TestingProcFolder.stat("sleep", 'Z', 2, 99));
+        assertTrue(proc.processes().isAlive(new ProcessId(7, 99)));
+    }
+
+    @Test
+    void laterProcessOfTheSamePidIsAnother() throws IOException {
+        proc.process(7, 100);
+        assertFalse(proc.processes().isAlive(new ProcessId(7, 99)));
+    }
+
+    @Test
+    void processThatCantBeReadIsNotTakenForDead() throws IOException {
+        Files.createDirectories(folder.resolve("7/stat"));
+        assertThrows(UncheckedIOException.class, () -> find(7));
+    }
+
+    @Test
+    void oldestProcessOfEachNamespaceHasItsMounts() throws IOException {
+        proc.process(30, 200).mounts(30, 2, "/", "/state/claim\\040a");
+        proc.process(20, 300).mounts(20, 2, "/", "/state/claim\\040a");
+        proc.process(40, 200).mounts(40, 2, "/", "/state/claim\\040a");
+        proc.process(50, 100).mounts(50, 3, "/state/claim\\040b", "/state/claim\\040c");
+        proc.process(60, 10).mounts(60, 4, "/");
+
+        assertEquals(
+                Map.of(
+                        "a", new ProcessId(30, 200),
+                        "b", new ProcessId(50, 100),
+                        "c", new ProcessId(50, 100)),
+                proc.processes().oldestWithMount(CLAIM));
+    }
+
+    @Test
+    void oldestOfSeveralNamespacesHasTheMount() throws IOException {
+        for (int pid = 10; pid < 20; pid++) {
+            proc.process(pid, 1000 - pid).mounts(pid, pid, "/state/claim\\040a");
+        }
+        assertOldest(Map.of("a", new ProcessId(19, 981)));
+    }
+
+    @Test
+    void ourOwnNamespaceIsLeftOut() throws IOException {
+        proc.process(7, 1).mounts(7, 1, "/state/claim\\040a");
+        assertOldest(Map.of());
+    }
+
+    @Test
+    void mountOfADeletedFolderCounts() throws IOException {
+        proc.process(7, 1).mounts(7, 2, "/state/claim\\040a//deleted");
+        assertOldest(Map.of("a", new ProcessId(7, 1)));
+    }
+
+    @Test
+    void onlyTheWholeRootCounts() throws IOException {
+        proc.process(7, 1).mounts(7, 2, "/old/state/claim\\040a", "/state/claim\\040a/b");
+        assertOldest(Map.of());
+    }
+
+    @Test
+    void zombieHasNoMounts() throws IOException {
+        proc.stat(7, TestingProcFolder.stat("sh", 'Z', 1, 1)).mounts(7, 2, "/state/claim\\040a");
+        assertOldest(Map.of());
+    }
+
+    @Test
+    void processThatHasLeftItsNamespaceToEndHasNone() throws IOException {
+        proc.process(7, 1);
+        proc.process(9, 2).mounts(9, 2, "/state/claim\\040a");
+        assertOldest(Map.of("a", new ProcessId(9, 2)));
+    }
+
+    @Test
+    void mountsThatCantBeReadAreNotTakenForNone() throws IOException {
+        proc.process(7, 1).mounts(7, 2);
+        Files.delete(folder.resolve("7/mountinfo"));
+        assertThrows(UncheckedIOException.class, () -> proc.processes().oldestWithMount(CLAIM));
+    }
+
+    @Test
+    void loginUidIsOfWhoLoggedIn() throws IOException {
+        proc.file("7/loginuid", "1000").file("8/loginuid", "4294967295").file("9/loginuid", "");
+        assertEquals(OptionalInt.of(1000), proc.processes().loginUid(7));
+        assertEquals(OptionalInt.empty(), proc.processes().loginUid(8));
+        assertEquals(OptionalInt.empty(), proc.processes().loginUid(9));
+        assertEquals(OptionalInt.empty(), proc.processes().loginUid(10));
+    }
+
+    private Optional<ProcessId> find(int pid) {
+        return proc.processes().find(pid);
+    }
+
+    private void assertOldest(Map<String, ProcessId> expected) {
+        assertEquals(expected, proc.processes().oldestWithMount(CLAIM));
+    }
+}

@@ -1,0 +1,207 @@
+package jnvdocker.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** This machine's own processes. */
+class ProcessesTest {
+    private static final String ID = "jnvdocker-test-" + ProcessHandle.current().pid();
+
+    @TempDir Path folder;
+    private final Processes processes = Processes.ofThisMachine();
+    private final List<Process> started = new ArrayList<>();
+    private final List<Path> groups = new ArrayList<>();
+
+    @AfterEach
+    void cleanUp() throws Exception {
+        for (Process process : started) {
+            kill(process);
+        }
+        for (Path group : groups.reversed()) {
+            await(() -> !processes.hasProcesses(group.toString()));
+            Files.delete(group);
+        }
+    }
+
+    @Test
+    void weAreAlive() {
+        ProcessId us = processes.find((int) ProcessHandle.current().pid()).orElseThrow();
+        assertTrue(processes.isAlive(us));
+        assertFalse(processes.isAlive(new ProcessId(us.pid(), us.startTime() + 1)));
+    }
+
+    @Test
+    void killedChildIsDead() throws Exception {
+        Process child = start("sleep", "1000");
+        ProcessId id = find(child).orElseThrow();
+        assertTrue(processes.isAlive(id));
+
+        kill(child);
+        assertFalse(processes.isAlive(id));
+        assertEquals(Optional.empty(), find(child));
+    }
+
+    @Test
+    void numberThatNoProcessCanHaveHasNone() {
+        assertEquals(Optional.empty(), processes.find(Integer.MAX_VALUE));
+    }
+
+    @Test
+    void zombieIsDead() throws Exception {
+        Process parent = start("sh", "-c", "sleep 1000 & echo $!; exec sleep 1000");
+        int pid = Integer.parseInt(firstLine(parent));
+        ProcessId child = processes.find(pid).orElseThrow();
+        // The shell would wait for its child; what it becomes does not.
+        await(() -> status(parent).startsWith("Name:\tsleep\n"));
+
+        ProcessHandle.of(pid).orElseThrow().destroyForcibly();
+        await(() -> !processes.isAlive(child));
+        assertTrue(Files.exists(Path.of("/proc/" + pid)), "it is not waited for");
+    }
+
+    @Test
+    void processWhoseFirstThreadAloneHasEndedIsAlive() throws Exception {
+        Path source = folder.resolve("first-thread-ends.c");
+        Path program = folder.resolve("first-thread-ends");
+        Files.writeString(
+                source,
+                """
+                #include <pthread.h>
+                #include <unistd.h>
+                static void *wait_for_ever(void *unused) { for (;;) pause(); return unused; }
+                int main(void) {
+                    pthread_t thread;
+                    pthread_create(&thread, 0, wait_for_ever, 0);
+                    pthread_exit(0);
+                }
+                """);
+        Process compiler = start("gcc", "-pthread", "-o", program + "", source + "");
+        assertEquals(0, compiler.waitFor());
+
+        Process child = start(program.toString());
+        await(() -> status(child).contains("State:\tZ"));
+        ProcessId id = find(child).orElseThrow();
+        kill(child);
+        assertFalse(processes.isAlive(id));
+    }
+
+    @Test
+    @Tag("root")
+    void oldestProcessOfAPrivateMountNamespaceHasItsMounts() throws Exception {
+        Path source = Files.createDirectory(folder.resolve("a claim"));
+        Path point = Files.createDirectory(folder.resolve("point"));
+        String script = "mount --bind \"$0\" \"$1\"; sleep 1000 & echo; wait";
+        Process holder = start("unshare", "-m", "sh", "-c", script, source + "", point + "");
+        assertEquals("", firstLine(holder));
+
+        Pattern root = Pattern.compile(".*/" + folder.getFileName() + "/a (.*)");
+        assertEquals(Map.of("claim", find(holder).orElseThrow()), processes.oldestWithMount(root));
+
+        Files.delete(source);
+        assertEquals(Map.of("claim", find(holder).orElseThrow()), processes.oldestWithMount(root));
+
+        kill(holder);
+        await(() -> processes.oldestWithMount(root).isEmpty());
+    }
+
+    @Test
+    @Tag("root")
+    void containersCgroupIsFoundAndEmptiesWhenItsLastProcessEnds() throws Exception {
+        Path outer = group(cgroups().getFirst().resolve(ID));
+        Path inner = group(outer.resolve("inner"));
+        Process child = start("sleep", "1000");
+        ProcessId id = find(child).orElseThrow();
+        assertEquals(Optional.empty(), processes.cgroup(id, ID));
+        assertFalse(processes.hasProcesses(outer.toString()));
+
+        Files.writeString(inner.resolve("cgroup.procs"), String.valueOf(child.pid()));
+        assertEquals(Optional.of(outer.toString()), processes.cgroup(id, ID));
+        assertTrue(processes.hasProcesses(outer.toString()));
+
+        kill(child);
+        assertEquals(Optional.empty(), processes.cgroup(id, ID));
+        await(() -> !processes.hasProcesses(outer.toString()));
+    }
+
+    @Test
+    @Tag("root")
+    void hierarchiesOfBothVersionsSayWhetherAProcessIsLeft() throws Exception {
+        for (Path hierarchy : cgroups()) {
+            Path group = group(hierarchy.resolve(ID));
+            assertFalse(processes.hasProcesses(group.toString()), hierarchy.toString());
+
+            Process child = start("sleep", "1000");
+            Files.writeString(group.resolve("cgroup.procs"), String.valueOf(child.pid()));
+            assertTrue(processes.hasProcesses(group.toString()), hierarchy.toString());
+
+            kill(child);
+            await(() -> !processes.hasProcesses(group.toString()));
+            Files.delete(group);
+            groups.remove(group);
+            assertFalse(processes.hasProcesses(group.toString()), hierarchy.toString());
+        }
+    }
+
+    /** The hierarchies of this machine that matter, the one that tells containers apart first. */
+    private static List<Path> cgroups() {
+        return Stream.of("devices", "unified", "")
+                .map(Path.of("/sys/fs/cgroup")::resolve)
+                .filter(folder -> Files.exists(folder.resolve("cgroup.procs")))
+                .toList();
+    }
+
+    private Path group(Path folder) throws IOException {
+        groups.add(Files.createDirectory(folder));
+        return folder;
+    }
+
+    private Process start(String... command) throws IOException {
+        Process process = new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
+        started.add(process);
+        return process;
+    }
+
+    private static void kill(Process process) throws InterruptedException {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly().waitFor();
+    }
+
+    private Optional<ProcessId> find(Process process) {
+        return processes.find((int) process.pid());
+    }
+
+    private static String firstLine(Process process) throws IOException {
+        return process.inputReader().readLine();
+    }
+
+    private static String status(Process process) throws IOException {
+        return Files.readString(Path.of("/proc/" + process.pid() + "/status"));
+    }
+
+    /** What the kernel does a moment after something else. */
+    private static void await(Callable<Boolean> condition) throws Exception {
+        long end = System.nanoTime() + 60_000_000_000L;
+        while (!condition.call()) {
+            assertTrue(System.nanoTime() < end, "it never came");
+            Thread.sleep(5);
+        }
+    }
+}

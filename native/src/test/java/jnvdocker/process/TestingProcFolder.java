@@ -1,0 +1,60 @@
+package jnvdocker.process;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+
+/** A proc file system as text; our own process is in the mount namespace {@code mnt:[1]}. */
+final class TestingProcFolder {
+    private final Path proc;
+
+    TestingProcFolder(Path proc) throws IOException {
+        this.proc = proc;
+        file("self/mountinfo", "");
+        namespace("self", 1);
+    }
+
+    Processes processes() {
+        return new ProcFolder(proc);
+    }
+
+    /** A process that sleeps. */
+    TestingProcFolder process(int pid, long startTime) throws IOException {
+        return stat(pid, stat("sleep", 'S', 1, startTime));
+    }
+
+    TestingProcFolder stat(int pid, String line) throws IOException {
+        return file(pid + "/stat", pid + " " + line + "\n");
+    }
+
+    TestingProcFolder mounts(int pid, int namespace, String... roots) throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (String root : roots) {
+            text.append("63 43 254:0 " + root + " /mnt rw,relatime - ext4 /dev/vda rw,discard\n");
+        }
+        namespace(String.valueOf(pid), namespace);
+        return file(pid + "/mountinfo", text.toString());
+    }
+
+    TestingProcFolder file(String path, String text) throws IOException {
+        Files.createDirectories(proc.resolve(path).getParent());
+        Files.writeString(proc.resolve(path), text);
+        return this;
+    }
+
+    private void namespace(String process, int namespace) throws IOException {
+        Path link = proc.resolve(process).resolve("ns/mnt");
+        Files.createDirectories(link.getParent());
+        if (!Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
+            Files.createSymbolicLink(link, Path.of("mnt:[" + namespace + "]"));
+        }
+    }
+
+    /** What follows the pid in a line of stat, as Linux 6.1 writes it. */
+    static String stat(String name, char state, int threads, long startTime) {
+        return "(%s) %s 1 7 7 0 -1 4194304 98 0 0 0 0 0 0 0 20 0 %d 0 %d 5537792 209 184467"
+                        .formatted(name, state, threads, startTime)
+                + " 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0";
+    }
+}
