@@ -7,6 +7,7 @@ import com.sun.jna.ptr.IntByReference;
 import jnr.posix.Group;
 import jnr.posix.POSIX;
 import jnr.posix.POSIXFactory;
+import jnr.posix.Passwd;
 
 import java.io.IOException;
 import java.lang.reflect.InaccessibleObjectException;
@@ -14,6 +15,7 @@ import java.lang.reflect.Method;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /** System calls that Java lacks. */
@@ -41,6 +43,14 @@ public final class Posix {
     public static OptionalInt group(String name) {
         Group group = JNR.getgrnam(name);
         return group == null ? OptionalInt.empty() : OptionalInt.of((int) group.getGID());
+    }
+
+    /** The name of a user, or empty where the host has none of that number. */
+    public static Optional<String> userName(int uid) {
+        // libc answers in a place that the next question overwrites.
+        synchronized (JNR) {
+            return Optional.ofNullable(JNR.getpwuid(uid)).map(Passwd::getLoginName);
+        }
     }
 
     /** Sets the owner and group of a file; -1 leaves one as it is. */
