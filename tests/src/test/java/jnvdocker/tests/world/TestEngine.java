@@ -9,13 +9,40 @@ import java.util.List;
 public final class TestEngine implements AutoCloseable {
     private final Path folder = Folders.make("engine");
 
+    /** Which engine: the one this machine has installed, or the newest that Debian has. */
+    public enum Release {
+        DEBIAN_STABLE(List.of()),
+        NEWEST(List.of("--newest"));
+
+        private final List<String> options;
+
+        Release(List<String> options) {
+            this.options = options;
+        }
+    }
+
     public TestEngine() {
+        this(Release.DEBIAN_STABLE);
+    }
+
+    public TestEngine(Release release) {
         try {
-            Command.of(Project.world("engine"), "start", folder).run().ok();
+            script("start", release.options);
         } catch (AssertionError e) {
             close();
             throw e;
         }
+    }
+
+    private void script(String verb, List<String> options) {
+        List<Object> words = new ArrayList<>(List.of(Project.world("engine"), verb, folder));
+        words.addAll(options);
+        Command.of(words.toArray()).run().ok();
+    }
+
+    /** As the engine itself says it, {@code 20.10.24+dfsg1} for example. */
+    public String version() {
+        return docker("version", "--format", "{{.Server.Version}}").run().ok().out().strip();
     }
 
     public Path socket() {
@@ -47,7 +74,27 @@ public final class TestEngine implements AutoCloseable {
 
     /** Stops and starts it, as {@code systemctl restart docker} does. */
     public void restart() {
-        Command.of(Project.world("engine"), "restart", folder).run().ok();
+        script("restart", List.of());
+    }
+
+    /**
+     * Restarts it with these options of dockerd, {@code --live-restore} for example, which later
+     * starts keep. How the containers fare is decided by the options that it had before.
+     */
+    public void restart(String... options) {
+        List<String> words = new ArrayList<>(List.of("--"));
+        words.addAll(Arrays.asList(options));
+        script("restart", words);
+    }
+
+    /** Ends dockerd without a chance to tidy up; containers run on until the next start. */
+    public void kill() {
+        script("kill", List.of());
+    }
+
+    /** Starts it again after {@link #stop} or {@link #kill}: same folder, release and options. */
+    public void start() {
+        script("start", List.of());
     }
 
     /** Removes every container, running or not. */
@@ -62,7 +109,7 @@ public final class TestEngine implements AutoCloseable {
 
     /** Ends it; its images stay. */
     public void stop() {
-        Command.of(Project.world("engine"), "stop", folder).run().ok();
+        script("stop", List.of());
     }
 
     @Override
