@@ -1,5 +1,6 @@
 package jnvdocker.command;
 
+import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.GpuRequest;
@@ -13,13 +14,17 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.labels.Unchecked;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Leases;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.Request;
 import jnvdocker.volume.DriverVolumeStore;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -31,10 +36,13 @@ import java.util.Set;
  * docker is run with.
  */
 public final class StartContainer {
+    private static final Duration ENGINE_LIMIT = Duration.ofSeconds(20);
+
     private final Host host;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
+    private final Leases leases;
     private final Policy policy;
 
     /**
@@ -51,11 +59,13 @@ public final class StartContainer {
             DockerEngine engine,
             DriverVolumeStore volumes,
             ContainerPlanner planner,
+            Leases leases,
             Policy policy) {
         this.host = host;
         this.engine = engine;
         this.volumes = volumes;
         this.planner = planner;
+        this.leases = leases;
         this.policy = policy;
     }
 
@@ -112,17 +122,39 @@ public final class StartContainer {
         for (Unchecked unchecked : needs.check(driver.facts())) {
             client.message(unchecked.message());
         }
-        ContainerEdits edits =
-                planner.plan(
-                        new ContainerPlanner.Container(
-                                image,
-                                wanted.get(),
-                                settings(run, variables),
-                                driver.gpus(),
-                                driver.version(),
-                                isPlainRuntime(run, where)));
         volumes.build(host, driver.version());
-        client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
+        boolean plainRuntime = isPlainRuntime(run, where);
+        Optional<Claim> claim =
+                leases.claim(
+                        new Leases.Request(
+                                wanted.get(),
+                                driver.gpus(),
+                                Caller.owner(request),
+                                Caller.process(request),
+                                engineOf(where),
+                                Quote.shown(run.image())));
+        try {
+            ContainerEdits edits =
+                    planner.plan(
+                            new ContainerPlanner.Container(
+                                    image,
+                                    claim.map(it -> leases.allocation(it, driver.gpus()))
+                                            .orElse(Allocation.NONE),
+                                    settings(run, variables),
+                                    driver.version(),
+                                    plainRuntime));
+            client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
+        } catch (IOException | RefusedException | RuntimeException e) {
+            if (claim.isPresent()) {
+                leases.cancel(claim.get());
+            }
+            throw e;
+        }
+    }
+
+    /** Only this engine's word counts for its containers. */
+    private String engineOf(UserEngine where) throws IOException {
+        return where instanceof UserEngine.OtherSocket(String url) ? url : engine.id(ENGINE_LIMIT);
     }
 
     /**

@@ -4,14 +4,18 @@ import jnvdocker.command.Commands;
 import jnvdocker.command.GpuCommand;
 import jnvdocker.command.StartContainer;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.container.WholeInventory;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.EngineException;
+import jnvdocker.docker.EngineWatch;
+import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
+import jnvdocker.lease.LeaseParts;
+import jnvdocker.lease.Pace;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.process.Processes;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
@@ -22,6 +26,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -63,17 +68,21 @@ final class Daemon implements AutoCloseable {
         DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
         DockerEngine engine = new DockerEngine(folders.dockerSocket());
         started.push(engine);
-        VolumePlugin plugin = new VolumePlugin(List.of(new DriverVolumes(host, volumes)));
+        LeaseParts parts = LeaseParts.open(world(folders, host, engine));
+        started.push(parts);
+        VolumePlugin plugin =
+                new VolumePlugin(List.of(new DriverVolumes(host, volumes), parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
+        started.push(EngineWatch.start(engine, parts.reconciler()));
         ContainerPlanner planner =
-                new ContainerPlanner(
-                        new WholeInventory(), new DeviceNodes(host), folders.pluginName());
+                new ContainerPlanner(new DeviceNodes(host), folders.pluginName());
         StartContainer start =
                 new StartContainer(
                         host,
                         engine,
                         volumes,
                         planner,
+                        parts.leases(),
                         new StartContainer.Policy(
                                 config.defaultGpus(),
                                 config.allowPrivileged(),
@@ -81,6 +90,19 @@ final class Daemon implements AutoCloseable {
         Commands commands = new Commands(start, new GpuCommand(host, volumes));
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
         Thread.ofVirtual().start(() -> warmUp(host, volumes, engine));
+    }
+
+    private static LeaseParts.World world(Folders folders, Host host, DockerEngine engine)
+            throws IOException {
+        return new LeaseParts.World(
+                folders.state(),
+                BootId.read(host),
+                folders.pluginName(),
+                Processes.ofThisMachine(),
+                engine,
+                () -> HostDriver.read(host).gpus(),
+                InstantSource.system(),
+                Pace.REAL);
     }
 
     /**

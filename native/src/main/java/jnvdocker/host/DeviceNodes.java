@@ -58,7 +58,12 @@ public final class DeviceNodes {
 
     /** What a GPU's node is called, whether it is there or not. */
     public static String nameOf(Gpu gpu) {
-        return "/dev/nvidia" + gpu.minor();
+        return nameOf(gpu.minor());
+    }
+
+    /** The same of a GPU of which no more is known than its minor. */
+    public static String nameOf(int minor) {
+        return "/dev/nvidia" + minor;
     }
 
     private DeviceNode node(String name, int major, int minor) throws IOException {

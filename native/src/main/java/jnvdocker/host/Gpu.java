@@ -15,6 +15,16 @@ public record Gpu(int index, String uuid, int minor, String pciAddress, String m
 
     /** {@code GPU-5c1a1003}: what people type and messages show. */
     public String shortUuid() {
+        return shortUuid(uuid);
+    }
+
+    /** The same of a GPU that may not be here any more. */
+    public static String shortUuid(String uuid) {
         return uuid.length() < 12 ? uuid : uuid.substring(0, 12);
+    }
+
+    /** Whether the driver knows its UUID by now. */
+    public boolean hasUuid() {
+        return uuid.indexOf('?') < 0;
     }
 }

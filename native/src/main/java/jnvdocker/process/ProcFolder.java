@@ -26,6 +26,9 @@ import java.util.regex.Pattern;
 final class ProcFolder implements Processes {
     private static final String SELF = "self";
     private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
+    private static final Pattern PENDING =
+            Pattern.compile("^(?:SigPnd|ShdPnd):\\s*([0-9a-f]{1,16})$", Pattern.MULTILINE);
+    private static final long SIGKILL = 1L << (9 - 1);
     private static final Comparator<ProcessId> BY_AGE =
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
 
@@ -46,6 +49,20 @@ final class ProcFolder implements Processes {
                 .map(ProcessStat::parse)
                 .filter(stat -> !stat.isDead())
                 .map(stat -> new ProcessId(pid, stat.startTime()));
+    }
+
+    @Override
+    public boolean isKilled(ProcessId process) {
+        return read(process.pid(), "status").filter(ProcFolder::hasPendingKill).isPresent()
+                && isAlive(process);
+    }
+
+    /** Signals that have been sent to one thread or to all, as a mask (see proc_pid_status(5)). */
+    private static boolean hasPendingKill(String status) {
+        return PENDING.matcher(status)
+                .results()
+                .mapToLong(match -> Long.parseUnsignedLong(match.group(1), 16))
+                .anyMatch(mask -> (mask & SIGKILL) != 0);
     }
 
     @Override

@@ -29,6 +29,12 @@ public interface Processes {
     }
 
     /**
+     * Whether a process that is there has been sent SIGKILL and has not ended: it hangs in the
+     * kernel, in a driver most likely.
+     */
+    boolean isKilled(ProcessId process);
+
+    /**
      * The cgroup folder of the container that a process is in: of the devices controller where that
      * has a hierarchy of its own, else the one there is. When the process is in a folder below the
      * container's (as systemd puts itself), it is still the container's.

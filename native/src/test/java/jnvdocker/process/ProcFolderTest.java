@@ -9,6 +9,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -67,6 +68,28 @@ class ProcFolderTest {
     void processWhoseFirstThreadAloneHasEndedIsThere() throws IOException {
         proc.stat(7, TestingProcFolder.stat("sleep", 'Z', 2, 99));
         assertTrue(proc.processes().isAlive(new ProcessId(7, 99)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0000000000000100, 0000000000000000, true",
+        "0000000000000000, 0000000000000100, true",
+        "0000000000004100, 0000000000000000, true",
+        "0000000000000200, 0000000000010000, false",
+    })
+    void killIsSeenAsLongAsItIsPending(String thread, String process, boolean killed)
+            throws IOException {
+        proc.process(7, 99);
+        proc.file(
+                "7/status",
+                "Name:\tpython\nSigQ:\t1/100\nSigPnd:\t"
+                        + thread
+                        + "\nShdPnd:\t"
+                        + process
+                        + "\nSigBlk:\t0000000000000100\n");
+        assertEquals(killed, proc.processes().isKilled(new ProcessId(7, 99)));
+        assertFalse(proc.processes().isKilled(new ProcessId(7, 98)));
+        assertFalse(proc.processes().isKilled(new ProcessId(8, 99)));
     }
 
     @Test

@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * What is added to a container: computed once, rendered per engine. Lists are in the order in which
@@ -13,13 +14,18 @@ import java.util.Map;
  *
  * @param devices nodes that the container may read and write, but not make anew
  * @param environment variables that replace the image's and the user's
+ * @param labels what the container says of itself to whoever lists it
  */
 public record ContainerEdits(
-        List<DeviceNode> devices, List<VolumeMount> mounts, Map<String, String> environment) {
+        List<DeviceNode> devices,
+        List<VolumeMount> mounts,
+        Map<String, String> environment,
+        Map<String, String> labels) {
 
     public ContainerEdits {
         devices = List.copyOf(devices);
         mounts = List.copyOf(mounts);
         environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));
+        labels = Collections.unmodifiableMap(new TreeMap<>(labels));
     }
 }

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Decides what a container with GPUs gets. Which GPUs, it asks its allocator. */
+/** Decides what a container with GPUs gets. Which GPUs, was decided before. */
 public final class ContainerPlanner {
     private static final String DRIVER_FOLDER = "/usr/local/nvidia";
 
@@ -22,15 +22,13 @@ public final class ContainerPlanner {
     private static final String DEFAULT_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-    private final GpuAllocator allocator;
     private final DeviceNodes nodes;
     private final String volumeDriver;
 
     /**
      * @param volumeDriver the name of our volume plugin
      */
-    public ContainerPlanner(GpuAllocator allocator, DeviceNodes nodes, String volumeDriver) {
-        this.allocator = allocator;
+    public ContainerPlanner(DeviceNodes nodes, String volumeDriver) {
         this.nodes = nodes;
         this.volumeDriver = volumeDriver;
     }
@@ -38,27 +36,28 @@ public final class ContainerPlanner {
     /**
      * What is known of a container before it is planned.
      *
-     * @param gpus those of this host, in order of index
      * @param driver the loaded driver, whose volume the container gets
      * @param plainRuntime whether the container's runtime is runc or crun, which add no GPUs of
      *     their own accord
      */
     public record Container(
             ImageConfig image,
-            GpuRequest request,
+            Allocation allocation,
             UserSettings settings,
-            List<Gpu> gpus,
             DriverVersion driver,
             boolean plainRuntime) {}
 
     /**
-     * @throws RefusedException when the GPUs asked for can't be given
+     * @throws RefusedException when the user mounts something where it would hide what we mount
      * @throws IOException when a device node is missing and can't be made
      */
     public ContainerEdits plan(Container container) throws RefusedException, IOException {
-        List<Gpu> gpus = allocator.allocate(container.request(), container.gpus());
+        Allocation allocation = container.allocation();
         return new ContainerEdits(
-                devices(gpus, container.settings()), mounts(container), environment(container));
+                devices(allocation.gpus(), container.settings()),
+                mounts(container),
+                environment(container),
+                allocation.labels());
     }
 
     private List<DeviceNode> devices(List<Gpu> gpus, UserSettings settings) throws IOException {
@@ -72,12 +71,23 @@ public final class ContainerPlanner {
         return devices;
     }
 
-    private List<VolumeMount> mounts(Container container) {
-        if (container.settings().mountTargets().contains(DRIVER_FOLDER)) {
-            return List.of();
+    private List<VolumeMount> mounts(Container container) throws RefusedException {
+        List<VolumeMount> mounts = new ArrayList<>();
+        if (!container.settings().mountTargets().contains(DRIVER_FOLDER)) {
+            String name = "nvidia_driver_" + container.driver();
+            mounts.add(new VolumeMount(name, volumeDriver, DRIVER_FOLDER, Map.of()));
         }
-        String name = "nvidia_driver_" + container.driver();
-        return List.of(new VolumeMount(name, volumeDriver, DRIVER_FOLDER));
+        for (VolumeMount mount : container.allocation().mounts()) {
+            if (container.settings().mountTargets().contains(mount.target())) {
+                throw new RefusedException(
+                        "something is to be mounted at "
+                                + mount.target()
+                                + ", where a container with GPUs finds its lease; mount it"
+                                + " elsewhere");
+            }
+            mounts.add(mount);
+        }
+        return mounts;
     }
 
     private static Map<String, String> environment(Container container) {

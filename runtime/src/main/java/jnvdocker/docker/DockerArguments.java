@@ -22,6 +22,7 @@ public final class DockerArguments {
             arguments.add("--mount=" + mount(mount));
         }
         edits.environment().forEach((name, value) -> arguments.add("--env=" + name + "=" + value));
+        edits.labels().forEach((name, value) -> arguments.add("--label=" + name + "=" + value));
         return List.copyOf(arguments);
     }
 
@@ -30,12 +31,14 @@ public final class DockerArguments {
      * volume-nocopy} an image that has the folder makes docker mount the volume at create already.
      */
     private static String mount(VolumeMount mount) {
-        return "type=volume,src="
-                + mount.volume()
-                + ",dst="
-                + mount.target()
-                + ",volume-driver="
-                + mount.driver()
-                + ",readonly,volume-nocopy";
+        StringBuilder text = new StringBuilder();
+        text.append("type=volume,src=").append(mount.volume());
+        text.append(",dst=").append(mount.target());
+        text.append(",volume-driver=").append(mount.driver());
+        text.append(",readonly,volume-nocopy");
+        mount.options()
+                .forEach((name, value) ->
+                        text.append(",volume-opt=").append(name).append('=').append(value));
+        return text.toString();
     }
 }

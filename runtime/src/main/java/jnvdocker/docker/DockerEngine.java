@@ -2,10 +2,15 @@ package jnvdocker.docker;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.async.ResultCallback;
+import com.github.dockerjava.api.command.ListContainersCmd;
 import com.github.dockerjava.api.exception.BadRequestException;
+import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.ContainerConfig;
+import com.github.dockerjava.api.model.Event;
+import com.github.dockerjava.api.model.EventType;
 import com.github.dockerjava.api.model.Info;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientImpl;
@@ -14,12 +19,15 @@ import com.github.dockerjava.transport.DockerHttpClient;
 
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Quote;
+import jnvdocker.lease.ContainerEngine;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,17 +42,19 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 /**
  * The Docker engine behind one Unix socket. It may be stopped, started and replaced by a newer one
  * at any time: each call connects again when the last connection is gone.
  */
-public final class DockerEngine implements AutoCloseable {
+public final class DockerEngine implements ContainerEngine, AutoCloseable {
     private static final int CONNECTIONS = 16;
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final Path socket;
     private final AtomicReference<DockerClient> client = new AtomicReference<>();
+    private volatile String id;
     private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
     public DockerEngine(Path socket) {
@@ -66,6 +76,7 @@ public final class DockerEngine implements AutoCloseable {
     public Optional<ImageConfig> image(String name) throws EngineException {
         return ask(
                 "inspect image " + Quote.shown(name),
+                LIMIT,
                 docker -> {
                     try {
                         return Optional.of(imageConfig(docker, name));
@@ -86,6 +97,7 @@ public final class DockerEngine implements AutoCloseable {
     public EngineRuntimes runtimes() throws EngineException {
         return ask(
                 "list runtimes",
+                LIMIT,
                 docker -> {
                     Info info = docker.infoCmd().exec();
                     Map<String, String> paths = new HashMap<>();
@@ -99,6 +111,107 @@ public final class DockerEngine implements AutoCloseable {
                     return new EngineRuntimes(
                             Objects.requireNonNullElse(standard, "").toString(), paths);
                 });
+    }
+
+    @Override
+    public Optional<String> knownId() {
+        return Optional.ofNullable(id);
+    }
+
+    @Override
+    public String id(Duration limit) throws EngineException {
+        String known = id;
+        if (known == null) {
+            known = ask("tell its id", limit, docker -> docker.infoCmd().exec().getId());
+            id = known;
+        }
+        return known;
+    }
+
+    /** Another engine may answer at this socket from now on. */
+    void forgetId() {
+        id = null;
+    }
+
+    @Override
+    public List<Listed> labelled(String label, Duration limit) throws EngineException {
+        return list(limit, command -> command.withLabelFilter(List.of(label)));
+    }
+
+    @Override
+    public List<Listed> using(Collection<String> volumes, Duration limit) throws EngineException {
+        return list(limit, command -> command.withVolumeFilter(volumes));
+    }
+
+    private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)
+            throws EngineException {
+        return ask(
+                "list containers",
+                limit,
+                docker ->
+                        filter.apply(docker.listContainersCmd().withShowAll(true)).exec().stream()
+                                .map(ContainerRecords::listed)
+                                .toList());
+    }
+
+    @Override
+    public Optional<Inspected> inspect(String container, Duration limit) throws EngineException {
+        return ask(
+                "inspect container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        var found = docker.inspectContainerCmd(container).exec();
+                        return Optional.of(ContainerRecords.inspected(found));
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    }
+                });
+    }
+
+    @Override
+    public Map<String, String> volumeOptions(String volume, Duration limit) throws EngineException {
+        return ask(
+                "inspect volume " + volume,
+                limit,
+                docker -> {
+                    try {
+                        var found = docker.inspectVolumeCmd(volume).exec();
+                        Object options = found.getRawValues().get("Options");
+                        return ContainerRecords.texts(options);
+                    } catch (NotFoundException e) {
+                        return Map.of();
+                    }
+                });
+    }
+
+    @Override
+    public boolean removeVolume(String volume, Duration limit) throws EngineException {
+        return ask(
+                "remove volume " + volume,
+                limit,
+                docker -> {
+                    try {
+                        docker.removeVolumeCmd(volume).exec();
+                        return true;
+                    } catch (NotFoundException e) {
+                        return true;
+                    } catch (ConflictException e) {
+                        return false;
+                    }
+                });
+    }
+
+    /**
+     * What happens to containers, from now on until the engine ends or the stream is closed. What
+     * is told is passed on in the order in which it happened.
+     */
+    Closeable containerEvents(ResultCallback<Event> listener) throws EngineException {
+        return ask(
+                "tell what happens",
+                LIMIT,
+                docker ->
+                        docker.eventsCmd().withEventTypeFilter(EventType.CONTAINER).exec(listener));
     }
 
     @Override
@@ -123,23 +236,24 @@ public final class DockerEngine implements AutoCloseable {
      * Asks twice before giving up: the kept connections may be of an engine that has been restarted
      * since, and the one that runs now may speak another version of the API.
      */
-    private <T> T ask(String what, Function<DockerClient, T> question) throws EngineException {
+    private <T> T ask(String what, Duration limit, Function<DockerClient, T> question)
+            throws EngineException {
         DockerClient used = client.get();
         try {
             if (used != null) {
-                return within(used, question);
+                return within(used, limit, question);
             }
         } catch (TimeoutException e) {
-            throw silent(e);
+            throw silent(limit, e);
         } catch (RuntimeException e) {
             if (isAnswer(e)) {
                 throw failure(what, e);
             }
         }
         try {
-            return within(renew(used), question);
+            return within(renew(used, limit), limit, question);
         } catch (TimeoutException e) {
-            throw silent(e);
+            throw silent(limit, e);
         } catch (RuntimeException e) {
             throw failure(what, e);
         }
@@ -156,15 +270,15 @@ public final class DockerEngine implements AutoCloseable {
     }
 
     /** The transport sets no limit to the time that an engine takes over its Unix socket. */
-    private <T> T within(DockerClient docker, Function<DockerClient, T> question)
+    private <T> T within(DockerClient docker, Duration limit, Function<DockerClient, T> question)
             throws TimeoutException {
-        return limited(() -> question.apply(docker));
+        return limited(limit, () -> question.apply(docker));
     }
 
-    private <T> T limited(Supplier<T> call) throws TimeoutException {
+    private <T> T limited(Duration limit, Supplier<T> call) throws TimeoutException {
         Future<T> answer = calls.submit(call::get);
         try {
-            return answer.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+            return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof RuntimeException cause
                     ? cause
@@ -179,8 +293,8 @@ public final class DockerEngine implements AutoCloseable {
      * Connects anew, once for all who have found the same client dead. Others may still wait for an
      * answer on that one, so it is closed when none can come any more.
      */
-    private DockerClient renew(DockerClient dead) throws TimeoutException {
-        DockerClient fresh = limited(this::connect);
+    private DockerClient renew(DockerClient dead, Duration limit) throws TimeoutException {
+        DockerClient fresh = limited(limit, this::connect);
         if (client.compareAndSet(dead, fresh)) {
             closeLater(dead);
             return fresh;
@@ -215,12 +329,12 @@ public final class DockerEngine implements AutoCloseable {
         return DockerClientImpl.getInstance(config, transport);
     }
 
-    private EngineException silent(TimeoutException e) {
+    private EngineException silent(Duration limit, TimeoutException e) {
         return new EngineException(
                 "the Docker engine at "
                         + socket
                         + " has not answered for "
-                        + LIMIT.toSeconds()
+                        + limit.toMillis() / 1000.0
                         + " s; look into its log: journalctl -u docker",
                 e);
     }

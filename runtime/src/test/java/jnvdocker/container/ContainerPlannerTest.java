@@ -2,9 +2,11 @@ package jnvdocker.container;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
@@ -38,9 +40,7 @@ class ContainerPlannerTest {
     void makeHost() throws IOException {
         Files.createDirectory(root.resolve("dev"));
         devices("Character devices:\n195 nvidia\n510 nvidia-uvm\n");
-        planner =
-                new ContainerPlanner(
-                        new WholeInventory(), new DeviceNodes(Host.at(root)), "nvidia-docker");
+        planner = new ContainerPlanner(new DeviceNodes(Host.at(root)), "nvidia-docker");
     }
 
     @Test
@@ -53,25 +53,25 @@ class ContainerPlannerTest {
                         "/dev/nvidia3",
                         "/dev/nvidia0",
                         "/dev/nvidia1"),
-                names(plan(new GpuRequest.All(), NOTHING).devices()));
+                names(plan(Gpus.ALL, NOTHING).devices()));
     }
 
     @Test
     void nodesOfOtherGpusAreNotGiven() throws Exception {
-        var request = new GpuRequest.Devices(List.of("1"));
+        var request = List.of(Gpus.ALL.get(1));
         assertEquals("/dev/nvidia0", names(plan(request, NOTHING).devices()).getLast());
         assertEquals(4, plan(request, NOTHING).devices().size());
     }
 
     @Test
     void nodesAreThoseBeneathTheHostsRoot() throws Exception {
-        DeviceNode ctl = plan(new GpuRequest.None(), NOTHING).devices().getFirst();
+        DeviceNode ctl = plan(List.of(), NOTHING).devices().getFirst();
         assertEquals(root.toRealPath().resolve("dev/nvidiactl"), ctl.hostPath());
     }
 
     @Test
     void noGpuStillHasDriverAndControlNodes() throws Exception {
-        ContainerEdits edits = plan(new GpuRequest.None(), NOTHING);
+        ContainerEdits edits = plan(List.of(), NOTHING);
         assertEquals(3, edits.devices().size());
         assertEquals(1, edits.mounts().size());
     }
@@ -81,7 +81,7 @@ class ContainerPlannerTest {
         UserSettings settings = new UserSettings(Set.of(), Set.of(), Set.of(3));
         assertEquals(
                 List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
-                names(plan(new GpuRequest.Devices(List.of("0")), settings).devices()));
+                names(plan(List.of(Gpus.ALL.get(0)), settings).devices()));
     }
 
     @Test
@@ -89,14 +89,17 @@ class ContainerPlannerTest {
         assertEquals(
                 List.of(
                         new VolumeMount(
-                                "nvidia_driver_535.104.05", "nvidia-docker", "/usr/local/nvidia")),
-                plan(new GpuRequest.None(), NOTHING).mounts());
+                                "nvidia_driver_535.104.05",
+                                "nvidia-docker",
+                                "/usr/local/nvidia",
+                                Map.of())),
+                plan(List.of(), NOTHING).mounts());
     }
 
     @Test
     void usersOwnMountTakesThePlaceOfTheDriver() throws Exception {
         var settings = new UserSettings(Set.of(), Set.of("/usr/local/nvidia", "/data"), Set.of());
-        assertEquals(List.of(), plan(new GpuRequest.None(), settings).mounts());
+        assertEquals(List.of(), plan(List.of(), settings).mounts());
     }
 
     @Test
@@ -106,7 +109,7 @@ class ContainerPlannerTest {
                         Set.of(),
                         Set.of("/usr/local", "/usr/local/nvidia/bin", "/usr/local/nvidia2"),
                         Set.of());
-        assertEquals(1, plan(new GpuRequest.None(), settings).mounts().size());
+        assertEquals(1, plan(List.of(), settings).mounts().size());
     }
 
     @Test
@@ -147,7 +150,7 @@ class ContainerPlannerTest {
     @Test
     void variablesThatTheUserSetsAreLeftToTheUser() throws Exception {
         var settings = new UserSettings(Set.of("PATH", "LD_LIBRARY_PATH"), Set.of(), Set.of());
-        assertEquals(Map.of(), plan(new GpuRequest.None(), settings).environment());
+        assertEquals(Map.of(), plan(List.of(), settings).environment());
     }
 
     @Test
@@ -155,7 +158,7 @@ class ContainerPlannerTest {
         ContainerEdits edits =
                 planner.plan(
                         container(
-                                new GpuRequest.All(),
+                                Gpus.ALL,
                                 new UserSettings(
                                         Set.of("NVIDIA_VISIBLE_DEVICES"), Set.of(), Set.of()),
                                 false,
@@ -165,21 +168,40 @@ class ContainerPlannerTest {
 
     @Test
     void variablesComeInTheSameOrderEachTime() throws Exception {
-        ContainerEdits edits = planner.plan(container(new GpuRequest.None(), NOTHING, false));
+        ContainerEdits edits = planner.plan(container(List.of(), NOTHING, false));
         assertEquals(
                 List.of("PATH", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES"),
                 List.copyOf(edits.environment().keySet()));
     }
 
     @Test
-    void whatTheAllocatorRefusesIsRefused() {
-        assertThrows(RefusedException.class, () -> plan(new GpuRequest.Count(4), NOTHING));
+    void withoutTheUvmModuleThereIsNoContainer() throws IOException {
+        devices("Character devices:\n195 nvidia\n");
+        assertThrows(NoDriverException.class, () -> plan(List.of(), NOTHING));
     }
 
     @Test
-    void withoutTheUvmModuleThereIsNoContainer() throws IOException {
-        devices("Character devices:\n195 nvidia\n");
-        assertThrows(NoDriverException.class, () -> plan(new GpuRequest.None(), NOTHING));
+    void whatStandsForTheRightToItsGpusIsCarried() throws Exception {
+        ContainerEdits edits = planner.plan(claimed(NOTHING));
+        assertEquals("claim", edits.mounts().getLast().volume());
+        assertEquals(Map.of("jnvdocker.claim", "1"), edits.labels());
+    }
+
+    @Test
+    void nothingMayHideIt() {
+        var settings = new UserSettings(Set.of(), Set.of("/run/jnvdocker"), Set.of());
+        var refused = assertThrows(RefusedException.class, () -> planner.plan(claimed(settings)));
+        assertTrue(refused.getMessage().contains("/run/jnvdocker"), refused.getMessage());
+    }
+
+    private static ContainerPlanner.Container claimed(UserSettings settings) {
+        VolumeMount claim = new VolumeMount("claim", "nvidia-docker", "/run/jnvdocker", Map.of());
+        return new ContainerPlanner.Container(
+                ImageConfig.of(Map.of(), List.of()),
+                new Allocation(Gpus.ALL, List.of(claim), Map.of("jnvdocker.claim", "1")),
+                settings,
+                DriverVersion.parse("535.104.05"),
+                true);
     }
 
     private void devices(String text) throws IOException {
@@ -188,20 +210,19 @@ class ContainerPlannerTest {
     }
 
     private Map<String, String> environment(String... image) throws Exception {
-        return planner.plan(container(new GpuRequest.None(), NOTHING, true, image)).environment();
+        return planner.plan(container(List.of(), NOTHING, true, image)).environment();
     }
 
-    private ContainerEdits plan(GpuRequest request, UserSettings settings) throws Exception {
-        return planner.plan(container(request, settings, true));
+    private ContainerEdits plan(List<Gpu> gpus, UserSettings settings) throws Exception {
+        return planner.plan(container(gpus, settings, true));
     }
 
     private static ContainerPlanner.Container container(
-            GpuRequest request, UserSettings settings, boolean plainRuntime, String... image) {
+            List<Gpu> gpus, UserSettings settings, boolean plainRuntime, String... image) {
         return new ContainerPlanner.Container(
                 ImageConfig.of(Map.of(), List.of(image)),
-                request,
+                new Allocation(gpus, List.of(), Map.of()),
                 settings,
-                Gpus.ALL,
                 DriverVersion.parse("535.104.05"),
                 plainRuntime);
     }

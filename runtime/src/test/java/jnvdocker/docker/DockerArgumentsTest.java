@@ -17,7 +17,8 @@ import java.util.Map;
 
 class DockerArgumentsTest {
     private static final VolumeMount DRIVER =
-            new VolumeMount("nvidia_driver_535.104.05", "nvidia-docker", "/usr/local/nvidia");
+            new VolumeMount(
+                    "nvidia_driver_535.104.05", "nvidia-docker", "/usr/local/nvidia", Map.of());
 
     @Test
     void nothingToAddIsNoArgument() {
@@ -58,9 +59,27 @@ class DockerArgumentsTest {
     }
 
     @Test
+    void claimIsAVolumeWithOptionsAndTwoLabels() {
+        Map<String, String> options = new LinkedHashMap<>();
+        options.put("gpus", "GPU-a+GPU-b");
+        options.put("uid", "1000");
+        var claim = new VolumeMount("claim_1", "nvidia-docker", "/run/jnvdocker", options);
+        var labels = Map.of("jnvdocker.gpus", "GPU-a,GPU-b", "jnvdocker.claim", "1");
+        assertEquals(
+                List.of(
+                        "--mount=type=volume,src=claim_1,dst=/run/jnvdocker,"
+                                + "volume-driver=nvidia-docker,readonly,volume-nocopy,"
+                                + "volume-opt=gpus=GPU-a+GPU-b,volume-opt=uid=1000",
+                        "--label=jnvdocker.claim=1",
+                        "--label=jnvdocker.gpus=GPU-a,GPU-b"),
+                DockerArguments.of(
+                        new ContainerEdits(List.of(), List.of(claim), Map.of(), labels)));
+    }
+
+    @Test
     void laterChangesOfTheirListsChangeNoEdits() {
         Map<String, String> environment = new LinkedHashMap<>(Map.of("A", "1"));
-        ContainerEdits edits = new ContainerEdits(List.of(), List.of(), environment);
+        ContainerEdits edits = new ContainerEdits(List.of(), List.of(), environment, Map.of());
         environment.put("B", "2");
         assertEquals(List.of("--env=A=1"), DockerArguments.of(edits));
     }
@@ -84,6 +103,6 @@ class DockerArgumentsTest {
 
     private static List<String> arguments(
             List<DeviceNode> devices, List<VolumeMount> mounts, Map<String, String> environment) {
-        return DockerArguments.of(new ContainerEdits(devices, mounts, environment));
+        return DockerArguments.of(new ContainerEdits(devices, mounts, environment, Map.of()));
     }
 }

@@ -4,6 +4,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.process.ProcessId;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 
@@ -86,7 +87,7 @@ public final class DriverVolumes implements PluginVolumes {
     }
 
     @Override
-    public Path mount(String name, String id) throws VolumeException {
+    public Path mount(String name, String id, ProcessId caller) throws VolumeException {
         DriverVersion wanted = version(name);
         DriverVersion loaded = loaded();
         if (wanted.compareTo(loaded) > 0) {

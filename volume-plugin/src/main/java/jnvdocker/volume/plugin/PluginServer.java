@@ -50,6 +50,7 @@ public final class PluginServer implements AutoCloseable {
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
 
+    private final Callers callers = new Callers();
     private final VolumePlugin plugin;
     private final Path socket;
     private SocketFile file;
@@ -151,11 +152,13 @@ public final class PluginServer implements AutoCloseable {
             FullHttpResponse response = response(HttpResponseStatus.INTERNAL_SERVER_ERROR, "");
             try {
                 response =
-                        plugin.answer(verb, body)
+                        plugin.answer(verb, body, callers.of(context.channel()))
                                 .map(text -> response(HttpResponseStatus.OK, text + "\n"))
                                 .orElseGet(() -> response(HttpResponseStatus.NOT_FOUND, ""));
             } catch (JsonProcessingException e) {
                 LOG.error("{}: the answer can't be written as JSON", verb, e);
+            } catch (IOException e) {
+                LOG.error("{}: nobody knows who asks", verb, e);
             } finally {
                 // Whatever went wrong: dockerd waits for ever, and holds a container's lock.
                 context.writeAndFlush(response)

@@ -1,5 +1,7 @@
 package jnvdocker.volume.plugin;
 
+import jnvdocker.process.ProcessId;
+
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -23,8 +25,9 @@ public interface PluginVolumes {
      * Gives the folder for one use of the volume.
      *
      * @param id names the use; docker gives it back to {@link #unmount}
+     * @param caller the engine, as the kernel knows it
      */
-    Path mount(String name, String id) throws VolumeException;
+    Path mount(String name, String id, ProcessId caller) throws VolumeException;
 
     /** Ends one use of the volume. */
     void unmount(String name, String id) throws VolumeException;

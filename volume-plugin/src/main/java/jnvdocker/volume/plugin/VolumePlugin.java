@@ -7,6 +7,8 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
+import jnvdocker.process.ProcessId;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,11 +44,13 @@ public final class VolumePlugin {
      * Answers one request.
      *
      * @param verb the request's path without the slash: {@code VolumeDriver.Mount}
+     * @param caller who sent it
      * @return the answer's body, or empty when there is no such verb
      */
-    public Optional<String> answer(String verb, byte[] request) throws JsonProcessingException {
+    public Optional<String> answer(String verb, byte[] request, ProcessId caller)
+            throws JsonProcessingException {
         try {
-            return Optional.of(json.writeValueAsString(perform(verb, request)));
+            return Optional.of(json.writeValueAsString(perform(verb, request, caller)));
         } catch (NoSuchVerbException e) {
             return Optional.empty();
         } catch (VolumeException e) {
@@ -59,7 +63,7 @@ public final class VolumePlugin {
         }
     }
 
-    private Map<String, Object> perform(String verb, byte[] body)
+    private Map<String, Object> perform(String verb, byte[] body, ProcessId caller)
             throws VolumeException, NoSuchVerbException {
         return switch (verb) {
             case "Plugin.Activate" -> Map.of("Implements", List.of("VolumeDriver"));
@@ -71,12 +75,12 @@ public final class VolumePlugin {
                     "VolumeDriver.Unmount",
                     "VolumeDriver.Path",
                     "VolumeDriver.Get" ->
-                    perform(verb, parse(verb, body));
+                    perform(verb, parse(verb, body), caller);
             default -> throw new NoSuchVerbException();
         };
     }
 
-    private Map<String, Object> perform(String verb, Request request)
+    private Map<String, Object> perform(String verb, Request request, ProcessId caller)
             throws VolumeException, NoSuchVerbException {
         String name = request.name();
         PluginVolumes volumes = kindOf(name);
@@ -87,7 +91,7 @@ public final class VolumePlugin {
             case "VolumeDriver.Remove" -> volumes.remove(name);
             case "VolumeDriver.Unmount" -> volumes.unmount(name, id);
             case "VolumeDriver.Mount" -> {
-                return Map.of("Mountpoint", volumes.mount(name, id).toString(), "Err", "");
+                return Map.of("Mountpoint", volumes.mount(name, id, caller).toString(), "Err", "");
             }
             case "VolumeDriver.Path" -> {
                 return Map.of("Mountpoint", volumes.get(name).mountpoint().toString(), "Err", "");

@@ -1,5 +1,7 @@
 package jnvdocker.volume.plugin;
 
+import jnvdocker.process.ProcessId;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,7 +51,8 @@ final class TestingVolumes implements PluginVolumes {
     }
 
     @Override
-    public synchronized Path mount(String name, String id) throws VolumeException {
+    public synchronized Path mount(String name, String id, ProcessId caller)
+            throws VolumeException {
         uses.add("mount " + name + " " + id);
         return get(name).mountpoint();
     }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.process.ProcessId;
+
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,6 +22,8 @@ import java.util.Optional;
 
 /** The requests and answers are those of docker's documentation of the protocol. */
 class VolumePluginTest {
+    private static final ProcessId ENGINE = new ProcessId(4711, 1);
+
     private static final String WITH_A_NAME =
             "VolumeDriver.Create,VolumeDriver.Remove,VolumeDriver.Mount,VolumeDriver.Unmount,"
                     + "VolumeDriver.Path,VolumeDriver.Get";
@@ -98,7 +102,7 @@ class VolumePluginTest {
                         + " {}}, {'Name': 'test_3.4', 'Mountpoint': '/volumes/test_3.4', 'Status':"
                         + " {}}], 'Err': ''}";
         VolumePlugin plugin = new VolumePlugin(List.of(volumes, more));
-        Optional<String> list = plugin.answer("VolumeDriver.List", new byte[0]);
+        Optional<String> list = plugin.answer("VolumeDriver.List", new byte[0], ENGINE);
         assertEquals(tree(both), json.readTree(list.orElseThrow()));
     }
 
@@ -113,7 +117,7 @@ class VolumePluginTest {
     @ValueSource(strings = {"", "VolumeDriver.", "VolumeDriver.get", "Mount", "NetworkDriver.Join"})
     void otherVerbsHaveNoAnswer(String verb) throws IOException {
         byte[] request = "{\"Name\": \"test_1.2\"}".getBytes(StandardCharsets.UTF_8);
-        assertEquals(Optional.empty(), plugin.answer(verb, request));
+        assertEquals(Optional.empty(), plugin.answer(verb, request, ENGINE));
     }
 
     @Test
@@ -177,7 +181,7 @@ class VolumePluginTest {
     @Test
     void requestThatIsNotUtf8IsRefused() throws IOException {
         byte[] request = "{\"Name\": \"test_\u00e4\"}".getBytes(StandardCharsets.ISO_8859_1);
-        String text = plugin.answer("VolumeDriver.Get", request).orElseThrow();
+        String text = plugin.answer("VolumeDriver.Get", request, ENGINE).orElseThrow();
         assertTrue(text.contains("is not the JSON object"), text);
     }
 
@@ -239,7 +243,7 @@ class VolumePluginTest {
 
     private JsonNode answer(String verb, String request) throws IOException {
         byte[] body = request.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
-        return json.readTree(plugin.answer(verb, body).orElseThrow());
+        return json.readTree(plugin.answer(verb, body, ENGINE).orElseThrow());
     }
 
     /** Quotes may be single ones. */

@@ -1,0 +1,310 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.process.ProcessId;
+import jnvdocker.volume.plugin.PluginVolumes;
+import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.volume.plugin.VolumeInfo;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * The volumes {@code jnvdocker_claim_<id>}. dockerd mounts one at every start of its container,
+ * whoever starts it, and does not start what it can't mount: here a lease is taken, or refused.
+ */
+public final class ClaimVolumes implements PluginVolumes {
+    private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
+    private static final String PREFIX = "jnvdocker_claim_";
+    private static final Duration LIST_LIMIT = Duration.ofMillis(200);
+    private static final int ATTEMPTS = 4;
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final LeaseEnder ender;
+    private final ContainerEngine engine;
+    private final Reconciler reconciler;
+    private final Inventory inventory;
+
+    /** The GPUs that the host has at this moment. */
+    @FunctionalInterface
+    public interface Inventory {
+        List<Gpu> gpus() throws IOException;
+    }
+
+    ClaimVolumes(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            LeaseEnder ender,
+            ContainerEngine engine,
+            Reconciler reconciler,
+            Inventory inventory) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.ender = ender;
+        this.engine = engine;
+        this.reconciler = reconciler;
+        this.inventory = inventory;
+    }
+
+    /** The name of a claim's volume. */
+    public static String name(String claim) {
+        return PREFIX + claim;
+    }
+
+    /** The claim of a volume, empty when it is not one of ours. */
+    static Optional<String> claimOf(String volume) {
+        return Optional.of(volume)
+                .filter(name -> name.startsWith(PREFIX))
+                .map(name -> name.substring(PREFIX.length()))
+                .filter(Claim::isId);
+    }
+
+    @Override
+    public boolean owns(String name) {
+        return claimOf(name).isPresent();
+    }
+
+    @Override
+    public void create(String name, Map<String, String> options) throws VolumeException {
+        String id = id(name);
+        answer(() -> {
+            if (!registry.created(id)) {
+                throw unknown(name);
+            }
+            return null;
+        });
+    }
+
+    @Override
+    public void remove(String name) throws VolumeException {
+        String id = id(name);
+        answer(() -> {
+            Optional<Lease> lease = registry.liveOf(id);
+            if (lease.isPresent()) {
+                ender.end(List.of(lease.get()), LeaseEnder.Caller.VERB);
+                if (registry.liveOf(id).isPresent()) {
+                    throw new VolumeException(
+                            name
+                                    + " "
+                                    + Refusals.held(lease.get())
+                                    + "; stop it first (jnvdocker gpu leases)");
+                }
+            }
+            registry.forget(id);
+            files.delete(id);
+            return null;
+        });
+    }
+
+    @Override
+    public Path mount(String name, String use, ProcessId caller) throws VolumeException {
+        String id = id(name);
+        return answer(() -> {
+            Claim claim = claim(id);
+            refuseOtherNodes(claim);
+            Lease lease = take(claim, use, caller);
+            ender.mounted(id);
+            try {
+                files.write(lease);
+            } catch (IOException e) {
+                // Docker does not take back what it was refused.
+                registry.unmounted(id, use);
+                reconciler.lookAt(id);
+                throw e;
+            }
+            return files.mounted(id);
+        });
+    }
+
+    @Override
+    public void unmount(String name, String use) throws VolumeException {
+        String id = id(name);
+        answer(() -> {
+            registry.unmounted(id, use);
+            ender.unmounted(id);
+            reconciler.lookAt(id);
+            return null;
+        });
+    }
+
+    @Override
+    public VolumeInfo get(String name) throws VolumeException {
+        String id = id(name);
+        return answer(() -> {
+            Optional<Claim> claim = registry.claim(id);
+            if (claim.isPresent() && registry.hasVolume(id)) {
+                return info(claim.get(), registry.liveOf(id));
+            }
+            if (claim.isEmpty() && !reconciler.isComplete()) {
+                // The registry was lost, and docker may know of claims that we don't know yet.
+                return new VolumeInfo(name, files.mounted(id), Map.of());
+            }
+            throw unknown(name);
+        });
+    }
+
+    @Override
+    public List<VolumeInfo> list() {
+        try {
+            Map<String, Lease> live = new HashMap<>();
+            registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+            List<VolumeInfo> all = new ArrayList<>();
+            for (Claim claim : registry.claimsWithVolume()) {
+                all.add(info(claim, Optional.ofNullable(live.get(claim.id()))));
+            }
+            return all;
+        } catch (IOException e) {
+            // An Err would hide the volumes of every other plugin from 'docker volume ls' as well.
+            LOG.error("cannot list the claims: {}", FileErrors.describe(e));
+            return List.of();
+        }
+    }
+
+    private Claim claim(String id) throws IOException, VolumeException {
+        Optional<Claim> known = registry.claim(id);
+        if (known.isEmpty() && !reconciler.isComplete()) {
+            reconciler.restore(id, LIST_LIMIT);
+            known = registry.claim(id);
+        }
+        return known.orElseThrow(() -> unknown(name(id)));
+    }
+
+    /** A stopped container keeps its nodes, and after re-cabling they may be another GPU's. */
+    private void refuseOtherNodes(Claim claim) throws IOException, VolumeException {
+        List<Gpu> present = inventory.gpus();
+        for (ClaimedGpu claimed : claim.gpus()) {
+            Optional<Gpu> gpu =
+                    present.stream()
+                            .filter(candidate -> candidate.uuid().equals(claimed.uuid()))
+                            .findFirst();
+            if (gpu.isEmpty()) {
+                throw new VolumeException(
+                        Refusals.name(claimed.index(), claimed.uuid())
+                                + " is not in this host any more, or the driver does not show it;"
+                                + " create the container again with 'jnvdocker run', on another"
+                                + " GPU");
+            }
+            if (gpu.get().minor() != claimed.minor()) {
+                throw new VolumeException(
+                        Refusals.name(gpu.get().index(), claimed.uuid())
+                                + " has become "
+                                + ClaimedGpu.of(gpu.get()).node()
+                                + ", and this container was given "
+                                + claimed.node()
+                                + ", which is another GPU now; create it again with 'jnvdocker run"
+                                + " --gpus device="
+                                + Gpu.shortUuid(claimed.uuid())
+                                + "'");
+            }
+        }
+    }
+
+    private Lease take(Claim claim, String use, ProcessId caller)
+            throws IOException, VolumeException {
+        boolean same = false;
+        for (int attempt = 1; ; attempt++) {
+            switch (registry.mount(claim, use, caller, same)) {
+                case LeaseRegistry.Granted(Lease lease) -> {
+                    return lease;
+                }
+                case LeaseRegistry.Blocked(List<Lease> by) -> {
+                    if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
+                        throw blocked(claim, by);
+                    }
+                }
+                case LeaseRegistry.Another(Lease lease) -> {
+                    if (attempt == ATTEMPTS) {
+                        throw twice(claim, lease);
+                    }
+                    if (evidence.of(lease) instanceof Evidence.Gone(String why)) {
+                        // Its own container's last start: nobody need wait for that to be quiet.
+                        registry.end(lease.id(), why);
+                    } else if (hasOneUser(claim)) {
+                        same = true;
+                    } else {
+                        throw twice(claim, lease);
+                    }
+                }
+            }
+        }
+    }
+
+    /** Whether the engine has but one container that mounts the claim. */
+    private boolean hasOneUser(Claim claim) {
+        try {
+            return engine.using(List.of(name(claim.id())), LIST_LIMIT).size() == 1;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static VolumeException blocked(Claim claim, List<Lease> by) {
+        return new VolumeException(
+                Refusals.held(claim.gpus(), by)
+                        + "; start this container again when "
+                        + (claim.gpus().size() == 1 ? "it is free" : "they are free")
+                        + " (to copy files out of it meanwhile: docker export)");
+    }
+
+    private static VolumeException twice(Claim claim, Lease lease) {
+        return new VolumeException(
+                Refusals.held(claim.gpus(), List.of(lease))
+                        + ", whose claim this container shares (--volumes-from, or a copy of its"
+                        + " settings); stop that one first, or give this one GPUs of its own with"
+                        + " 'jnvdocker run --gpus'");
+    }
+
+    private static VolumeException unknown(String name) {
+        return new VolumeException(
+                "no such claim: "
+                        + name
+                        + "; 'jnvdocker run' makes claims, create the container again with it");
+    }
+
+    private VolumeInfo info(Claim claim, Optional<Lease> live) {
+        Map<String, Object> status = new LinkedHashMap<>();
+        status.put("gpus", gpus(claim));
+        live.ifPresent(lease -> {
+            status.put("holder", Refusals.holder(lease));
+            status.put("since", lease.since().toString());
+        });
+        return new VolumeInfo(name(claim.id()), files.mounted(claim.id()), status);
+    }
+
+    private static String gpus(Claim claim) {
+        return claim.gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.joining(","));
+    }
+
+    private static String id(String name) throws VolumeException {
+        return claimOf(name)
+                .orElseThrow(() -> new VolumeException("no name of a claim's volume: " + name));
+    }
+
+    private interface Verb<T> {
+        T answer() throws IOException, VolumeException;
+    }
+
+    private static <T> T answer(Verb<T> verb) throws VolumeException {
+        try {
+            return verb.answer();
+        } catch (IOException e) {
+            throw new VolumeException(FileErrors.describe(e), e);
+        }
+    }
+}

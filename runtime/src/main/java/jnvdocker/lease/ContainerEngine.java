@@ -1,0 +1,73 @@
+package jnvdocker.lease;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What leases ask of a container engine. Every question has a limit, after which it failed. */
+public interface ContainerEngine {
+
+    /**
+     * A container as the engine lists it.
+     *
+     * @param state created, running, paused, restarting, removing, exited or dead
+     * @param volumes names of those it mounts
+     */
+    record Listed(
+            String id,
+            String name,
+            String state,
+            Map<String, String> labels,
+            List<String> volumes) {
+
+        boolean isRestarting() {
+            return state.equals("restarting");
+        }
+
+        /** Whether there is a first process, or will be one again without anybody's asking. */
+        boolean isActive() {
+            return switch (state) {
+                case "running", "paused", "restarting" -> true;
+                default -> false;
+            };
+        }
+    }
+
+    /**
+     * A container that the engine was able to look into, so that it is not just being started.
+     *
+     * @param pid of its first process, 0 when it does not run
+     * @param volumes names of those it mounts
+     */
+    record Inspected(
+            String id,
+            String name,
+            int pid,
+            boolean restarting,
+            Map<String, String> labels,
+            List<String> volumes) {}
+
+    /** The engine's own id, as far as it is known without asking. */
+    Optional<String> knownId();
+
+    /** The engine's own id. A container's id means nothing to another engine. */
+    String id(Duration limit) throws IOException;
+
+    /** Containers that carry the label, running or not. */
+    List<Listed> labelled(String label, Duration limit) throws IOException;
+
+    /** Containers that mount any of these volumes, running or not. */
+    List<Listed> using(Collection<String> volumes, Duration limit) throws IOException;
+
+    /** Waits while the container is being started or stopped; empty when there is none. */
+    Optional<Inspected> inspect(String container, Duration limit) throws IOException;
+
+    /** The options that a volume was made with; none when there is no such volume. */
+    Map<String, String> volumeOptions(String volume, Duration limit) throws IOException;
+
+    /** Removes a volume. Returns false when a container still names it, true when it is gone. */
+    boolean removeVolume(String volume, Duration limit) throws IOException;
+}

@@ -1,0 +1,113 @@
+package jnvdocker.lease;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.process.ProcessId;
+import jnvdocker.process.Processes;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.UncheckedIOException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Looks whether a lease's holder is gone, at nothing but this machine's processes and cgroups: that
+ * takes no engine and no time. What is not known to be gone is there.
+ */
+final class Evidence {
+    private static final Pattern CLAIM_FOLDER =
+            Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})/" + ClaimFiles.MOUNTED);
+
+    private static final Logger LOG = LoggerFactory.getLogger(Evidence.class);
+
+    private final Processes processes;
+    private final String boot;
+
+    Evidence(Processes processes, String boot) {
+        this.processes = processes;
+        this.boot = boot;
+    }
+
+    /** What was seen of a holder. */
+    sealed interface Finding {}
+
+    /**
+     * @param process one of it that lives
+     */
+    record Alive(ProcessId process) implements Finding {}
+
+    /**
+     * @param evidence for people
+     */
+    record Gone(String evidence) implements Finding {}
+
+    /** It may be either: docker has mounted the claim and nothing runs, or we can't look. */
+    record Unclear() implements Finding {}
+
+    Finding of(Lease lease) {
+        if (!lease.boot().equals(boot)) {
+            return new Gone("the host was restarted");
+        }
+        try {
+            return switch (lease.holder()) {
+                case Holder.Client(ProcessId client) -> client(client);
+                case Holder.Container container -> container(lease, container);
+            };
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return new Unclear();
+        }
+    }
+
+    /** The oldest process in each container that has a claim mounted, by the claim's id. */
+    Map<String, ProcessId> containers() {
+        return processes.oldestWithMount(CLAIM_FOLDER);
+    }
+
+    private Finding client(ProcessId client) {
+        return processes.isAlive(client)
+                ? new Alive(client)
+                : new Gone("docker run (pid " + client.pid() + ") has ended");
+    }
+
+    private Finding container(Lease lease, Holder.Container container) {
+        Optional<ProcessId> init = container.init();
+        if (init.isPresent() && processes.isAlive(init.get())) {
+            return new Alive(init.get());
+        }
+        if (init.isPresent() && container.cgroup().filter(processes::hasProcesses).isPresent()) {
+            return new Alive(init.get());
+        }
+        // Whatever was learnt of its first process: who sees the claim's folder is of the
+        // container.
+        ProcessId inside = containers().get(lease.claim().id());
+        if (inside != null) {
+            return new Alive(inside);
+        }
+        if (init.isPresent()) {
+            return new Gone("its first process (pid " + init.get().pid() + ") is gone");
+        }
+        if (lease.mounts() == 0) {
+            return new Gone("docker has unmounted it, and nothing of it runs");
+        }
+        return processes.isAlive(container.process())
+                ? new Unclear()
+                : new Gone("the engine that mounted it is gone, and nothing of it runs");
+    }
+
+    /** Whether a process has been sent SIGKILL and does not end. */
+    boolean isDying(ProcessId process) {
+        return processes.isKilled(process);
+    }
+
+    /** The cgroup of a container, when its process is in one that is named after it. */
+    Optional<String> cgroup(ProcessId process, String container) {
+        return processes.cgroup(process, container);
+    }
+
+    Optional<ProcessId> process(int pid) {
+        return processes.find(pid);
+    }
+}

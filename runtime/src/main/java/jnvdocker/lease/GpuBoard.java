@@ -1,0 +1,76 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Puts together what is known of every GPU. */
+final class GpuBoard {
+    private final LeaseRegistry.Holdings holdings;
+    private final Evidence evidence;
+
+    GpuBoard(LeaseRegistry.Holdings holdings, Evidence evidence) {
+        this.holdings = holdings;
+        this.evidence = evidence;
+    }
+
+    List<GpuStatus> status(List<Gpu> gpus) {
+        List<GpuStatus> all = new ArrayList<>();
+        Set<String> shown = new HashSet<>();
+        for (Gpu gpu : gpus) {
+            shown.add(gpu.uuid());
+            Lease lease = holdings.held().get(gpu.uuid());
+            all.add(lease == null ? free(gpu) : held(gpu, lease));
+        }
+        for (Map.Entry<String, Lease> held : holdings.held().entrySet()) {
+            if (!shown.contains(held.getKey())) {
+                all.add(missing(held.getKey(), held.getValue()));
+            }
+        }
+        return all;
+    }
+
+    private GpuStatus free(Gpu gpu) {
+        return new GpuStatus(
+                gpu,
+                GpuStatus.State.FREE,
+                Optional.empty(),
+                Optional.ofNullable(holdings.idleSince().get(gpu.uuid())),
+                gpu.hasUuid() ? "" : "no UUID yet: run nvidia-smi once as root");
+    }
+
+    private GpuStatus held(Gpu gpu, Lease lease) {
+        GpuStatus.State state = GpuStatus.State.HELD;
+        String note = "";
+        switch (evidence.of(lease)) {
+            case Evidence.Alive(var process) when evidence.isDying(process) -> {
+                state = GpuStatus.State.STUCK;
+                note = "killed, but pid " + process.pid() + " does not end";
+            }
+            case Evidence.Alive _ when lease.isReservation() -> state = GpuStatus.State.RESERVED;
+            case Evidence.Alive _ -> {}
+            case Evidence.Gone _ -> note = "ended, may be restarting";
+            case Evidence.Unclear _ -> note = "starting";
+        }
+        return new GpuStatus(gpu, state, Optional.of(lease), Optional.empty(), note);
+    }
+
+    private static GpuStatus missing(String uuid, Lease lease) {
+        ClaimedGpu claimed =
+                lease.claim().gpus().stream()
+                        .filter(gpu -> gpu.uuid().equals(uuid))
+                        .findFirst()
+                        .orElseThrow();
+        return new GpuStatus(
+                new Gpu(claimed.index(), uuid, claimed.minor(), "?", "?"),
+                GpuStatus.State.MISSING,
+                Optional.of(lease),
+                Optional.empty(),
+                "the driver does not show it");
+    }
+}

@@ -1,0 +1,153 @@
+package jnvdocker.lease;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.container.GpuResolver;
+import jnvdocker.host.Gpu;
+import jnvdocker.labels.RefusedException;
+
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * Chooses GPUs for a request: all that it asks for, or none. The same request and the same state of
+ * the host give the same choice.
+ */
+final class GpuChoice {
+    private final List<Gpu> gpus;
+    private final LeaseRegistry.Holdings holdings;
+
+    /**
+     * @param gpus those of the host, in order of index
+     */
+    GpuChoice(List<Gpu> gpus, LeaseRegistry.Holdings holdings) {
+        this.gpus = gpus;
+        this.holdings = holdings;
+    }
+
+    /** What a request comes to. */
+    sealed interface Outcome {}
+
+    /** In order of index. */
+    record Chosen(List<Gpu> gpus) implements Outcome {}
+
+    /**
+     * Others have GPUs that are needed.
+     *
+     * @param refusal for the user, should nothing change
+     */
+    record Busy(List<Lease> leases, String refusal) implements Outcome {}
+
+    /**
+     * @throws RefusedException when this host can't ever serve the request
+     */
+    Outcome of(GpuRequest request) throws RefusedException {
+        return switch (request) {
+            case GpuRequest.None _ -> new Chosen(List.of());
+            case GpuRequest.All _ -> all();
+            case GpuRequest.Count(int count) -> count(count);
+            case GpuRequest.Devices(List<String> ids) -> named(GpuResolver.resolve(ids, gpus));
+        };
+    }
+
+    private Outcome all() throws RefusedException {
+        if (gpus.isEmpty()) {
+            throw new RefusedException(
+                    "the driver shows no GPU on this host; the kernel's log says why (dmesg | grep"
+                            + " -i nvrm)");
+        }
+        return these(
+                gpus,
+                "all GPUs are asked for, and ",
+                "; try again when all are free" + elsewhere(", or take others"));
+    }
+
+    private Outcome named(List<Gpu> named) throws RefusedException {
+        long busy = named.stream().filter(this::isHeld).count();
+        return these(
+                named,
+                "",
+                "; try again when "
+                        + (busy == 1 ? "it is" : "they are")
+                        + " free"
+                        + elsewhere(busy == 1 ? ", or take another" : ", or take others"));
+    }
+
+    private Outcome these(List<Gpu> wanted, String before, String remedy) throws RefusedException {
+        identify(wanted);
+        List<Gpu> busy = wanted.stream().filter(this::isHeld).toList();
+        return busy.isEmpty() ? new Chosen(wanted) : busy(busy, before, remedy);
+    }
+
+    private Outcome count(int count) throws RefusedException {
+        if (count > gpus.size()) {
+            throw new RefusedException(
+                    count
+                            + " GPUs are asked for, and this host has "
+                            + gpus.size()
+                            + "; ask for fewer ('jnvdocker gpu ls' shows them)");
+        }
+        List<Gpu> free = free();
+        if (free.size() < count) {
+            String asked = count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
+            String left = free.isEmpty() ? "none is free: " : "free is " + indices(free) + ": ";
+            return busy(
+                    gpus.stream().filter(this::isHeld).toList(),
+                    asked + ", and " + left,
+                    "; try again when more are free"
+                            + (free.isEmpty() ? "" : ", or ask for fewer"));
+        }
+        List<Gpu> chosen =
+                free.stream()
+                        .sorted(Comparator.comparing(this::idleSince).thenComparing(Gpu::index))
+                        .limit(count)
+                        .sorted(Comparator.comparing(Gpu::index))
+                        .toList();
+        identify(chosen);
+        return new Chosen(chosen);
+    }
+
+    /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
+    private static void identify(List<Gpu> wanted) throws RefusedException {
+        for (Gpu gpu : wanted) {
+            if (!gpu.hasUuid()) {
+                throw new RefusedException(
+                        "GPU "
+                                + gpu.index()
+                                + " at "
+                                + gpu.pciAddress()
+                                + " shows no UUID yet, by which it would be held; run nvidia-smi"
+                                + " once as root, or start nvidia-persistenced at boot");
+            }
+        }
+    }
+
+    private Busy busy(List<Gpu> busy, String before, String remedy) {
+        List<Lease> leases =
+                busy.stream().map(gpu -> holdings.held().get(gpu.uuid())).distinct().toList();
+        List<ClaimedGpu> asked = busy.stream().map(ClaimedGpu::of).toList();
+        return new Busy(leases, before + Refusals.held(asked, leases) + remedy);
+    }
+
+    private String elsewhere(String words) {
+        List<Gpu> free = free();
+        return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")";
+    }
+
+    private static String indices(List<Gpu> gpus) {
+        return gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+    }
+
+    private List<Gpu> free() {
+        return gpus.stream().filter(gpu -> !isHeld(gpu)).toList();
+    }
+
+    private boolean isHeld(Gpu gpu) {
+        return holdings.held().containsKey(gpu.uuid());
+    }
+
+    private Instant idleSince(Gpu gpu) {
+        return holdings.idleSince().getOrDefault(gpu.uuid(), Instant.MIN);
+    }
+}

@@ -1,0 +1,25 @@
+package jnvdocker.lease;
+
+import jnvdocker.process.ProcessId;
+
+import java.util.Optional;
+
+/** Whose life a lease depends on. */
+public sealed interface Holder {
+
+    /** The process that a lease depends on as long as nothing better is known. */
+    ProcessId process();
+
+    /** A {@code docker run} between our plan and docker's first mount: a reservation. */
+    record Client(ProcessId process) implements Holder {}
+
+    /**
+     * A container, from the mount of its claim on.
+     *
+     * @param process the engine that mounted the claim
+     * @param init its first process, once it is known
+     * @param cgroup the folder of its cgroup, once it is known
+     */
+    record Container(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
+            implements Holder {}
+}

@@ -1,0 +1,35 @@
+package jnvdocker.lease;
+
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * One period of holding a claim's GPUs.
+ *
+ * @param id grows with every lease, and is never used again
+ * @param boot the boot id under which the holder's processes have their numbers
+ * @param mounts how often docker has the claim mounted now
+ * @param end empty while the GPUs are held
+ */
+public record Lease(
+        long id,
+        Claim claim,
+        Holder holder,
+        String boot,
+        Instant since,
+        int mounts,
+        Optional<End> end) {
+
+    /**
+     * @param evidence that the holder was gone: {@code init 4711 is gone}
+     */
+    public record End(Instant at, String evidence) {}
+
+    public boolean isLive() {
+        return end.isEmpty();
+    }
+
+    boolean isReservation() {
+        return holder instanceof Holder.Client;
+    }
+}

@@ -1,0 +1,228 @@
+package jnvdocker.lease;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Ends leases whose holders are gone, and no others. A container that ends may be about to start
+ * again: for a moment after its last unmount, and as long as the engine says so, its GPUs are still
+ * its own.
+ */
+final class LeaseEnder {
+    private static final Logger LOG = LoggerFactory.getLogger(LeaseEnder.class);
+
+    /** {@code docker restart} unmounts and mounts within 5 to 11 ms; a machine may be busy. */
+    private static final Duration GRACE = Duration.ofMillis(250);
+
+    /** For how long an engine may call running what has no process any more. */
+    private static final Duration SLOW_ENGINE = Duration.ofSeconds(10);
+
+    /** For how long others wait for what looks like an end. */
+    private static final Duration SETTLING = Duration.ofSeconds(2);
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final ContainerEngine engine;
+    private final Pace pace;
+    private final Map<String, Long> quietSince = new ConcurrentHashMap<>();
+
+    LeaseEnder(LeaseRegistry registry, Evidence evidence, ContainerEngine engine, Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.engine = engine;
+        this.pace = pace;
+    }
+
+    /** What an end may be waited for. */
+    enum Caller {
+        /** A verb of the volume plugin, while dockerd waits: a quick list is all it may ask. */
+        VERB(Duration.ofMillis(200)),
+        /** Whoever has the time to ask the engine about one container after another. */
+        CLIENT(Duration.ofSeconds(5));
+
+        private final Duration limit;
+
+        Caller(Duration limit) {
+            this.limit = limit;
+        }
+    }
+
+    /** The claim was just unmounted: it may be mounted again at once. */
+    void unmounted(String claim) {
+        quietSince.put(claim, pace.nanos());
+    }
+
+    /** The claim's quiet time is over: it was mounted again, or is gone. */
+    void mounted(String claim) {
+        quietSince.remove(claim);
+    }
+
+    /**
+     * Ends those of the leases whose holders are gone. Waits for at most a quarter of a second, and
+     * for the engine as long as the caller may.
+     *
+     * @return whether any has ended
+     */
+    boolean end(Collection<Lease> leases, Caller caller) throws IOException {
+        boolean ended = false;
+        List<Lease> containers = new ArrayList<>();
+        for (Lease lease : leases) {
+            if (lease.isReservation() && evidence.of(lease) instanceof Evidence.Gone(String why)) {
+                ended |= registry.end(lease.id(), why);
+            } else if (!lease.isReservation() && isQuiet(lease)) {
+                containers.add(lease);
+            }
+        }
+        if (containers.isEmpty()) {
+            return ended;
+        }
+        waitForGrace(containers);
+        return endContainers(registry.stillLive(containers), caller) || ended;
+    }
+
+    /** Whether one of the leases looks as if it were about to end, or to begin anew. */
+    boolean isSettling(Collection<Lease> leases) {
+        return leases.stream()
+                .filter(lease -> !lease.isReservation())
+                .anyMatch(lease -> isQuiet(lease) && quiet(lease).compareTo(SETTLING) < 0);
+    }
+
+    /** Whether nothing of the container runs; remembers since when. */
+    private boolean isQuiet(Lease lease) {
+        if (evidence.of(lease) instanceof Evidence.Alive) {
+            quietSince.remove(lease.claim().id());
+            return false;
+        }
+        quietSince.putIfAbsent(lease.claim().id(), pace.nanos());
+        return true;
+    }
+
+    private void waitForGrace(List<Lease> leases) {
+        Duration longest = Duration.ZERO;
+        for (Lease lease : leases) {
+            boolean otherBoot = !lease.boot().equals(registry.boot());
+            Duration left = otherBoot ? Duration.ZERO : GRACE.minus(quiet(lease));
+            longest = left.compareTo(longest) > 0 ? left : longest;
+        }
+        if (longest.isPositive()) {
+            pace.sleep(longest);
+        }
+    }
+
+    private Duration quiet(Lease lease) {
+        long now = pace.nanos();
+        return Duration.ofNanos(now - quietSince.getOrDefault(lease.claim().id(), now));
+    }
+
+    private boolean endContainers(List<Lease> leases, Caller caller) throws IOException {
+        Map<Lease, Evidence.Finding> findings = new HashMap<>();
+        for (Lease lease : leases) {
+            if (isQuiet(lease)) {
+                findings.put(lease, evidence.of(lease));
+            }
+        }
+        Optional<List<ContainerEngine.Listed>> listed = list(findings.keySet(), caller);
+        boolean ended = false;
+        for (var entry : findings.entrySet()) {
+            Lease lease = entry.getKey();
+            Optional<String> why =
+                    switch (entry.getValue()) {
+                        case Evidence.Alive _ -> Optional.empty();
+                        case Evidence.Gone(String gone) ->
+                                isComingBack(lease, listed) ? Optional.empty() : Optional.of(gone);
+                        case Evidence.Unclear _ -> wordOfTheEngine(lease, listed, caller);
+                    };
+            if (why.isPresent() && registry.end(lease.id(), why.get())) {
+                LOG.info(
+                        "lease {} of claim {} has ended: {}",
+                        lease.id(),
+                        lease.claim().id(),
+                        why.get());
+                quietSince.remove(lease.claim().id());
+                ended = true;
+            }
+        }
+        return ended;
+    }
+
+    /** Empty when the engine does not answer, as while it starts. */
+    private Optional<List<ContainerEngine.Listed>> list(Collection<Lease> leases, Caller caller) {
+        Set<String> volumes = new HashSet<>();
+        leases.stream()
+                .filter(this::isOfThisEngine)
+                .forEach(lease -> volumes.add(ClaimVolumes.name(lease.claim().id())));
+        if (volumes.isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(engine.using(volumes, caller.limit));
+        } catch (IOException e) {
+            LOG.debug("no list of containers: {}", e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    private boolean isComingBack(Lease lease, Optional<List<ContainerEngine.Listed>> listed) {
+        boolean slow = quiet(lease).compareTo(SLOW_ENGINE) < 0;
+        return lease.boot().equals(registry.boot())
+                && usersOf(lease, listed).stream()
+                        .anyMatch(container ->
+                                container.isRestarting() || container.isActive() && slow);
+    }
+
+    /**
+     * A container that can be looked into is not just being started. So when it does not run after
+     * that, what was mounted for it has no use any more.
+     */
+    private Optional<String> wordOfTheEngine(
+            Lease lease, Optional<List<ContainerEngine.Listed>> listed, Caller caller)
+            throws IOException {
+        if (listed.isEmpty() || caller == Caller.VERB || !isOfThisEngine(lease)) {
+            return Optional.empty();
+        }
+        List<ContainerEngine.Listed> users = usersOf(lease, listed);
+        for (ContainerEngine.Listed user : users) {
+            var inspected = engine.inspect(user.id(), caller.limit);
+            if (inspected.isPresent()
+                    && (inspected.get().pid() != 0 || inspected.get().restarting())) {
+                return Optional.empty();
+            }
+        }
+        boolean stillUnclear =
+                registry.liveOf(lease.claim().id())
+                        .filter(now -> now.id() == lease.id() && now.mounts() == lease.mounts())
+                        .filter(now -> evidence.of(now) instanceof Evidence.Unclear)
+                        .isPresent();
+        if (!stillUnclear) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                users.isEmpty()
+                        ? "the engine has no container of it"
+                        : "the engine says that its container does not run");
+    }
+
+    private boolean isOfThisEngine(Lease lease) {
+        return engine.knownId().filter(lease.claim().engine()::equals).isPresent();
+    }
+
+    private static List<ContainerEngine.Listed> usersOf(
+            Lease lease, Optional<List<ContainerEngine.Listed>> listed) {
+        String volume = ClaimVolumes.name(lease.claim().id());
+        return listed.orElse(List.of()).stream()
+                .filter(container -> container.volumes().contains(volume))
+                .toList();
+    }
+}

@@ -1,0 +1,76 @@
+package jnvdocker.lease;
+
+import jnvdocker.process.Processes;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.InstantSource;
+
+/** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
+public record LeaseParts(
+        LeaseRegistry registry, Leases leases, ClaimVolumes volumes, Reconciler reconciler)
+        implements AutoCloseable {
+
+    /**
+     * Where the parts find the world.
+     *
+     * @param state the folder of the registry and the claims
+     * @param boot this boot's id
+     * @param volumeDriver the name of our volume plugin
+     */
+    public record World(
+            Path state,
+            String boot,
+            String volumeDriver,
+            Processes processes,
+            ContainerEngine engine,
+            ClaimVolumes.Inventory inventory,
+            InstantSource clock,
+            Pace pace) {}
+
+    /**
+     * Opens the registry and brings it into line with this machine's processes, so that it may be
+     * served.
+     *
+     * @throws RegistryException when it is of a newer version, or can't be opened
+     */
+    public static LeaseParts open(World world) throws IOException {
+        LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
+        try {
+            ClaimFiles files = new ClaimFiles(world.state());
+            Evidence evidence = new Evidence(world.processes(), world.boot());
+            LeaseEnder ender = new LeaseEnder(registry, evidence, world.engine(), world.pace());
+            Reconciler reconciler =
+                    new Reconciler(
+                            registry,
+                            files,
+                            evidence,
+                            ender,
+                            world.engine(),
+                            world.inventory(),
+                            world.pace());
+            reconciler.start();
+            return new LeaseParts(
+                    registry,
+                    new Leases(
+                            registry, files, ender, evidence, world.pace(), world.volumeDriver()),
+                    new ClaimVolumes(
+                            registry,
+                            files,
+                            evidence,
+                            ender,
+                            world.engine(),
+                            reconciler,
+                            world.inventory()),
+                    reconciler);
+        } catch (IOException | RuntimeException e) {
+            registry.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        registry.close();
+    }
+}

@@ -1,0 +1,417 @@
+package jnvdocker.lease;
+
+import jnvdocker.process.ProcessId;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Who has which GPU, and who had it, on disk. Each method is one transaction; that a GPU has one
+ * holder is the database's own rule. Nothing here looks at processes or engines: what it is told is
+ * so.
+ */
+public final class LeaseRegistry implements AutoCloseable {
+    private final RegistryDatabase database;
+    private final String boot;
+    private final InstantSource clock;
+
+    private LeaseRegistry(RegistryDatabase database, String boot, InstantSource clock) {
+        this.database = database;
+        this.boot = boot;
+        this.clock = clock;
+    }
+
+    /**
+     * @param folder that has {@code registry.db}, or will have it
+     * @param boot this boot's id
+     * @throws RegistryException when a newer version has made it, or it can't be opened; a damaged
+     *     one is kept beside, and a new one made
+     */
+    public static LeaseRegistry open(Path folder, String boot, InstantSource clock)
+            throws IOException {
+        return new LeaseRegistry(RegistryDatabase.open(folder), boot, clock);
+    }
+
+    /** Whether it knows nothing, so that all it should know is to be found out. */
+    boolean isNew() {
+        return database.isNew();
+    }
+
+    /** The boot id that new leases get. */
+    String boot() {
+        return boot;
+    }
+
+    Instant now() {
+        return clock.instant();
+    }
+
+    /** What is known when GPUs are chosen. */
+    record Holdings(Instant now, Map<String, Lease> held, Map<String, Instant> idleSince) {}
+
+    /** A new claim that reserves its GPUs for a client. */
+    record Reservation(Claim claim, ProcessId client) {}
+
+    /**
+     * Makes a claim and reserves its GPUs, in one transaction with the choice of them.
+     *
+     * @param choice given who holds what, makes the claim; empty changes nothing
+     */
+    Optional<Claim> reserve(Function<Holdings, Optional<Reservation>> choice) throws IOException {
+        return database.transaction(transaction -> {
+            Optional<Reservation> chosen = choice.apply(holdings(transaction));
+            if (chosen.isPresent()) {
+                Claim claim = chosen.get().claim();
+                insertClaim(transaction, claim);
+                insertLease(transaction, claim, new Holder.Client(chosen.get().client()));
+            }
+            return chosen.map(Reservation::claim);
+        });
+    }
+
+    /** Puts a claim back that was lost, without a lease; one that is known stays as it is. */
+    boolean restore(Claim claim, boolean volume) throws IOException {
+        return database.transaction(transaction -> {
+            if (LeaseRows.claim(transaction, claim.id()).isPresent()) {
+                return false;
+            }
+            int revived =
+                    transaction.update(
+                            "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
+            if (revived == 0) {
+                insertClaim(transaction, claim);
+            }
+            if (volume) {
+                setVolume(transaction, claim.id());
+            }
+            return true;
+        });
+    }
+
+    /** Docker was told of the claim's volume, and remembers it. */
+    boolean created(String claim) throws IOException {
+        return database.transaction(transaction -> setVolume(transaction, claim) == 1);
+    }
+
+    /** What a mount came to. */
+    sealed interface MountResult {}
+
+    record Granted(Lease lease) implements MountResult {}
+
+    /** Others have GPUs of the claim. */
+    record Blocked(List<Lease> by) implements MountResult {}
+
+    /** The claim has a lease already, of what may be another start of the same container. */
+    record Another(Lease lease) implements MountResult {}
+
+    /**
+     * Docker mounts the claim's volume: its lease begins, or goes on.
+     *
+     * @param use docker's name for the mount
+     * @param engine the process that mounts it
+     * @param same whether a live lease with other mounts is known to be the same container's
+     */
+    MountResult mount(Claim claim, String use, ProcessId engine, boolean same) throws IOException {
+        return database.transaction(transaction -> {
+            Optional<Lease> own = LeaseRows.liveOf(transaction, claim.id());
+            if (own.isPresent()) {
+                return mountAgain(transaction, own.get(), use, engine, same);
+            }
+            List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
+            if (!others.isEmpty()) {
+                return new Blocked(others);
+            }
+            Holder holder = new Holder.Container(engine, Optional.empty(), Optional.empty());
+            insertLease(transaction, claim, holder);
+            return mounted(transaction, claim.id(), use);
+        });
+    }
+
+    private MountResult mountAgain(
+            Transaction transaction, Lease own, String use, ProcessId engine, boolean same)
+            throws SQLException {
+        String claim = own.claim().id();
+        if (own.isReservation()) {
+            transaction.update(
+                    "UPDATE lease SET holder = 'container', pid = ?, start = ? WHERE id = ?",
+                    engine.pid(),
+                    engine.startTime(),
+                    own.id());
+            return mounted(transaction, claim, use);
+        }
+        boolean known =
+                transaction
+                        .first(
+                                row -> row,
+                                "SELECT 1 FROM mount WHERE claim = ? AND use = ?",
+                                claim,
+                                use)
+                        .isPresent();
+        return known || same ? mounted(transaction, claim, use) : new Another(own);
+    }
+
+    private static Granted mounted(Transaction transaction, String claim, String use)
+            throws SQLException {
+        transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim, use);
+        transaction.update("UPDATE claim SET released = 0 WHERE id = ?", claim);
+        return new Granted(LeaseRows.liveOf(transaction, claim).orElseThrow());
+    }
+
+    /** Docker takes one mount back. */
+    void unmounted(String claim, String use) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "DELETE FROM mount WHERE rowid = (SELECT rowid FROM mount"
+                                + " WHERE claim = ? AND use = ? LIMIT 1)",
+                        claim,
+                        use));
+    }
+
+    /** Whose container a claim is, and what it is called now. */
+    void named(String claim, Claim.ContainerRef container) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE claim SET container = ?, name = ? WHERE id = ?"
+                                + " AND (container, name) IS NOT (?, ?)",
+                        container.id(),
+                        container.name(),
+                        claim,
+                        container.id(),
+                        container.name()));
+    }
+
+    /** The first process of a lease's container. */
+    void started(long lease, ProcessId init, Optional<String> cgroup) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE lease SET holder = 'container', init_pid = ?, init_start = ?,"
+                                + " cgroup = ? WHERE id = ? AND until IS NULL",
+                        init.pid(),
+                        init.startTime(),
+                        cgroup.orElse(null),
+                        lease));
+    }
+
+    /**
+     * A container that runs without a lease has its GPUs all the same: gives it one, unless others
+     * have them.
+     */
+    List<Lease> adopt(Claim claim, Holder.Container holder) throws IOException {
+        return database.transaction(transaction -> {
+            if (LeaseRows.liveOf(transaction, claim.id()).isPresent()) {
+                return List.of();
+            }
+            List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
+            if (others.isEmpty()) {
+                insertLease(transaction, claim, holder);
+            }
+            return others;
+        });
+    }
+
+    /** Ends a lease, unless that was done already. */
+    boolean end(long lease, String evidence) throws IOException {
+        return database.transaction(transaction -> end(transaction, lease, evidence));
+    }
+
+    /** Ends a claim's lease though its holder may live; it counts again when it is next started. */
+    void endByForce(Lease lease, String evidence) throws IOException {
+        database.transaction(transaction -> {
+            transaction.update("UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
+            return end(transaction, lease.id(), evidence);
+        });
+    }
+
+    /** Whether a claim was released by force and has not been started since. */
+    boolean isReleased(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                                .first(
+                                        row -> row.getInt(1),
+                                        "SELECT released FROM claim WHERE id = ?",
+                                        claim)
+                                .orElse(0)
+                        == 1);
+    }
+
+    /** The claim's container is gone, and so is its volume. Its leases stay, as history. */
+    void forget(String claim) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
+                        now().toEpochMilli(),
+                        claim));
+    }
+
+    /** A claim that is not forgotten. */
+    Optional<Claim> claim(String id) throws IOException {
+        return database.transaction(transaction -> LeaseRows.claim(transaction, id));
+    }
+
+    /** Whether docker was told of the claim's volume. */
+    boolean hasVolume(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                                .first(
+                                        row -> row.getInt(1),
+                                        "SELECT volume FROM claim WHERE id = ? AND forgotten IS"
+                                                + " NULL",
+                                        claim)
+                                .orElse(0)
+                        == 1);
+    }
+
+    /** All claims that are not forgotten, the oldest first. */
+    List<Claim> claims() throws IOException {
+        return database.transaction(LeaseRows::claims);
+    }
+
+    /** Those of them that docker was told of. */
+    List<Claim> claimsWithVolume() throws IOException {
+        return database.transaction(LeaseRows::claimsWithVolume);
+    }
+
+    /** Those without a container and without a lease: nobody may want them any more. */
+    List<Claim> unused() throws IOException {
+        return database.transaction(LeaseRows::unused);
+    }
+
+    /** Everything that this engine knows is known here too. */
+    void reconciled(String engine) throws IOException {
+        database.transaction(transaction ->
+                transaction.update("INSERT OR IGNORE INTO reconciled (engine) VALUES (?)", engine));
+    }
+
+    /** Whether there was an engine, since this registry was made, whose claims are all known. */
+    boolean isReconciled() throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(row -> row.getString(1), "SELECT engine FROM reconciled LIMIT 1")
+                        .isPresent());
+    }
+
+    /** The lease that a claim has now. */
+    Optional<Lease> liveOf(String claim) throws IOException {
+        return database.transaction(transaction -> LeaseRows.liveOf(transaction, claim));
+    }
+
+    /** All leases that GPUs are held under, the oldest first. */
+    List<Lease> live() throws IOException {
+        return database.transaction(LeaseRows::live);
+    }
+
+    /** Leases that have ended, the latest first. */
+    List<Lease> past(int limit) throws IOException {
+        return database.transaction(transaction -> LeaseRows.past(transaction, limit));
+    }
+
+    /** Leases of one GPU that have ended, the latest first. */
+    List<Lease> pastOf(String gpu, int limit) throws IOException {
+        return database.transaction(transaction -> LeaseRows.pastOf(transaction, gpu, limit));
+    }
+
+    /** Who holds what, and since when the rest is idle. */
+    Holdings holdings() throws IOException {
+        return database.transaction(this::holdings);
+    }
+
+    /** The leases among these that have not ended meanwhile, as they are now. */
+    List<Lease> stillLive(Collection<Lease> leases) throws IOException {
+        List<Long> ids = leases.stream().map(Lease::id).toList();
+        return live().stream().filter(lease -> ids.contains(lease.id())).toList();
+    }
+
+    private Holdings holdings(Transaction transaction) throws SQLException {
+        Map<String, Lease> held = new HashMap<>();
+        for (Lease lease : LeaseRows.live(transaction)) {
+            lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
+        }
+        Map<String, Instant> idle = new HashMap<>();
+        transaction.list(
+                row -> idle.put(row.getString(1), Instant.ofEpochMilli(row.getLong(2))),
+                "SELECT uuid, idle_since FROM gpu");
+        return new Holdings(now(), held, idle);
+    }
+
+    private void insertClaim(Transaction transaction, Claim claim) throws SQLException {
+        transaction.update(
+                "INSERT INTO claim (id, engine, uid, owner, image, created, container, name)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                claim.id(),
+                claim.engine(),
+                claim.owner().uid(),
+                claim.owner().name(),
+                claim.image(),
+                claim.created().toEpochMilli(),
+                claim.container().map(Claim.ContainerRef::id).orElse(null),
+                claim.container().map(Claim.ContainerRef::name).orElse(null));
+        for (ClaimedGpu gpu : claim.gpus()) {
+            transaction.update(
+                    "INSERT INTO claim_gpu (claim, gpu, position, minor) VALUES (?, ?, ?, ?)",
+                    claim.id(),
+                    gpu.uuid(),
+                    gpu.index(),
+                    gpu.minor());
+        }
+    }
+
+    private void insertLease(Transaction transaction, Claim claim, Holder holder)
+            throws SQLException {
+        Optional<Holder.Container> container =
+                holder instanceof Holder.Container found ? Optional.of(found) : Optional.empty();
+        Optional<ProcessId> init = container.flatMap(Holder.Container::init);
+        long id =
+                transaction
+                        .first(
+                                row -> row.getLong(1),
+                                "INSERT INTO lease (claim, holder, boot, pid, start, init_pid,"
+                                        + " init_start, cgroup, since)"
+                                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                                claim.id(),
+                                container.isPresent() ? "container" : "client",
+                                boot,
+                                holder.process().pid(),
+                                holder.process().startTime(),
+                                init.map(ProcessId::pid).orElse(null),
+                                init.map(ProcessId::startTime).orElse(null),
+                                container.flatMap(Holder.Container::cgroup).orElse(null),
+                                now().toEpochMilli())
+                        .orElseThrow();
+        for (ClaimedGpu gpu : claim.gpus()) {
+            transaction.update("INSERT INTO lease_gpu (lease, gpu) VALUES (?, ?)", id, gpu.uuid());
+        }
+    }
+
+    private boolean end(Transaction transaction, long lease, String evidence) throws SQLException {
+        return transaction.update(
+                        "UPDATE lease SET until = max(since, ?), evidence = ?"
+                                + " WHERE id = ? AND until IS NULL",
+                        now().toEpochMilli(),
+                        evidence,
+                        lease)
+                == 1;
+    }
+
+    private static int setVolume(Transaction transaction, String claim) throws SQLException {
+        return transaction.update(
+                "UPDATE claim SET volume = 1 WHERE id = ? AND forgotten IS NULL", claim);
+    }
+
+    private static List<String> uuids(Claim claim) {
+        return claim.gpus().stream().map(ClaimedGpu::uuid).toList();
+    }
+
+    @Override
+    public void close() throws IOException {
+        database.close();
+    }
+}

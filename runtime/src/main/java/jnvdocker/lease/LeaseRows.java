@@ -1,0 +1,156 @@
+package jnvdocker.lease;
+
+import jnvdocker.process.ProcessId;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+
+/** Claims and leases as objects, out of their rows. */
+final class LeaseRows {
+    /** A claim's GPUs come as one text, so that a list takes one query and not one more a claim. */
+    private static final String CLAIM =
+            "claim.id AS claim_id, engine, uid, owner, image, created, container, name,"
+                    + " (SELECT group_concat(gpu || ' ' || position || ' ' || minor, ',')"
+                    + " FROM (SELECT * FROM claim_gpu WHERE claim = claim.id ORDER BY position))"
+                    + " AS gpus";
+
+    private static final String LEASE =
+            "SELECT lease.id AS lease_id, holder, boot, pid, start, init_pid, init_start, cgroup,"
+                    + " since, until, evidence,"
+                    + " (SELECT count(*) FROM mount WHERE mount.claim = lease.claim) AS mounts, "
+                    + CLAIM
+                    + " FROM lease JOIN claim ON claim.id = lease.claim ";
+
+    private LeaseRows() {}
+
+    static Optional<Claim> claim(Transaction transaction, String id) throws SQLException {
+        return transaction.first(
+                LeaseRows::claim,
+                "SELECT " + CLAIM + " FROM claim WHERE id = ? AND forgotten IS NULL",
+                id);
+    }
+
+    static List<Claim> claims(Transaction transaction) throws SQLException {
+        return transaction.list(
+                LeaseRows::claim,
+                "SELECT " + CLAIM + " FROM claim WHERE forgotten IS NULL ORDER BY created, id");
+    }
+
+    static List<Claim> claimsWithVolume(Transaction transaction) throws SQLException {
+        return transaction.list(
+                LeaseRows::claim,
+                "SELECT " + CLAIM + " FROM claim WHERE forgotten IS NULL AND volume ORDER BY id");
+    }
+
+    static List<Claim> unused(Transaction transaction) throws SQLException {
+        return transaction.list(
+                LeaseRows::claim,
+                "SELECT "
+                        + CLAIM
+                        + " FROM claim WHERE forgotten IS NULL AND container IS NULL"
+                        + " AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.claim = claim.id"
+                        + " AND until IS NULL)");
+    }
+
+    static Optional<Lease> liveOf(Transaction transaction, String claim) throws SQLException {
+        return transaction.first(
+                LeaseRows::lease, LEASE + "WHERE lease.claim = ? AND until IS NULL", claim);
+    }
+
+    static List<Lease> live(Transaction transaction) throws SQLException {
+        return transaction.list(LeaseRows::lease, LEASE + "WHERE until IS NULL ORDER BY lease.id");
+    }
+
+    /** Those that hold any of these GPUs. */
+    static List<Lease> liveOn(Transaction transaction, Collection<String> gpus)
+            throws SQLException {
+        return live(transaction).stream()
+                .filter(lease ->
+                        lease.claim().gpus().stream().anyMatch(gpu -> gpus.contains(gpu.uuid())))
+                .toList();
+    }
+
+    static List<Lease> past(Transaction transaction, int limit) throws SQLException {
+        return transaction.list(
+                LeaseRows::lease,
+                LEASE + "WHERE until IS NOT NULL ORDER BY lease.id DESC LIMIT ?",
+                limit);
+    }
+
+    static List<Lease> pastOf(Transaction transaction, String gpu, int limit) throws SQLException {
+        return transaction.list(
+                LeaseRows::lease,
+                LEASE
+                        + "JOIN lease_gpu ON lease_gpu.lease = lease.id"
+                        + " WHERE lease_gpu.gpu = ? AND until IS NOT NULL"
+                        + " ORDER BY lease.id DESC LIMIT ?",
+                gpu,
+                limit);
+    }
+
+    private static Claim claim(ResultSet row) throws SQLException {
+        return new Claim(
+                row.getString("claim_id"),
+                row.getString("engine"),
+                new Owner(row.getInt("uid"), row.getString("owner")),
+                gpus(row.getString("gpus")),
+                row.getString("image"),
+                Instant.ofEpochMilli(row.getLong("created")),
+                container(row));
+    }
+
+    private static List<ClaimedGpu> gpus(String text) {
+        List<ClaimedGpu> gpus = new ArrayList<>();
+        for (String gpu : text.split(",")) {
+            String[] words = gpu.split(" ");
+            gpus.add(
+                    new ClaimedGpu(
+                            words[0], Integer.parseInt(words[1]), Integer.parseInt(words[2])));
+        }
+        return gpus;
+    }
+
+    private static Optional<Claim.ContainerRef> container(ResultSet row) throws SQLException {
+        String id = row.getString("container");
+        return id == null
+                ? Optional.empty()
+                : Optional.of(new Claim.ContainerRef(id, row.getString("name")));
+    }
+
+    private static Lease lease(ResultSet row) throws SQLException {
+        return new Lease(
+                row.getLong("lease_id"),
+                claim(row),
+                holder(row),
+                row.getString("boot"),
+                Instant.ofEpochMilli(row.getLong("since")),
+                row.getInt("mounts"),
+                end(row));
+    }
+
+    private static Holder holder(ResultSet row) throws SQLException {
+        ProcessId process = new ProcessId(row.getInt("pid"), row.getLong("start"));
+        if (row.getString("holder").equals("client")) {
+            return new Holder.Client(process);
+        }
+        int init = row.getInt("init_pid");
+        return new Holder.Container(
+                process,
+                row.wasNull()
+                        ? Optional.empty()
+                        : Optional.of(new ProcessId(init, row.getLong("init_start"))),
+                Optional.ofNullable(row.getString("cgroup")));
+    }
+
+    private static Optional<Lease.End> end(ResultSet row) throws SQLException {
+        String evidence = row.getString("evidence");
+        return evidence == null
+                ? Optional.empty()
+                : Optional.of(new Lease.End(Instant.ofEpochMilli(row.getLong("until")), evidence));
+    }
+}

@@ -1,0 +1,263 @@
+package jnvdocker.lease;
+
+import jnvdocker.container.Allocation;
+import jnvdocker.container.GpuRequest;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.host.Gpu;
+import jnvdocker.labels.RefusedException;
+import jnvdocker.process.ProcessId;
+
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** Gives GPUs to containers, each to one at a time, and says who has them. */
+public final class Leases {
+    /** Where a container finds its lease. */
+    public static final String FOLDER = "/run/jnvdocker";
+
+    /** Carried by every container with GPUs: its claim, and the UUIDs of its GPUs. */
+    static final String CLAIM_LABEL = "jnvdocker.claim";
+
+    static final String GPUS_LABEL = "jnvdocker.gpus";
+
+    private static final Duration A_MOMENT = Duration.ofMillis(50);
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final LeaseEnder ender;
+    private final Evidence evidence;
+    private final Pace pace;
+    private final String volumeDriver;
+
+    Leases(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            LeaseEnder ender,
+            Evidence evidence,
+            Pace pace,
+            String volumeDriver) {
+        this.registry = registry;
+        this.files = files;
+        this.ender = ender;
+        this.evidence = evidence;
+        this.pace = pace;
+        this.volumeDriver = volumeDriver;
+    }
+
+    /**
+     * Who asks for GPUs, and for what.
+     *
+     * @param gpus those of this host, in order of index
+     * @param client the process that is about to become docker: as long as it lives, what it was
+     *     given is reserved
+     * @param engine the id of the engine that the container will be of, or its address
+     */
+    public record Request(
+            GpuRequest request,
+            List<Gpu> gpus,
+            Owner owner,
+            ProcessId client,
+            String engine,
+            String image) {}
+
+    /**
+     * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the
+     * client ends.
+     *
+     * @return empty for a request for no GPU
+     * @throws RefusedException saying who has them
+     * @throws IOException when the registry can't be written
+     */
+    public Optional<Claim> claim(Request request) throws RefusedException, IOException {
+        if (request.request() instanceof GpuRequest.None) {
+            return Optional.empty();
+        }
+        while (true) {
+            Choice choice = new Choice(request);
+            Optional<Claim> claim = registry.reserve(choice::make);
+            if (claim.isPresent()) {
+                files.write(claim.get());
+                return claim;
+            }
+            GpuChoice.Busy busy = choice.busy();
+            if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
+                if (!ender.isSettling(busy.leases())) {
+                    throw new RefusedException(busy.refusal());
+                }
+                pace.sleep(A_MOMENT);
+            }
+        }
+    }
+
+    /** Gives back what was reserved for a client that does not become docker. */
+    public void cancel(Claim claim) throws IOException {
+        Optional<Lease> lease = registry.liveOf(claim.id());
+        if (lease.filter(Lease::isReservation).isPresent()) {
+            registry.end(lease.get().id(), "docker was not run");
+        }
+        if (!registry.hasVolume(claim.id())) {
+            registry.forget(claim.id());
+            files.delete(claim.id());
+        }
+    }
+
+    /** What the claim's container gets of it. */
+    public Allocation allocation(Claim claim, List<Gpu> gpus) {
+        List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
+        VolumeMount mount =
+                new VolumeMount(
+                        ClaimVolumes.name(claim.id()),
+                        volumeDriver,
+                        FOLDER,
+                        ClaimOptions.of(claim));
+        return new Allocation(
+                gpus.stream().filter(gpu -> uuids.contains(gpu.uuid())).toList(),
+                List.of(mount),
+                Map.of(CLAIM_LABEL, claim.id(), GPUS_LABEL, String.join(",", uuids)));
+    }
+
+    /** Every GPU of the host, and those that are held and missing, in order of index. */
+    public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
+        endWhatIsGone();
+        return new GpuBoard(registry.holdings(), evidence).status(gpus);
+    }
+
+    /** The leases that GPUs are held under, the oldest first. */
+    public List<Lease> live() throws IOException {
+        endWhatIsGone();
+        return registry.live();
+    }
+
+    /** Leases that have ended, the latest first. */
+    public List<Lease> past(int limit) throws IOException {
+        return registry.past(limit);
+    }
+
+    /** Leases of one GPU that have ended, the latest first. */
+    public List<Lease> pastOf(Gpu gpu, int limit) throws IOException {
+        return registry.pastOf(gpu.uuid(), limit);
+    }
+
+    /** What keeps a lease alive, for people: {@code its first process (pid 4711) runs}. */
+    public String explain(Lease lease) {
+        return switch (evidence.of(lease)) {
+            case Evidence.Alive(ProcessId process) when lease.isReservation() ->
+                    "docker run (pid " + process.pid() + ") has not started its container yet";
+            case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
+                    "its process (pid " + process.pid() + ") was killed and does not end";
+            case Evidence.Alive(ProcessId process) ->
+                    "its process (pid " + process.pid() + ") runs";
+            case Evidence.Gone(String why) -> why + "; the engine may be about to start it again";
+            case Evidence.Unclear _ -> "docker has mounted its claim, and nothing of it runs yet";
+        };
+    }
+
+    /**
+     * Ends the lease of a claim whose holder is gone.
+     *
+     * @throws RefusedException when there is none, or its holder is not known to be gone
+     */
+    public Lease release(String claim) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " is not released: "
+                            + explain(lease)
+                            + "; stop the container, or use --force if you know better");
+        }
+        return lease;
+    }
+
+    /**
+     * Ends the lease of a claim, whatever its holder does.
+     *
+     * @param who does it, and why: it stays in the history
+     * @throws RefusedException when the claim has none
+     */
+    public Lease releaseByForce(String claim, String who) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        registry.endByForce(lease, "released by force: " + who);
+        return lease;
+    }
+
+    /** The live lease of a claim. */
+    public Lease lease(String claim) throws RefusedException, IOException {
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isEmpty()) {
+            String held =
+                    registry.live().stream()
+                            .map(live -> live.claim().id())
+                            .collect(Collectors.joining(", "));
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " holds no GPU; "
+                            + (held.isEmpty() ? "no claim does" : "those that do: " + held)
+                            + " ('jnvdocker gpu leases')");
+        }
+        return lease.get();
+    }
+
+    private void endWhatIsGone() throws IOException {
+        ender.end(registry.live(), LeaseEnder.Caller.VERB);
+    }
+
+    /** One choice, made inside the registry's transaction. */
+    private static final class Choice {
+        private final Request request;
+        private RefusedException refusal;
+        private GpuChoice.Busy busy;
+
+        Choice(Request request) {
+            this.request = request;
+        }
+
+        Optional<LeaseRegistry.Reservation> make(LeaseRegistry.Holdings holdings) {
+            try {
+                return switch (new GpuChoice(request.gpus(), holdings).of(request.request())) {
+                    case GpuChoice.Chosen(List<Gpu> gpus) ->
+                            Optional.of(
+                                    new LeaseRegistry.Reservation(
+                                            claim(gpus, holdings), request.client()));
+                    case GpuChoice.Busy found -> {
+                        busy = found;
+                        yield Optional.empty();
+                    }
+                };
+            } catch (RefusedException e) {
+                refusal = e;
+                return Optional.empty();
+            }
+        }
+
+        GpuChoice.Busy busy() throws RefusedException {
+            if (refusal != null) {
+                throw refusal;
+            }
+            return busy;
+        }
+
+        private Claim claim(List<Gpu> gpus, LeaseRegistry.Holdings holdings) {
+            byte[] id = new byte[6];
+            RANDOM.nextBytes(id);
+            return new Claim(
+                    HexFormat.of().formatHex(id),
+                    request.engine(),
+                    request.owner(),
+                    gpus.stream().map(ClaimedGpu::of).toList(),
+                    request.image(),
+                    holdings.now(),
+                    Optional.empty());
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package jnvdocker.lease;
+
+import jnvdocker.posix.Posix;
+
+/**
+ * The user a claim belongs to.
+ *
+ * @param name as the host knew it when the claim was made
+ */
+public record Owner(int uid, String name) {
+
+    /** The user with that number, by the name that the host has for it. */
+    public static Owner of(int uid) {
+        String number = "uid " + Integer.toUnsignedString(uid);
+        return new Owner(uid, Posix.userName(uid).orElse(number));
+    }
+}

@@ -1,0 +1,334 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.process.ProcessId;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Brings the registry into line with what is: with this machine's processes before anything is
+ * served, and with the engine's containers whenever there may be something that we were not told.
+ * Doing it again changes nothing.
+ */
+public final class Reconciler {
+    private static final Logger LOG = LoggerFactory.getLogger(Reconciler.class);
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    /** A little more than what a lease may be quiet before it ends. */
+    private static final Duration SOON = Duration.ofMillis(260);
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final LeaseEnder ender;
+    private final ContainerEngine engine;
+    private final ClaimVolumes.Inventory inventory;
+    private final Pace pace;
+
+    Reconciler(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            LeaseEnder ender,
+            ContainerEngine engine,
+            ClaimVolumes.Inventory inventory,
+            Pace pace) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.ender = ender;
+        this.engine = engine;
+        this.inventory = inventory;
+        this.pace = pace;
+    }
+
+    /** Whether every claim is known that an engine may ask for. */
+    boolean isComplete() throws IOException {
+        return registry.isReconciled();
+    }
+
+    /** What this machine's processes and our own files tell; asks no engine. */
+    void start() throws IOException {
+        restoreFiles();
+        for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
+            Optional<Claim> claim = registry.claim(running.getKey());
+            if (claim.isPresent()) {
+                String container = claim.get().container().map(Claim.ContainerRef::id).orElse("");
+                ProcessId process = running.getValue();
+                Optional<String> cgroup = evidence.cgroup(process, container);
+                Optional<Lease> lease = registry.liveOf(claim.get().id());
+                // The engine itself may have it mounted for a moment, while it copies files.
+                Optional<ProcessId> init = cgroup.map(_ -> process);
+                runs(claim.get(), lease, new Holder.Container(process, init, cgroup));
+            }
+        }
+        for (Lease lease : registry.live()) {
+            boolean ofThisBoot = lease.boot().equals(registry.boot());
+            // Whether a container is about to start again, the engine knows; it is asked later.
+            if ((lease.isReservation() || !ofThisBoot)
+                    && evidence.of(lease) instanceof Evidence.Gone(String why)) {
+                registry.end(lease.id(), why);
+            }
+        }
+    }
+
+    private void restoreFiles() throws IOException {
+        if (registry.isNew()) {
+            for (Claim claim : files.read()) {
+                registry.restore(claim, true);
+                LOG.warn("claim {} was lost, and is known again from its file", claim.id());
+            }
+            return;
+        }
+        Set<String> known = new HashSet<>();
+        registry.claims().forEach(claim -> known.add(claim.id()));
+        for (String id : files.ids()) {
+            if (!known.contains(id)) {
+                files.delete(id);
+            }
+        }
+    }
+
+    /** Compares everything with the engine's containers. */
+    public void reconcile() throws IOException {
+        String id = engine.id(LIMIT);
+        List<Claim> known = registry.claims();
+        List<ContainerEngine.Listed> listed = engine.labelled(Leases.CLAIM_LABEL, LIMIT);
+        Set<String> present = new HashSet<>();
+        listed.forEach(container -> present.add(container.id()));
+        Set<String> named = new HashSet<>();
+        for (ContainerEngine.Listed container : listed) {
+            Optional<String> claim = claimOf(container.labels(), container.volumes());
+            if (claim.isPresent()) {
+                named.add(claim.get());
+                meet(claim.get(), container, id, present);
+            }
+        }
+        ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
+        for (Claim claim : known) {
+            if (claim.engine().equals(id) && !named.contains(claim.id())) {
+                removeUnused(claim.id());
+            }
+        }
+        registry.reconciled(id);
+    }
+
+    /** Reconciles if there is something that can't stay as it is. */
+    public void sweep() throws IOException {
+        boolean unclear =
+                registry.live().stream()
+                        .anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
+        if (unclear || !registry.unused().isEmpty() || !isComplete()) {
+            reconcile();
+        }
+    }
+
+    /**
+     * The engine has started a container that carries the label of a claim, or has given it another
+     * name.
+     */
+    public void changed(String container, String claim) throws IOException {
+        Optional<Claim> known = registry.claim(claim);
+        if (known.isEmpty()) {
+            reconcile();
+            return;
+        }
+        // Before the engine is asked: what it says then is of this lease's start or a later one.
+        Optional<Lease> lease = registry.liveOf(claim);
+        Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
+        if (found.flatMap(now -> claimOf(now.labels(), now.volumes()))
+                .filter(claim::equals)
+                .isEmpty()) {
+            return;
+        }
+        Claim.ContainerRef ref = new Claim.ContainerRef(found.get().id(), found.get().name());
+        if (isItsOwn(known.get(), ref.id(), Set.of())) {
+            registry.named(claim, ref);
+        }
+        Optional<ProcessId> init = evidence.process(found.get().pid());
+        if (init.isPresent()) {
+            Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
+            runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup));
+        }
+    }
+
+    /** The engine has removed a container that carried the label of a claim. */
+    public void destroyed(String container, String claim) throws IOException {
+        Optional<Claim> known = registry.claim(claim);
+        boolean another =
+                known.flatMap(Claim::container)
+                        .filter(own -> !own.id().equals(container))
+                        .isPresent();
+        if (known.isPresent() && !another) {
+            removeUnused(claim);
+        }
+    }
+
+    /** Looks a little later whether the claim's container is gone. */
+    public void lookAt(String claim) {
+        pace.later(
+                SOON,
+                () -> {
+                    try {
+                        Optional<Lease> lease = registry.liveOf(claim);
+                        if (lease.isPresent()) {
+                            ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
+                        }
+                    } catch (IOException e) {
+                        LOG.warn("claim {}: {}", claim, FileErrors.describe(e));
+                    }
+                });
+    }
+
+    /** Restores one claim that a container carries, as far as the engine tells in that time. */
+    void restore(String claim, Duration limit) throws IOException {
+        String id = engine.id(limit);
+        for (ContainerEngine.Listed container : engine.labelled(Leases.CLAIM_LABEL, limit)) {
+            if (claimOf(container.labels(), container.volumes())
+                    .filter(claim::equals)
+                    .isPresent()) {
+                restore(claim, container, id, limit);
+            }
+        }
+    }
+
+    private void meet(
+            String id, ContainerEngine.Listed container, String engineId, Set<String> present)
+            throws IOException {
+        Optional<Claim> claim = registry.claim(id);
+        if (claim.isEmpty()) {
+            restore(id, container, engineId, LIMIT);
+            claim = registry.claim(id);
+        }
+        if (claim.isEmpty()) {
+            return;
+        }
+        if (isItsOwn(claim.get(), container.id(), present)) {
+            registry.named(id, new Claim.ContainerRef(container.id(), container.name()));
+        }
+        if (container.isActive() && !isLearnt(id)) {
+            changed(container.id(), id);
+        }
+    }
+
+    /** Another container may carry the same label: a copy of its settings does. */
+    private static boolean isItsOwn(Claim claim, String container, Set<String> present) {
+        return claim.container().isEmpty()
+                || claim.container().get().id().equals(container)
+                || !present.isEmpty() && !present.contains(claim.container().get().id());
+    }
+
+    private boolean isLearnt(String claim) throws IOException {
+        return registry.liveOf(claim).flatMap(Reconciler::init).isPresent();
+    }
+
+    /** The claim's container runs. */
+    private void runs(Claim claim, Optional<Lease> lease, Holder.Container holder)
+            throws IOException {
+        if (lease.isEmpty()) {
+            adopt(claim, holder);
+        } else if (holder.init().isPresent() && !holder.init().equals(init(lease.get()))) {
+            registry.started(lease.get().id(), holder.init().get(), holder.cgroup());
+        }
+    }
+
+    private static Optional<ProcessId> init(Lease lease) {
+        return lease.holder() instanceof Holder.Container container
+                ? container.init()
+                : Optional.empty();
+    }
+
+    private void adopt(Claim claim, Holder.Container holder) throws IOException {
+        if (registry.isReleased(claim.id())) {
+            return;
+        }
+        List<Lease> others = registry.adopt(claim, holder);
+        if (!others.isEmpty()) {
+            LOG.error(
+                    "{} runs without a lease, and {}; stop one of the two",
+                    claim.displayName(),
+                    Refusals.held(claim.gpus(), others));
+        } else {
+            LOG.warn("the lease of {} was lost, and is known again", claim.displayName());
+        }
+    }
+
+    private void restore(
+            String id, ContainerEngine.Listed container, String engineId, Duration limit)
+            throws IOException {
+        Map<String, Integer> indices = new HashMap<>();
+        Map<String, Gpu> present = new HashMap<>();
+        for (Gpu gpu : inventory.gpus()) {
+            indices.put(gpu.uuid(), gpu.index());
+            present.put(gpu.uuid(), gpu);
+        }
+        Optional<Claim> claim =
+                ClaimOptions.read(
+                                id,
+                                engineId,
+                                engine.volumeOptions(ClaimVolumes.name(id), limit),
+                                indices,
+                                registry.now())
+                        .or(() -> ofLabel(id, engineId, container.labels(), present));
+        if (claim.isEmpty()) {
+            LOG.error(
+                    "container {} carries the claim {}, and nothing tells of which GPUs; create it"
+                            + " again with 'jnvdocker run'",
+                    container.name(),
+                    id);
+            return;
+        }
+        files.write(claim.get());
+        if (registry.restore(claim.get(), true)) {
+            LOG.warn("claim {} was lost, and is known again from its container", id);
+        }
+    }
+
+    /** The label has no minors: those of today must do, since the options are gone as well. */
+    private Optional<Claim> ofLabel(
+            String id, String engineId, Map<String, String> labels, Map<String, Gpu> present) {
+        List<String> uuids = List.of(labels.getOrDefault(Leases.GPUS_LABEL, "").split(","));
+        if (!present.keySet().containsAll(uuids)) {
+            return Optional.empty();
+        }
+        List<ClaimedGpu> gpus = uuids.stream().map(present::get).map(ClaimedGpu::of).toList();
+        Owner unknown = new Owner(-1, "somebody");
+        return Optional.of(
+                new Claim(id, engineId, unknown, gpus, "?", registry.now(), Optional.empty()));
+    }
+
+    /** A claim that no container carries goes, unless its GPUs are held or reserved. */
+    private void removeUnused(String claim) throws IOException {
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isPresent()) {
+            ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
+            if (registry.liveOf(claim).isPresent()) {
+                return;
+            }
+        }
+        // Docker calls our Remove for it, and refuses as long as any container names the volume.
+        if (registry.hasVolume(claim) && !engine.removeVolume(ClaimVolumes.name(claim), LIMIT)) {
+            return;
+        }
+        registry.forget(claim);
+        files.delete(claim);
+    }
+
+    /** The claim that a container carries: its label alone may come from an image. */
+    private static Optional<String> claimOf(Map<String, String> labels, List<String> volumes) {
+        return Optional.ofNullable(labels.get(Leases.CLAIM_LABEL))
+                .filter(Claim::isId)
+                .filter(id -> volumes.contains(ClaimVolumes.name(id)));
+    }
+}

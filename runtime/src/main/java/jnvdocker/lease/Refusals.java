@@ -1,0 +1,72 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Says who has a GPU, in the words that users get to see. */
+public final class Refusals {
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm");
+    private static final DateTimeFormatter DAY = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
+    private static final int NAMED = 4;
+
+    private Refusals() {}
+
+    /** {@code GPU 1 (GPU-5c1a1003)}. */
+    public static String name(int index, String uuid) {
+        return "GPU " + index + " (" + Gpu.shortUuid(uuid) + ")";
+    }
+
+    /** {@code alice's container train-7}, or {@code alice's docker run (pid 4711)}. */
+    public static String holder(Lease lease) {
+        Claim claim = lease.claim();
+        String user = claim.owner().name() + "'s ";
+        if (lease.holder() instanceof Holder.Client client) {
+            return user + "docker run (pid " + client.process().pid() + ")";
+        }
+        return claim.container()
+                .map(container -> user + "container " + container.name())
+                .orElse(user + "container of image " + claim.image());
+    }
+
+    /** {@code 09:12}, with the day when it was not today. */
+    public static String time(Instant instant) {
+        ZonedDateTime local = instant.atZone(ZoneId.systemDefault());
+        boolean today = local.toLocalDate().equals(LocalDate.now(ZoneId.systemDefault()));
+        return (today ? TIME : DAY).format(local);
+    }
+
+    /** {@code is held by alice's container train-7 since 09:12}. */
+    public static String held(Lease lease) {
+        return (lease.isReservation() ? "is reserved by " : "is held by ")
+                + holder(lease)
+                + " since "
+                + time(lease.since());
+    }
+
+    /** One clause for each GPU and who has it; the first few, when there are many. */
+    static String held(List<ClaimedGpu> gpus, List<Lease> leases) {
+        List<String> clauses = new ArrayList<>();
+        for (ClaimedGpu gpu : gpus) {
+            leases.stream()
+                    .filter(lease -> holds(lease, gpu.uuid()))
+                    .findFirst()
+                    .ifPresent(lease ->
+                            clauses.add(name(gpu.index(), gpu.uuid()) + " " + held(lease)));
+        }
+        int more = clauses.size() - NAMED;
+        return clauses.stream().limit(NAMED).collect(Collectors.joining(", "))
+                + (more > 0 ? ", and " + more + " more" : "");
+    }
+
+    private static boolean holds(Lease lease, String uuid) {
+        return lease.claim().gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
+    }
+}

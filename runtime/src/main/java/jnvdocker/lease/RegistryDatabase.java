@@ -1,0 +1,239 @@
+package jnvdocker.lease;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.sqlite.SQLiteConfig;
+import org.sqlite.SQLiteErrorCode;
+import org.sqlite.SQLiteException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The SQLite file {@code registry.db} with its schema, and one transaction on it at a time. A write
+ * is in the log when its transaction returns; what a loss of power takes of it does not matter,
+ * since the boot id is another one then.
+ */
+final class RegistryDatabase implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
+    private static final String NAME = "registry.db";
+    private static final int SCHEMA = 1;
+    private static final List<String> PARTS = List.of("", "-wal", "-shm", "-journal");
+
+    private final Path file;
+    private final Connection connection;
+    private final boolean made;
+    private final ReentrantLock lock = new ReentrantLock();
+
+    private RegistryDatabase(Path file, Connection connection, boolean made) {
+        this.file = file;
+        this.connection = connection;
+        this.made = made;
+    }
+
+    /**
+     * Opens the registry, or makes an empty one where there is none or only a damaged one, which is
+     * kept beside it.
+     *
+     * @throws RegistryException when a newer version has made it, or it can't be opened
+     */
+    static RegistryDatabase open(Path folder) throws IOException {
+        Path file = folder.resolve(NAME);
+        refuseNetworkFolder(folder);
+        try {
+            return openFile(file);
+        } catch (SQLException e) {
+            if (!isDamage(e)) {
+                throw failure(file, "open", e);
+            }
+            setAside(file, e);
+            try {
+                return openFile(file);
+            } catch (SQLException again) {
+                throw failure(file, "open", again);
+            }
+        }
+    }
+
+    /** Whether there was none that could be used, so that all it should know is to be found out. */
+    boolean isNew() {
+        return made;
+    }
+
+    /** Something to do in one transaction. */
+    @FunctionalInterface
+    interface Work<T> {
+        T in(Transaction transaction) throws SQLException;
+    }
+
+    /**
+     * Does all of it or, when it throws, nothing.
+     *
+     * @throws RegistryException when the file can't be read or written
+     */
+    <T> T transaction(Work<T> work) throws RegistryException {
+        lock.lock();
+        try {
+            T result = work.in(new Transaction(connection));
+            connection.commit();
+            return result;
+        } catch (SQLException e) {
+            rollBack();
+            throw failure(file, "use", e);
+        } catch (RuntimeException e) {
+            rollBack();
+            throw e;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void rollBack() {
+        try {
+            connection.rollback();
+        } catch (SQLException e) {
+            LOG.error("cannot roll back: {}", e.getMessage());
+        }
+    }
+
+    @Override
+    public void close() throws RegistryException {
+        lock.lock();
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            throw failure(file, "close", e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static RegistryDatabase openFile(Path file) throws SQLException, IOException {
+        boolean made = !Files.exists(file);
+        if (made) {
+            Files.createFile(
+                    file,
+                    PosixFilePermissions.asFileAttribute(
+                            PosixFilePermissions.fromString("rw-------")));
+        }
+        SQLiteConfig config = new SQLiteConfig();
+        config.setJournalMode(SQLiteConfig.JournalMode.WAL);
+        config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
+        config.setTransactionMode(SQLiteConfig.TransactionMode.IMMEDIATE);
+        config.enforceForeignKeys(true);
+        config.setBusyTimeout(5_000);
+        Connection connection =
+                DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
+        try {
+            boolean empty = prepare(connection, file);
+            return new RegistryDatabase(file, connection, made || empty);
+        } catch (SQLException | IOException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    /** Returns whether it had no schema before. */
+    private static boolean prepare(Connection connection, Path file)
+            throws SQLException, IOException {
+        int version;
+        try (Statement statement = connection.createStatement()) {
+            try (var check = statement.executeQuery("PRAGMA quick_check(1)")) {
+                if (!check.next() || !check.getString(1).equals("ok")) {
+                    throw new SQLiteException(check.getString(1), SQLiteErrorCode.SQLITE_CORRUPT);
+                }
+            }
+            try (var result = statement.executeQuery("PRAGMA user_version")) {
+                version = result.next() ? result.getInt(1) : 0;
+            }
+        }
+        if (version > SCHEMA) {
+            throw new RegistryException(
+                    file
+                            + " is of schema "
+                            + version
+                            + ", made by a newer jnvdocker; this one knows "
+                            + SCHEMA
+                            + " at most, install the newer one again");
+        }
+        connection.setAutoCommit(false);
+        for (int next = version + 1; next <= SCHEMA; next++) {
+            migrate(connection, next);
+        }
+        return version == 0;
+    }
+
+    private static void migrate(Connection connection, int version)
+            throws SQLException, IOException {
+        try (InputStream in =
+                        RegistryDatabase.class.getResourceAsStream("schema-" + version + ".sql");
+                Statement statement = connection.createStatement()) {
+            statement.executeUpdate(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+            statement.executeUpdate("PRAGMA user_version = " + version);
+            connection.commit();
+        }
+    }
+
+    /** SQLite's locks and its shared memory do not work over a network. */
+    private static void refuseNetworkFolder(Path folder) throws IOException {
+        String type = Files.getFileStore(folder).type();
+        if (type.startsWith("nfs") || type.equals("cifs") || type.startsWith("fuse.sshfs")) {
+            throw new RegistryException(
+                    folder
+                            + " is on a file system of another machine ("
+                            + type
+                            + "), where the registry's locks do not work; set"
+                            + " JNVDOCKER_STATE_DIR to a folder on a local disk");
+        }
+    }
+
+    private static boolean isDamage(SQLException e) {
+        return e instanceof SQLiteException sqlite
+                && switch (sqlite.getResultCode()) {
+                    case SQLITE_CORRUPT,
+                            SQLITE_CORRUPT_INDEX,
+                            SQLITE_CORRUPT_SEQUENCE,
+                            SQLITE_NOTADB,
+                            SQLITE_IOERR_SHORT_READ ->
+                            true;
+                    default -> false;
+                };
+    }
+
+    private static void setAside(Path file, SQLException damage) throws IOException {
+        String mark = ".damaged-" + Instant.now().toString().replace(":", "");
+        for (String part : PARTS) {
+            Path from = file.resolveSibling(file.getFileName() + part);
+            if (Files.exists(from)) {
+                Path to = file.resolveSibling(file.getFileName() + mark + part);
+                Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+            }
+        }
+        LOG.error(
+                "{} is damaged ({}); kept as {}, and made anew from what the containers say",
+                file,
+                damage.getMessage(),
+                file.getFileName() + mark);
+    }
+
+    private static RegistryException failure(Path file, String what, SQLException e) {
+        String remedy =
+                isDamage(e)
+                        ? "; restart jnvdockerd, which keeps the damaged file and makes a new one"
+                        : "; look at that disk's space, health and mount options";
+        return new RegistryException(
+                "cannot " + what + " the registry " + file + ": " + e.getMessage() + remedy, e);
+    }
+}

@@ -1,0 +1,42 @@
+package jnvdocker.command;
+
+import jnvdocker.labels.RefusedException;
+import jnvdocker.lease.Owner;
+import jnvdocker.process.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.protocol.Request;
+
+import java.util.OptionalInt;
+
+/** Who runs a command: the kernel's word for it, and for root sudo's. */
+final class Caller {
+    private static final Processes PROCESSES = Processes.ofThisMachine();
+
+    private Caller() {}
+
+    /** The user who logged in, else the one who called sudo, else the process's own. */
+    static Owner owner(Request request) {
+        OptionalInt login = PROCESSES.loginUid(request.peer().pid());
+        if (login.isPresent()) {
+            return Owner.of(login.getAsInt());
+        }
+        String sudo = request.variable("SUDO_UID");
+        if (request.peer().uid() == 0 && sudo.matches("[0-9]{1,10}")) {
+            return Owner.of((int) Long.parseLong(sudo));
+        }
+        return Owner.of(request.peer().uid());
+    }
+
+    /**
+     * @throws RefusedException when it is none of this machine's that we can watch
+     */
+    static ProcessId process(Request request) throws RefusedException {
+        return PROCESSES
+                .find(request.peer().pid())
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "the process that asks for GPUs is in another PID namespace, so"
+                                        + " that nobody could tell when it ends; run jnvdocker on"
+                                        + " the host itself"));
+    }
+}

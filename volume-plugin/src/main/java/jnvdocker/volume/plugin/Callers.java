@@ -1,0 +1,43 @@
+package jnvdocker.volume.plugin;
+
+import io.netty.channel.Channel;
+import io.netty.channel.nio.AbstractNioChannel;
+
+import jnvdocker.posix.Posix;
+import jnvdocker.process.ProcessId;
+import jnvdocker.process.Processes;
+
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.nio.channels.SocketChannel;
+
+/** The processes at the other ends of connections. */
+final class Callers {
+    private final Processes processes = Processes.ofThisMachine();
+    private final Method javaChannel = javaChannel();
+
+    /** One that has ended meanwhile is known by a start time that no process has. */
+    ProcessId of(Channel connection) throws IOException {
+        int pid = Posix.peer(socket(connection)).pid();
+        return processes.find(pid).orElse(new ProcessId(pid, 0));
+    }
+
+    private SocketChannel socket(Channel connection) throws IOException {
+        try {
+            return (SocketChannel) javaChannel.invoke(connection);
+        } catch (ReflectiveOperationException e) {
+            throw new IOException("no socket behind a connection: " + e.getMessage(), e);
+        }
+    }
+
+    /** Netty keeps it to itself, and has the peer's process id for its own native sockets alone. */
+    private static Method javaChannel() {
+        try {
+            Method method = AbstractNioChannel.class.getDeclaredMethod("javaChannel");
+            method.setAccessible(true);
+            return method;
+        } catch (NoSuchMethodException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}
