@@ -54,7 +54,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     private final Path socket;
     private final AtomicReference<DockerClient> client = new AtomicReference<>();
-    private volatile String id;
+    private final EngineMemory memory = new EngineMemory();
     private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
     public DockerEngine(Path socket) {
@@ -95,42 +95,34 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
      * @throws EngineException when the engine does not answer
      */
     public EngineRuntimes runtimes() throws EngineException {
-        return ask(
-                "list runtimes",
-                LIMIT,
-                docker -> {
-                    Info info = docker.infoCmd().exec();
-                    Map<String, String> paths = new HashMap<>();
-                    Optional.ofNullable(info.getRuntimes())
-                            .orElse(Map.of())
-                            .forEach((name, runtime) ->
-                                    paths.put(
-                                            name,
-                                            Objects.requireNonNullElse(runtime.getPath(), "")));
-                    Object standard = info.getRawValues().get("DefaultRuntime");
-                    return new EngineRuntimes(
-                            Objects.requireNonNullElse(standard, "").toString(), paths);
-                });
+        return memory.runtimes(() -> ask("list runtimes", LIMIT, DockerEngine::runtimes));
+    }
+
+    private static EngineRuntimes runtimes(DockerClient docker) {
+        Info info = docker.infoCmd().exec();
+        Map<String, String> paths = new HashMap<>();
+        Optional.ofNullable(info.getRuntimes())
+                .orElse(Map.of())
+                .forEach((name, runtime) ->
+                        paths.put(name, Objects.requireNonNullElse(runtime.getPath(), "")));
+        Object standard = info.getRawValues().get("DefaultRuntime");
+        return new EngineRuntimes(Objects.requireNonNullElse(standard, "").toString(), paths);
     }
 
     @Override
     public Optional<String> knownId() {
-        return Optional.ofNullable(id);
+        return memory.knownId();
     }
 
     @Override
     public String id(Duration limit) throws EngineException {
-        String known = id;
-        if (known == null) {
-            known = ask("tell its id", limit, docker -> docker.infoCmd().exec().getId());
-            id = known;
-        }
-        return known;
+        return memory.id(
+                () -> ask("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
     }
 
-    /** Another engine may answer at this socket from now on. */
-    void forgetId() {
-        id = null;
+    /** What is remembered of the engine, as long as somebody follows what happens to it. */
+    EngineMemory memory() {
+        return memory;
     }
 
     @Override
@@ -203,15 +195,17 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
     }
 
     /**
-     * What happens to containers, from now on until the engine ends or the stream is closed. What
-     * is told is passed on in the order in which it happened.
+     * What happens to containers and to the engine itself, from now on until the engine ends or the
+     * stream is closed. What is told is passed on in the order in which it happened.
      */
-    Closeable containerEvents(ResultCallback<Event> listener) throws EngineException {
+    Closeable events(ResultCallback<Event> listener) throws EngineException {
         return ask(
                 "tell what happens",
                 LIMIT,
                 docker ->
-                        docker.eventsCmd().withEventTypeFilter(EventType.CONTAINER).exec(listener));
+                        docker.eventsCmd()
+                                .withEventTypeFilter(EventType.CONTAINER, EventType.DAEMON)
+                                .exec(listener));
     }
 
     @Override

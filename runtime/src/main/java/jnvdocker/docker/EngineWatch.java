@@ -59,15 +59,17 @@ public final class EngineWatch implements AutoCloseable {
 
     /** Returns when the engine's stream of events has ended. */
     private void follow() throws IOException, InterruptedException {
-        engine.forgetId();
         Listener listener = new Listener();
         // First the stream, then the list: what happens in between is told at least once.
-        try (Closeable _ = engine.containerEvents(listener)) {
+        try (Closeable _ = engine.events(listener)) {
+            engine.memory().follow();
             reconciler.reconcile();
             LOG.info("following the engine at {}", engine.socket());
             while (!listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS)) {
                 perform("sweep", reconciler::sweep);
             }
+        } finally {
+            engine.memory().leave();
         }
         LOG.info("the engine at {} is gone", engine.socket());
     }
@@ -104,6 +106,9 @@ public final class EngineWatch implements AutoCloseable {
 
         @Override
         public void onNext(Event event) {
+            if ("reload".equals(event.getAction())) {
+                engine.memory().forget();
+            }
             var actor = Optional.ofNullable(event.getActor());
             Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
             String claim = attributes.get(CLAIM_LABEL);

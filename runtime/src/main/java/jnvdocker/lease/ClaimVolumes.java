@@ -217,9 +217,9 @@ public final class ClaimVolumes implements PluginVolumes {
 
     private Lease take(Claim claim, String use, ProcessId caller)
             throws IOException, VolumeException {
-        boolean same = false;
+        LeaseRegistry.Earlier earlier = new LeaseRegistry.Unknown();
         for (int attempt = 1; ; attempt++) {
-            switch (registry.mount(claim, use, caller, same)) {
+            switch (registry.mount(claim, use, caller, earlier)) {
                 case LeaseRegistry.Granted(Lease lease) -> {
                     return lease;
                 }
@@ -228,21 +228,26 @@ public final class ClaimVolumes implements PluginVolumes {
                         throw blocked(claim, by);
                     }
                 }
-                case LeaseRegistry.Another(Lease lease) -> {
+                case LeaseRegistry.Another(Lease lease, boolean known) -> {
                     if (attempt == ATTEMPTS) {
                         throw twice(claim, lease);
                     }
-                    if (evidence.of(lease) instanceof Evidence.Gone(String why)) {
-                        // Its own container's last start: nobody need wait for that to be quiet.
-                        registry.end(lease.id(), why);
-                    } else if (hasOneUser(claim)) {
-                        same = true;
-                    } else {
-                        throw twice(claim, lease);
-                    }
+                    earlier = judge(claim, lease, known);
                 }
             }
         }
+    }
+
+    /** What becomes of a lease that the claim has already. */
+    private LeaseRegistry.Earlier judge(Claim claim, Lease lease, boolean known)
+            throws VolumeException {
+        if (evidence.of(lease) instanceof Evidence.Gone(String why)) {
+            return new LeaseRegistry.Over(lease, why);
+        }
+        if (known || hasOneUser(claim)) {
+            return new LeaseRegistry.GoesOn();
+        }
+        throw twice(claim, lease);
     }
 
     /** Whether the engine has but one container that mounts the claim. */

@@ -80,7 +80,7 @@ final class LeaseEnder {
         List<Lease> containers = new ArrayList<>();
         for (Lease lease : leases) {
             if (lease.isReservation() && evidence.of(lease) instanceof Evidence.Gone(String why)) {
-                ended |= registry.end(lease.id(), why);
+                ended |= registry.end(lease, why);
             } else if (!lease.isReservation() && isQuiet(lease)) {
                 containers.add(lease);
             }
@@ -144,7 +144,7 @@ final class LeaseEnder {
                                 isComingBack(lease, listed) ? Optional.empty() : Optional.of(gone);
                         case Evidence.Unclear _ -> wordOfTheEngine(lease, listed, caller);
                     };
-            if (why.isPresent() && registry.end(lease.id(), why.get())) {
+            if (why.isPresent() && registry.end(lease, why.get())) {
                 LOG.info(
                         "lease {} of claim {} has ended: {}",
                         lease.id(),

@@ -110,60 +110,71 @@ public final class LeaseRegistry implements AutoCloseable {
     /** Others have GPUs of the claim. */
     record Blocked(List<Lease> by) implements MountResult {}
 
-    /** The claim has a lease already, of what may be another start of the same container. */
-    record Another(Lease lease) implements MountResult {}
+    /**
+     * The claim has a lease already: of an earlier start of its container, of one that runs, or of
+     * another container that shares the claim.
+     *
+     * @param known whether it was taken by this very mount
+     */
+    record Another(Lease lease, boolean known) implements MountResult {}
+
+    /** What is to be done with a lease that the claim may have already. */
+    sealed interface Earlier {}
+
+    /** Not known yet. */
+    record Unknown() implements Earlier {}
+
+    /** It goes on: its container and this one are the same. */
+    record GoesOn() implements Earlier {}
+
+    /** It was of an earlier start, which is over. */
+    record Over(Lease lease, String evidence) implements Earlier {}
 
     /**
-     * Docker mounts the claim's volume: its lease begins, or goes on.
+     * Docker mounts the claim's volume: its lease begins, or goes on. When an earlier one is over,
+     * nobody else can get in between.
      *
      * @param use docker's name for the mount
      * @param engine the process that mounts it
-     * @param same whether a live lease with other mounts is known to be the same container's
      */
-    MountResult mount(Claim claim, String use, ProcessId engine, boolean same) throws IOException {
+    MountResult mount(Claim claim, String use, ProcessId engine, Earlier earlier)
+            throws IOException {
         return database.transaction(transaction -> {
+            if (earlier instanceof Over(Lease lease, String evidence)) {
+                end(transaction, lease, evidence);
+            }
             Optional<Lease> own = LeaseRows.liveOf(transaction, claim.id());
             if (own.isPresent()) {
-                return mountAgain(transaction, own.get(), use, engine, same);
+                boolean goesOn = own.get().isReservation() || earlier instanceof GoesOn;
+                if (!goesOn) {
+                    return new Another(own.get(), isKnown(transaction, claim.id(), use));
+                }
+                transaction.update(
+                        "UPDATE lease SET holder = 'container', pid = ?, start = ? WHERE id = ?",
+                        engine.pid(),
+                        engine.startTime(),
+                        own.get().id());
+            } else {
+                List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
+                if (!others.isEmpty()) {
+                    return new Blocked(others);
+                }
+                insertLease(
+                        transaction,
+                        claim,
+                        new Holder.Container(engine, Optional.empty(), Optional.empty()));
             }
-            List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
-            if (!others.isEmpty()) {
-                return new Blocked(others);
-            }
-            Holder holder = new Holder.Container(engine, Optional.empty(), Optional.empty());
-            insertLease(transaction, claim, holder);
-            return mounted(transaction, claim.id(), use);
+            transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim.id(), use);
+            transaction.update("UPDATE claim SET released = 0 WHERE id = ?", claim.id());
+            return new Granted(LeaseRows.liveOf(transaction, claim.id()).orElseThrow());
         });
     }
 
-    private MountResult mountAgain(
-            Transaction transaction, Lease own, String use, ProcessId engine, boolean same)
+    private static boolean isKnown(Transaction transaction, String claim, String use)
             throws SQLException {
-        String claim = own.claim().id();
-        if (own.isReservation()) {
-            transaction.update(
-                    "UPDATE lease SET holder = 'container', pid = ?, start = ? WHERE id = ?",
-                    engine.pid(),
-                    engine.startTime(),
-                    own.id());
-            return mounted(transaction, claim, use);
-        }
-        boolean known =
-                transaction
-                        .first(
-                                row -> row,
-                                "SELECT 1 FROM mount WHERE claim = ? AND use = ?",
-                                claim,
-                                use)
-                        .isPresent();
-        return known || same ? mounted(transaction, claim, use) : new Another(own);
-    }
-
-    private static Granted mounted(Transaction transaction, String claim, String use)
-            throws SQLException {
-        transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim, use);
-        transaction.update("UPDATE claim SET released = 0 WHERE id = ?", claim);
-        return new Granted(LeaseRows.liveOf(transaction, claim).orElseThrow());
+        return transaction
+                .first(row -> use, "SELECT 1 FROM mount WHERE claim = ? AND use = ?", claim, use)
+                .isPresent();
     }
 
     /** Docker takes one mount back. */
@@ -187,6 +198,12 @@ public final class LeaseRegistry implements AutoCloseable {
                         claim,
                         container.id(),
                         container.name()));
+    }
+
+    /** The claim's container is gone; others may still mount its volume. */
+    void unnamed(String claim) throws IOException {
+        database.transaction(transaction ->
+                transaction.update("UPDATE claim SET container = NULL WHERE id = ?", claim));
     }
 
     /** The first process of a lease's container. */
@@ -218,16 +235,19 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
-    /** Ends a lease, unless that was done already. */
-    boolean end(long lease, String evidence) throws IOException {
-        return database.transaction(transaction -> end(transaction, lease, evidence));
+    /**
+     * Ends a lease, unless that was done already or it is another one by now than was looked at: a
+     * reservation may have become a container's, or docker may have mounted it again.
+     */
+    boolean end(Lease seen, String evidence) throws IOException {
+        return database.transaction(transaction -> end(transaction, seen, evidence));
     }
 
     /** Ends a claim's lease though its holder may live; it counts again when it is next started. */
     void endByForce(Lease lease, String evidence) throws IOException {
         database.transaction(transaction -> {
             transaction.update("UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
-            return end(transaction, lease.id(), evidence);
+            return endNow(transaction, lease.id(), evidence);
         });
     }
 
@@ -280,7 +300,7 @@ public final class LeaseRegistry implements AutoCloseable {
         return database.transaction(LeaseRows::claimsWithVolume);
     }
 
-    /** Those without a container and without a lease: nobody may want them any more. */
+    /** Those without a known container and without a lease: nobody may want them any more. */
     List<Claim> unused() throws IOException {
         return database.transaction(LeaseRows::unused);
     }
@@ -391,7 +411,18 @@ public final class LeaseRegistry implements AutoCloseable {
         }
     }
 
-    private boolean end(Transaction transaction, long lease, String evidence) throws SQLException {
+    private boolean end(Transaction transaction, Lease seen, String evidence) throws SQLException {
+        boolean same =
+                LeaseRows.liveOf(transaction, seen.claim().id())
+                        .filter(now -> now.id() == seen.id())
+                        .filter(now -> now.holder().equals(seen.holder()))
+                        .filter(now -> now.mounts() == seen.mounts())
+                        .isPresent();
+        return same && endNow(transaction, seen.id(), evidence);
+    }
+
+    private boolean endNow(Transaction transaction, long lease, String evidence)
+            throws SQLException {
         return transaction.update(
                         "UPDATE lease SET until = max(since, ?), evidence = ?"
                                 + " WHERE id = ? AND until IS NULL",

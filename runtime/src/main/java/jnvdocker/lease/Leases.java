@@ -100,7 +100,7 @@ public final class Leases {
     public void cancel(Claim claim) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim.id());
         if (lease.filter(Lease::isReservation).isPresent()) {
-            registry.end(lease.get().id(), "docker was not run");
+            registry.end(lease.get(), "docker was not run");
         }
         if (!registry.hasVolume(claim.id())) {
             registry.forget(claim.id());
@@ -125,13 +125,13 @@ public final class Leases {
 
     /** Every GPU of the host, and those that are held and missing, in order of index. */
     public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
-        endWhatIsGone();
+        endReservations();
         return new GpuBoard(registry.holdings(), evidence).status(gpus);
     }
 
     /** The leases that GPUs are held under, the oldest first. */
     public List<Lease> live() throws IOException {
-        endWhatIsGone();
+        endReservations();
         return registry.live();
     }
 
@@ -208,8 +208,10 @@ public final class Leases {
         return lease.get();
     }
 
-    private void endWhatIsGone() throws IOException {
-        ender.end(registry.live(), LeaseEnder.Caller.VERB);
+    /** Containers are seen to in the background: who asks does not wait for an engine. */
+    private void endReservations() throws IOException {
+        List<Lease> reservations = registry.live().stream().filter(Lease::isReservation).toList();
+        ender.end(reservations, LeaseEnder.Caller.VERB);
     }
 
     /** One choice, made inside the registry's transaction. */

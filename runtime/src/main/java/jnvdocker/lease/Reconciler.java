@@ -78,7 +78,7 @@ public final class Reconciler {
             // Whether a container is about to start again, the engine knows; it is asked later.
             if ((lease.isReservation() || !ofThisBoot)
                     && evidence.of(lease) instanceof Evidence.Gone(String why)) {
-                registry.end(lease.id(), why);
+                registry.end(lease, why);
             }
         }
     }
@@ -117,21 +117,37 @@ public final class Reconciler {
         }
         ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
         for (Claim claim : known) {
-            if (claim.engine().equals(id) && !named.contains(claim.id())) {
+            // Another engine's volumes are not ours to remove through this one.
+            boolean ours = claim.engine().equals(id) || !registry.hasVolume(claim.id());
+            if (ours && !named.contains(claim.id())) {
                 removeUnused(claim.id());
             }
         }
         registry.reconciled(id);
     }
 
-    /** Reconciles if there is something that can't stay as it is. */
+    /**
+     * Reconciles if there is something that can't stay as it is; without an engine, as far as that
+     * goes.
+     */
     public void sweep() throws IOException {
         boolean unclear =
                 registry.live().stream()
                         .anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
-        if (unclear || !registry.unused().isEmpty() || !isComplete()) {
-            reconcile();
+        if (!unclear && isComplete() && !hasUnused()) {
+            return;
         }
+        try {
+            reconcile();
+        } catch (IOException e) {
+            ender.end(registry.live(), LeaseEnder.Caller.VERB);
+            throw e;
+        }
+    }
+
+    private boolean hasUnused() throws IOException {
+        return registry.unused().stream()
+                .anyMatch(claim -> engine.knownId().filter(claim.engine()::equals).isPresent());
     }
 
     /**
@@ -170,8 +186,9 @@ public final class Reconciler {
                 known.flatMap(Claim::container)
                         .filter(own -> !own.id().equals(container))
                         .isPresent();
-        if (known.isPresent() && !another) {
-            removeUnused(claim);
+        if (known.isPresent() && !another && !removeUnused(claim)) {
+            // Another container mounts it: to be tried again.
+            registry.unnamed(claim);
         }
     }
 
@@ -308,21 +325,24 @@ public final class Reconciler {
                 new Claim(id, engineId, unknown, gpus, "?", registry.now(), Optional.empty()));
     }
 
-    /** A claim that no container carries goes, unless its GPUs are held or reserved. */
-    private void removeUnused(String claim) throws IOException {
+    /**
+     * A claim that no container carries goes, unless its GPUs are held or reserved; says whether.
+     */
+    private boolean removeUnused(String claim) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent()) {
             ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
             if (registry.liveOf(claim).isPresent()) {
-                return;
+                return false;
             }
         }
         // Docker calls our Remove for it, and refuses as long as any container names the volume.
         if (registry.hasVolume(claim) && !engine.removeVolume(ClaimVolumes.name(claim), LIMIT)) {
-            return;
+            return false;
         }
         registry.forget(claim);
         files.delete(claim);
+        return true;
     }
 
     /** The claim that a container carries: its label alone may come from an image. */
