@@ -73,23 +73,22 @@ final class LeaseEnder {
      * Ends those of the leases whose holders are gone. Waits for at most a quarter of a second, and
      * for the engine as long as the caller may.
      *
-     * @return whether any has ended
+     * @return whether any has ended, also when it was somebody else who saw it
      */
     boolean end(Collection<Lease> leases, Caller caller) throws IOException {
-        boolean ended = false;
         List<Lease> containers = new ArrayList<>();
         for (Lease lease : leases) {
             if (lease.isReservation() && evidence.of(lease) instanceof Evidence.Gone(String why)) {
-                ended |= registry.end(lease, why);
+                registry.end(lease, why);
             } else if (!lease.isReservation() && isQuiet(lease)) {
                 containers.add(lease);
             }
         }
-        if (containers.isEmpty()) {
-            return ended;
+        if (!containers.isEmpty()) {
+            waitForGrace(containers);
+            endContainers(registry.stillLive(containers), caller);
         }
-        waitForGrace(containers);
-        return endContainers(registry.stillLive(containers), caller) || ended;
+        return registry.stillLive(leases).size() < leases.size();
     }
 
     /** Whether one of the leases looks as if it were about to end, or to begin anew. */
@@ -126,7 +125,7 @@ final class LeaseEnder {
         return Duration.ofNanos(now - quietSince.getOrDefault(lease.claim().id(), now));
     }
 
-    private boolean endContainers(List<Lease> leases, Caller caller) throws IOException {
+    private void endContainers(List<Lease> leases, Caller caller) throws IOException {
         Map<Lease, Evidence.Finding> findings = new HashMap<>();
         for (Lease lease : leases) {
             if (isQuiet(lease)) {
@@ -134,7 +133,6 @@ final class LeaseEnder {
             }
         }
         Optional<List<ContainerEngine.Listed>> listed = list(findings.keySet(), caller);
-        boolean ended = false;
         for (var entry : findings.entrySet()) {
             Lease lease = entry.getKey();
             Optional<String> why =
@@ -151,10 +149,8 @@ final class LeaseEnder {
                         lease.claim().id(),
                         why.get());
                 quietSince.remove(lease.claim().id());
-                ended = true;
             }
         }
-        return ended;
     }
 
     /** Empty when the engine does not answer, as while it starts. */

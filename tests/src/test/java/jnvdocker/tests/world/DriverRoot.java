@@ -6,8 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A folder that looks like a host with an NVIDIA driver and four GPUs: the real files of a real
- * release.
+ * A folder that looks like a host with an NVIDIA driver and GPUs: the real files of a real release.
  */
 public record DriverRoot(Path folder) implements AutoCloseable {
 
@@ -32,6 +31,10 @@ public record DriverRoot(Path folder) implements AutoCloseable {
     }
 
     public static DriverRoot make(Release release) {
+        return make(release, 4);
+    }
+
+    public static DriverRoot make(Release release, int gpus) {
         Path folder = Folders.make("host");
         Command.of(
                         Project.world("driver-root"),
@@ -40,7 +43,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
                         "--layout",
                         release.layout,
                         "--gpus",
-                        4)
+                        gpus)
                 .run()
                 .ok();
         return new DriverRoot(folder);

@@ -1,0 +1,136 @@
+package jnvdocker.tests.bench;
+
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.TestDaemon;
+import jnvdocker.tests.world.TestEngine;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * How long a plan with a lease takes, and docker's Mount and Unmount of it, on two hosts in turn:
+ * one whose engine has few containers with claims, and one that has many.
+ */
+public final class LeaseBench {
+    private static final int GPUS = 24;
+    private static final int FEW = 10;
+    private static final int MANY = 1000;
+    private static final int CLIENTS = 16;
+    private static final int ROUNDS = 20;
+
+    private LeaseBench() {}
+
+    public static void main(String[] arguments) throws Exception {
+        int many = arguments.length == 0 ? MANY : Integer.parseInt(arguments[0]);
+        try (World few = new World(FEW);
+                World more = new World(many)) {
+            for (World world : List.of(few, more)) {
+                world.round(1, new Times()); // the first calls of a JVM say nothing
+                world.round(CLIENTS, new Times());
+            }
+            for (int clients : new int[] {1, CLIENTS}) {
+                Times of = new Times();
+                Times ofMany = new Times();
+                for (int round = 0; round < ROUNDS; round++) {
+                    few.round(clients, of);
+                    more.round(clients, ofMany);
+                }
+                System.out.println(clients + (clients == 1 ? " client" : " clients at once"));
+                compare("plan", of.plan, ofMany.plan, many);
+                compare("Mount", of.mount, ofMany.mount, many);
+                compare("Unmount", of.unmount, ofMany.unmount, many);
+            }
+        }
+    }
+
+    private static void compare(String what, Samples few, Samples many, int containers) {
+        System.out.printf(Locale.ROOT, "  %-8s %5d containers  %s%n", what, FEW, few);
+        System.out.printf(Locale.ROOT, "  %-8s %5d containers  %s%n", "", containers, many);
+        System.out.printf(
+                Locale.ROOT, "  %-8s growth of p50: %.2f x%n", "", many.median() / few.median());
+    }
+
+    private static final class Times {
+        private static final int SIZE = ROUNDS * GPUS;
+        private final Samples plan = new Samples(SIZE);
+        private final Samples mount = new Samples(SIZE);
+        private final Samples unmount = new Samples(SIZE);
+    }
+
+    /** A host of its own, with an engine, a daemon, and containers that have claims. */
+    private static final class World implements AutoCloseable {
+        private final TestEngine engine = new TestEngine();
+        private final DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, GPUS);
+        private final TestDaemon daemon = new TestDaemon(engine, host);
+        private final RawClient client;
+
+        World(int containers) throws Exception {
+            daemon.jnvdocker("gpu", "ls").run().ok();
+            engine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
+            parallel(
+                    4,
+                    containers,
+                    () -> daemon.jnvdocker("create", "--gpus", "1", "cuda", "true").run().ok());
+            List<String> variables = new ArrayList<>();
+            daemon.environment().forEach((name, value) -> variables.add(name + "=" + value));
+            client = new RawClient(daemon.socket(), variables);
+        }
+
+        /** Every GPU is claimed, mounted and unmounted once, by so many clients at a time. */
+        void round(int clients, Times times) throws Exception {
+            parallel(clients, GPUS, () -> lease(times));
+            // Each lease ends a quarter of a second after its unmount; no plan is to meet one.
+            Thread.sleep(1_500);
+        }
+
+        private Void lease(Times times) throws IOException {
+            long start = System.nanoTime();
+            List<String> docker = client.plan(List.of("run", "--gpus", "1", "cuda", "true"));
+            times.plan.add(System.nanoTime() - start);
+            String volume = volume(docker);
+            try (RawPlugin plugin = new RawPlugin(daemon.pluginSocket())) {
+                plugin.ask("Create", volume, "");
+                start = System.nanoTime();
+                plugin.ask("Mount", volume, "bench");
+                times.mount.add(System.nanoTime() - start);
+                start = System.nanoTime();
+                plugin.ask("Unmount", volume, "bench");
+                times.unmount.add(System.nanoTime() - start);
+            }
+            return null;
+        }
+
+        private static String volume(List<String> docker) {
+            return docker.stream()
+                    .filter(word -> word.contains("src=jnvdocker_claim_"))
+                    .map(word -> word.replaceAll(".*src=([^,]+),.*", "$1"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+
+        private static void parallel(int threads, int times, Callable<?> task) throws Exception {
+            try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+                List<Future<?>> all = new ArrayList<>();
+                for (int i = 0; i < times; i++) {
+                    all.add(pool.submit(task));
+                }
+                for (Future<?> each : all) {
+                    each.get();
+                }
+            }
+        }
+
+        @Override
+        public void close() {
+            daemon.close();
+            engine.close();
+            host.close();
+        }
+    }
+}
