@@ -13,6 +13,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -29,6 +30,7 @@ final class TestingEngine implements AutoCloseable {
     private final Map<String, String> answers = new ConcurrentHashMap<>();
     private volatile String version = "1.41";
     private volatile boolean mute;
+    private volatile Duration delay = Duration.ZERO;
     private ServerSocketChannel server;
 
     private TestingEngine(Path socket) {
@@ -57,6 +59,11 @@ final class TestingEngine implements AutoCloseable {
     TestingEngine speaks(String version) {
         this.version = version;
         return this;
+    }
+
+    /** From now on each answer takes that long. */
+    void answersLate(Duration late) {
+        delay = late;
     }
 
     /** From now on connections end when a request has come. */
@@ -116,6 +123,7 @@ final class TestingEngine implements AutoCloseable {
                 if (mute) {
                     return;
                 }
+                Thread.sleep(delay);
                 String path = URLDecoder.decode(request.split(" ")[1], StandardCharsets.UTF_8);
                 String response = answer(path);
                 connection.write(ByteBuffer.wrap(response.getBytes(StandardCharsets.UTF_8)));
@@ -125,6 +133,8 @@ final class TestingEngine implements AutoCloseable {
             }
         } catch (IOException e) {
             // The other end, or the test, has closed it.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
