@@ -52,11 +52,7 @@ final class GpuChoice {
     }
 
     private Outcome all() throws RefusedException {
-        if (gpus.isEmpty()) {
-            throw new RefusedException(
-                    "the driver shows no GPU on this host; the kernel's log says why (dmesg | grep"
-                            + " -i nvrm)");
-        }
+        refuseWithoutGpus();
         return these(
                 gpus,
                 "all GPUs are asked for, and ",
@@ -74,6 +70,14 @@ final class GpuChoice {
                         + elsewhere(busy == 1 ? ", or take another" : ", or take others"));
     }
 
+    private void refuseWithoutGpus() throws RefusedException {
+        if (gpus.isEmpty()) {
+            throw new RefusedException(
+                    "the driver shows no GPU on this host; the kernel's log says why (dmesg | grep"
+                            + " -i nvrm)");
+        }
+    }
+
     private Outcome these(List<Gpu> wanted, String before, String remedy) throws RefusedException {
         identify(wanted);
         List<Gpu> busy = wanted.stream().filter(this::isHeld).toList();
@@ -81,6 +85,7 @@ final class GpuChoice {
     }
 
     private Outcome count(int count) throws RefusedException {
+        refuseWithoutGpus();
         if (count > gpus.size()) {
             throw new RefusedException(
                     count
@@ -100,7 +105,11 @@ final class GpuChoice {
         }
         List<Gpu> chosen =
                 free.stream()
-                        .sorted(Comparator.comparing(this::idleSince).thenComparing(Gpu::index))
+                        .sorted(
+                                Comparator.comparing(Gpu::hasUuid)
+                                        .reversed()
+                                        .thenComparing(this::idleSince)
+                                        .thenComparing(Gpu::index))
                         .limit(count)
                         .sorted(Comparator.comparing(Gpu::index))
                         .toList();

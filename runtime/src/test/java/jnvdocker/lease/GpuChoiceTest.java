@@ -1,0 +1,249 @@
+package jnvdocker.lease;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+import static jnvdocker.lease.TestingLeases.C;
+import static jnvdocker.lease.TestingLeases.D;
+import static jnvdocker.lease.TestingLeases.gpu;
+import static jnvdocker.lease.TestingLeases.held;
+import static jnvdocker.lease.TestingLeases.reserved;
+import static jnvdocker.lease.TestingLeases.time;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.host.Gpu;
+import jnvdocker.labels.RefusedException;
+
+import org.junit.jupiter.api.Test;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+class GpuChoiceTest {
+    private static final List<Gpu> ALL = List.of(A, B, C, D);
+    private static final Map<Gpu, Instant> NEVER_USED = Map.of();
+    private static final GpuRequest ONE = new GpuRequest.Count(1);
+    private static final GpuRequest TWO = new GpuRequest.Count(2);
+    private static final GpuRequest EVERY = new GpuRequest.All();
+
+    private static final Gpu NAMELESS = gpu(0, "GPU-????????-????-????-????-????????????", 0);
+
+    @Test
+    void theOneIdleLongestComesFirst() throws RefusedException {
+        var idle = Map.of(A, time(9, 0), B, time(8, 0), C, time(10, 0), D, time(11, 0));
+        assertEquals(List.of(B), chosen(ONE, ALL, List.of(), idle));
+    }
+
+    @Test
+    void theOneThatWasNeverUsedIsIdleLongest() throws RefusedException {
+        var idle = Map.of(A, time(9, 0), B, time(8, 0), D, Instant.EPOCH);
+        assertEquals(List.of(C), chosen(ONE, ALL, List.of(), idle));
+    }
+
+    @Test
+    void lowestIndexAmongThoseEquallyIdle() throws RefusedException {
+        assertEquals(List.of(A), chosen(ONE, ALL, List.of(), NEVER_USED));
+        var idle = Map.of(A, time(9, 0), B, time(8, 0), C, time(8, 0), D, time(8, 0));
+        assertEquals(List.of(B, C), chosen(TWO, ALL, List.of(), idle));
+    }
+
+    @Test
+    void whatIsChosenIsInOrderOfIndex() throws RefusedException {
+        var idle = Map.of(A, time(9, 0), B, time(11, 0), C, time(10, 0), D, time(8, 0));
+        assertEquals(List.of(A, D), chosen(TWO, ALL, List.of(), idle));
+    }
+
+    @Test
+    void sameQuestionHasTheSameAnswer() throws RefusedException {
+        List<Gpu> many = IntStream.range(0, 64).mapToObj(GpuChoiceTest::numbered).toList();
+        var first = chosen(new GpuRequest.Count(17), many, List.of(), NEVER_USED);
+        assertEquals(many.subList(0, 17), first);
+        assertEquals(first, chosen(new GpuRequest.Count(17), many, List.of(), NEVER_USED));
+    }
+
+    @Test
+    void countTakesOnlyWhatIsFree() throws RefusedException {
+        List<Lease> leases = List.of(held(1, ALICE, "train-7", A), reserved(2, BOB, C));
+        assertEquals(List.of(B, D), chosen(TWO, ALL, leases, NEVER_USED));
+    }
+
+    @Test
+    void countTakesThoseWithAUuidFirst() throws RefusedException {
+        assertEquals(List.of(B), chosen(ONE, List.of(NAMELESS, B), List.of(), NEVER_USED));
+    }
+
+    @Test
+    void noneIsNoGpu() throws RefusedException {
+        Lease lease = held(1, ALICE, "train-7", A, B, C, D);
+        assertEquals(List.of(), chosen(new GpuRequest.None(), ALL, List.of(lease), NEVER_USED));
+    }
+
+    @Test
+    void allIsEveryGpuOrNone() throws RefusedException {
+        assertEquals(ALL, chosen(EVERY, ALL, List.of(), NEVER_USED));
+        assertBusy(
+                "all GPUs are asked for, and GPU 1 (GPU-5c1a2006) is held by alice's container"
+                        + " train-7 since 2024-01-02 09:12; try again when all are free, or take"
+                        + " others (free: 0, 2, 3)",
+                EVERY,
+                held(1, ALICE, "train-7", B));
+        assertBusy(
+                "all GPUs are asked for, and GPU 0 (GPU-5c1a1003) is held by alice's container"
+                        + " big since 2024-01-02 09:12, GPU 1 (GPU-5c1a2006) is held by alice's"
+                        + " container big since 2024-01-02 09:12, GPU 2 (GPU-77777777) is held by"
+                        + " alice's container big since 2024-01-02 09:12, GPU 3 (GPU-88888888) is"
+                        + " held by alice's container big since 2024-01-02 09:12; try again when"
+                        + " all are free",
+                EVERY,
+                held(1, ALICE, "big", A, B, C, D));
+    }
+
+    @Test
+    void namedAreTakenWhateverIsIdleLonger() throws RefusedException {
+        var idle = Map.of(D, time(11, 0), B, time(11, 30));
+        assertEquals(List.of(B, D), chosen(devices("3", "GPU-5c1a2006"), ALL, List.of(), idle));
+    }
+
+    @Test
+    void namedAreAllOrNothing() throws RefusedException {
+        assertBusy(
+                "GPU 1 (GPU-5c1a2006) is held by alice's container train-7 since 2024-01-02"
+                        + " 09:12; try again when it is free, or take another (free: 0, 2, 3)",
+                devices("0", "1"),
+                held(1, ALICE, "train-7", B));
+        assertBusy(
+                "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02"
+                        + " 09:12, GPU 1 (GPU-5c1a2006) is reserved by bob's docker run (pid 4711)"
+                        + " since 2024-01-02 09:12; try again when they are free, or take others"
+                        + " (free: 2, 3)",
+                devices("0", "1"),
+                held(1, ALICE, "train-7", A),
+                reserved(2, BOB, B));
+        assertBusy(
+                "GPU 3 (GPU-88888888) is held by alice's container big since 2024-01-02 09:12; try"
+                        + " again when it is free",
+                devices("3"),
+                held(1, ALICE, "big", A, B, C, D));
+    }
+
+    @Test
+    void aCountThatIsNotFreeNamesEveryHolder() throws RefusedException {
+        assertBusy(
+                "2 GPUs are asked for, and free is 2: GPU 0 (GPU-5c1a1003) is held by alice's"
+                        + " container train-7 since 2024-01-02 09:12, GPU 1 (GPU-5c1a2006) is held"
+                        + " by alice's container train-7 since 2024-01-02 09:12, GPU 3"
+                        + " (GPU-88888888) is reserved by bob's docker run (pid 4711) since"
+                        + " 2024-01-02 09:12; try again when more are free, or ask for fewer",
+                TWO,
+                held(1, ALICE, "train-7", A, B),
+                reserved(2, BOB, D));
+        GpuChoice choice = new GpuChoice(List.of(A), holdings(held(1, ALICE, "train-7", A)));
+        assertEquals(
+                "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
+                        + " container train-7 since 2024-01-02 09:12; try again when more are free",
+                assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE)).refusal());
+    }
+
+    @Test
+    void manyHoldersAreCounted() throws RefusedException {
+        List<Gpu> many = IntStream.range(0, 6).mapToObj(GpuChoiceTest::numbered).toList();
+        Lease lease = held(1, ALICE, "big", many.toArray(Gpu[]::new));
+        GpuChoice.Outcome outcome = new GpuChoice(many, holdings(lease)).of(ONE);
+        assertEquals(
+                "1 GPU is asked for, and none is free: GPU 0 (GPU-00000000) is held by alice's"
+                        + " container big since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
+                        + " alice's container big since 2024-01-02 09:12, GPU 2 (GPU-00000002) is"
+                        + " held by alice's container big since 2024-01-02 09:12, GPU 3"
+                        + " (GPU-00000003) is held by alice's container big since 2024-01-02"
+                        + " 09:12, and 2 more; try again when more are free",
+                assertInstanceOf(GpuChoice.Busy.class, outcome).refusal());
+    }
+
+    @Test
+    void aHolderWithoutANameIsKnownByItsImage() {
+        Claim claim = TestingLeases.claim("0123456789ab", BOB, A);
+        Lease lease =
+                new Lease(
+                        1,
+                        claim,
+                        held(1, BOB, "", A).holder(),
+                        "boot",
+                        TestingLeases.THEN,
+                        1,
+                        Optional.empty());
+        assertEquals(
+                "is held by bob's container of image cuda since 2024-01-02 09:12",
+                Refusals.held(lease));
+    }
+
+    @Test
+    void whatThisHostCanNeverGiveIsRefused() {
+        assertRefused(
+                "5 GPUs are asked for, and this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
+                        + " them)",
+                new GpuRequest.Count(5),
+                ALL);
+        assertRefused(
+                "invalid device: 4; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their"
+                        + " UUIDs)",
+                devices("0", "4"),
+                ALL);
+        String none =
+                "the driver shows no GPU on this host; the kernel's log says why (dmesg | grep -i"
+                        + " nvrm)";
+        assertRefused(none, EVERY, List.of());
+        assertRefused(none, ONE, List.of());
+    }
+
+    @Test
+    void aGpuWithoutAUuidCannotBeHeld() {
+        String refusal =
+                "GPU 0 at 0000:00:00.0 shows no UUID yet, by which it would be held; run nvidia-smi"
+                        + " once as root, or start nvidia-persistenced at boot";
+        assertRefused(refusal, EVERY, List.of(NAMELESS, B));
+        assertRefused(refusal, TWO, List.of(NAMELESS, B));
+        assertRefused(refusal, devices("0"), List.of(NAMELESS, B));
+    }
+
+    private static Gpu numbered(int index) {
+        return gpu(index, "GPU-%08d-1d2c-4e5f-8a9b-012345678901".formatted(index), index);
+    }
+
+    private static GpuRequest devices(String... ids) {
+        return new GpuRequest.Devices(List.of(ids));
+    }
+
+    private static LeaseRegistry.Holdings holdings(Lease... leases) {
+        return TestingLeases.holdings(List.of(leases), NEVER_USED);
+    }
+
+    private static List<Gpu> chosen(
+            GpuRequest request, List<Gpu> gpus, List<Lease> leases, Map<Gpu, Instant> idle)
+            throws RefusedException {
+        GpuChoice choice = new GpuChoice(gpus, TestingLeases.holdings(leases, idle));
+        return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request)).gpus();
+    }
+
+    private static void assertBusy(String refusal, GpuRequest request, Lease... leases)
+            throws RefusedException {
+        GpuChoice.Outcome outcome = new GpuChoice(ALL, holdings(leases)).of(request);
+        GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
+        assertEquals(refusal, busy.refusal());
+        assertEquals(List.of(leases), busy.leases());
+    }
+
+    private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
+        GpuChoice choice = new GpuChoice(gpus, holdings());
+        assertEquals(
+                refusal,
+                assertThrows(RefusedException.class, () -> choice.of(request)).getMessage());
+    }
+}

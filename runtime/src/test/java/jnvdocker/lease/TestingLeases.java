@@ -1,0 +1,86 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.process.ProcessId;
+
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** GPUs, claims and leases as the tests of this package need them. */
+final class TestingLeases {
+    static final Gpu A = gpu(0, "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901", 3);
+    static final Gpu B = gpu(1, "GPU-5c1a2006-1d2c-4e5f-8a9b-012345678902", 0);
+    static final Gpu C = gpu(2, "GPU-77777777-1d2c-4e5f-8a9b-012345678903", 1);
+    static final Gpu D = gpu(3, "GPU-88888888-1d2c-4e5f-8a9b-012345678904", 2);
+
+    static final Owner ALICE = new Owner(1001, "alice");
+    static final Owner BOB = new Owner(1002, "bob");
+    static final ProcessId CLIENT = new ProcessId(4711, 100);
+    static final ProcessId DOCKERD = new ProcessId(800, 20);
+
+    /**
+     * Long ago, so that messages have the day in them; {@code 2024-01-02 09:12} wherever we are.
+     */
+    static final Instant THEN = time(9, 12);
+
+    private TestingLeases() {}
+
+    static Gpu gpu(int index, String uuid, int minor) {
+        return new Gpu(index, uuid, minor, "0000:0" + index + ":00.0", "NVIDIA A100-SXM4-40GB");
+    }
+
+    static Instant time(int hour, int minute) {
+        return LocalDateTime.of(2024, 1, 2, hour, minute)
+                .atZone(ZoneId.systemDefault())
+                .toInstant();
+    }
+
+    static Claim claim(String id, Owner owner, Gpu... gpus) {
+        return new Claim(
+                id,
+                "engine",
+                owner,
+                Stream.of(gpus).map(ClaimedGpu::of).toList(),
+                "cuda",
+                THEN,
+                Optional.empty());
+    }
+
+    /** One that is held by a container. */
+    static Lease held(long id, Owner owner, String container, Gpu... gpus) {
+        Claim claim = claim("%012x".formatted(id), owner, gpus);
+        Claim named =
+                new Claim(
+                        claim.id(),
+                        claim.engine(),
+                        claim.owner(),
+                        claim.gpus(),
+                        claim.image(),
+                        claim.created(),
+                        Optional.of(new Claim.ContainerRef("c".repeat(64), container)));
+        Holder holder = new Holder.Container(DOCKERD, Optional.empty(), Optional.empty());
+        return new Lease(id, named, holder, "boot", THEN, 1, Optional.empty());
+    }
+
+    /** One that a client has reserved. */
+    static Lease reserved(long id, Owner owner, Gpu... gpus) {
+        Claim claim = claim("%012x".formatted(id), owner, gpus);
+        return new Lease(id, claim, new Holder.Client(CLIENT), "boot", THEN, 0, Optional.empty());
+    }
+
+    static LeaseRegistry.Holdings holdings(List<Lease> leases, Map<Gpu, Instant> idleSince) {
+        Map<String, Lease> held = new HashMap<>();
+        for (Lease lease : leases) {
+            lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
+        }
+        Map<String, Instant> idle = new HashMap<>();
+        idleSince.forEach((gpu, since) -> idle.put(gpu.uuid(), since));
+        return new LeaseRegistry.Holdings(time(12, 0), held, idle);
+    }
+}
