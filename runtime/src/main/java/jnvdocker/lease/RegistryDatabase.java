@@ -51,7 +51,7 @@ final class RegistryDatabase implements AutoCloseable {
      */
     static RegistryDatabase open(Path folder) throws IOException {
         Path file = folder.resolve(NAME);
-        refuseNetworkFolder(folder);
+        refuseNetworkFolder(folder, Files.getFileStore(folder).type());
         try {
             return openFile(file);
         } catch (SQLException e) {
@@ -150,7 +150,7 @@ final class RegistryDatabase implements AutoCloseable {
             throws SQLException, IOException {
         int version;
         try (Statement statement = connection.createStatement()) {
-            try (var check = statement.executeQuery("PRAGMA quick_check(1)")) {
+            try (var check = statement.executeQuery("PRAGMA integrity_check(1)")) {
                 if (!check.next() || !check.getString(1).equals("ok")) {
                     throw new SQLiteException(check.getString(1), SQLiteErrorCode.SQLITE_CORRUPT);
                 }
@@ -187,8 +187,7 @@ final class RegistryDatabase implements AutoCloseable {
     }
 
     /** SQLite's locks and its shared memory do not work over a network. */
-    private static void refuseNetworkFolder(Path folder) throws IOException {
-        String type = Files.getFileStore(folder).type();
+    static void refuseNetworkFolder(Path folder, String type) throws RegistryException {
         if (type.startsWith("nfs") || type.equals("cifs") || type.startsWith("fuse.sshfs")) {
             throw new RegistryException(
                     folder

@@ -1,0 +1,305 @@
+package jnvdocker.lease;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.posix.FileErrors;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Arrays;
+import java.util.List;
+
+class RegistryDatabaseTest {
+    private static final int PAGE = 4096;
+
+    @TempDir Path folder;
+    private Path file;
+
+    @BeforeEach
+    void nameFile() {
+        file = folder.resolve("registry.db");
+    }
+
+    @Test
+    void isMadeForRootAlone() throws Exception {
+        RegistryDatabase.open(folder).close();
+        assertEquals(
+                "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+    }
+
+    @Test
+    void keepsWhatWasCommittedBeforeACrash() throws Exception {
+        crashed(50);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(50, count(database));
+        }
+    }
+
+    @Test
+    void makesTheSchemaInAFileOfVersionZero() throws Exception {
+        sql("PRAGMA user_version = 0");
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(1, version());
+        try (RegistryDatabase database = filled(folder, 1)) {
+            assertEquals(1, count(database));
+        }
+        assertEquals(List.of(), setAside());
+    }
+
+    @Test
+    void anUnfinishedMigrationLeavesVersionZero() throws Exception {
+        sql("CREATE TABLE lease (x)");
+        RegistryException e =
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+        assertTrue(e.getMessage().contains("table lease already exists"), e.getMessage());
+        assertEquals(0, version());
+        sql("SELECT x FROM lease");
+        assertThrows(SQLException.class, () -> sql("SELECT * FROM claim"));
+    }
+
+    @Test
+    void aNewerSchemaIsRefusedAndLeftAlone() throws Exception {
+        filled(folder, 1).close();
+        sql("PRAGMA user_version = 7");
+        byte[] before = Files.readAllBytes(file);
+        RegistryException e =
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+        assertEquals(
+                file
+                        + " is of schema 7, made by a newer jnvdocker; this one knows 1 at most,"
+                        + " install the newer one again",
+                e.getMessage());
+        assertArrayEquals(before, Files.readAllBytes(file));
+        assertEquals(List.of(), setAside());
+    }
+
+    /** SQLite, too, takes a single byte for nothing. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "S"})
+    void anEmptyFileIsANewRegistry(String content) throws Exception {
+        Files.writeString(file, content);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(List.of(), setAside());
+    }
+
+    @Test
+    void theLogOfARegistryThatIsGoneIsNotUsed() throws Exception {
+        crashed(50);
+        Files.delete(file);
+        assertTrue(Files.exists(folder.resolve("registry.db-wal")));
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+    }
+
+    @Test
+    void whatIsNoRegistryIsKeptBesideAndMadeAnew() throws Exception {
+        byte[] garbage = "this was a registry\n".repeat(1000).getBytes();
+        Files.write(file, garbage);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(1, setAside().size());
+        assertArrayEquals(garbage, Files.readAllBytes(setAside().getFirst()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {15, 99, 100, 101, PAGE - 1, PAGE, PAGE + 1, 5 * PAGE, 20 * PAGE + 7})
+    void aCutOffFileIsKeptBeside(int length) throws Exception {
+        filled(folder, 2000).close();
+        assertTrue(Files.size(file) > 21 * PAGE);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.truncate(length);
+        }
+        byte[] damaged = Files.readAllBytes(file);
+        assertMadeAnew(damaged);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 5, 10, 20})
+    void aZeroedPageIsNoticed(int page) throws Exception {
+        filled(folder, 2000).close();
+        overwrite(page, new byte[PAGE]);
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    /** As a disk leaves it that had written a table when the power went, and not its index. */
+    @Test
+    void anIndexThatIsOlderThanItsTableIsNoticed() throws Exception {
+        filled(folder, 2).close();
+        hold(1, "GPU-a");
+        byte[] older = page(rootOf("one_holder"));
+        sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
+        hold(2, "GPU-b");
+        overwrite(rootOf("one_holder"), older);
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    @Test
+    void damageDuringUseSaysWhatToDo() throws Exception {
+        filled(folder, 2000).close();
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            // What it has read it would not read again.
+            database.transaction(transaction -> transaction.update("PRAGMA shrink_memory"));
+            byte[] noise = new byte[PAGE];
+            Arrays.fill(noise, (byte) 0x5a);
+            for (int page = 1; page < Files.size(file) / PAGE; page++) {
+                overwrite(page, noise);
+            }
+            RegistryException e = assertThrows(RegistryException.class, () -> count(database));
+            assertEquals(
+                    "cannot use the registry "
+                            + file
+                            + ": [SQLITE_CORRUPT] The database disk image is malformed (database"
+                            + " disk image is malformed); restart jnvdockerd, which keeps the"
+                            + " damaged file and makes a new one",
+                    e.getMessage());
+        }
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    @Test
+    void whereNoFileCanBeMadeThatIsSaid() {
+        IOException e =
+                assertThrows(IOException.class, () -> RegistryDatabase.open(Path.of("/sys/fs")));
+        assertTrue(FileErrors.describe(e).startsWith("/sys/fs/registry.db: "), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"nfs", "nfs4", "cifs", "fuse.sshfs"})
+    void aFolderOfAnotherMachineIsRefused(String type) {
+        RegistryException e =
+                assertThrows(
+                        RegistryException.class,
+                        () -> RegistryDatabase.refuseNetworkFolder(Path.of("/state"), type));
+        assertEquals(
+                "/state is on a file system of another machine ("
+                        + type
+                        + "), where the registry's locks do not work; set JNVDOCKER_STATE_DIR to"
+                        + " a folder on a local disk",
+                e.getMessage());
+    }
+
+    private void assertMadeAnew(byte[] damaged) throws Exception {
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(1, setAside().size());
+        assertArrayEquals(damaged, Files.readAllBytes(setAside().getFirst()));
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(1, setAside().size());
+    }
+
+    /** Nothing was closed or tidied up: as after a SIGKILL. */
+    private void crashed(int claims) throws IOException {
+        Path other = Files.createDirectory(folder.resolve("other"));
+        RegistryDatabase database = filled(other, claims);
+        try (database;
+                var parts = Files.list(other)) {
+            for (Path part : parts.toList()) {
+                Files.copy(part, folder.resolve(part.getFileName()));
+            }
+        }
+    }
+
+    /** With so many claims more than before, each with a lease that has ended. */
+    private static RegistryDatabase filled(Path folder, int claims) throws IOException {
+        RegistryDatabase database = RegistryDatabase.open(folder);
+        int before = count(database);
+        database.transaction(transaction -> {
+            for (int i = before; i < before + claims; i++) {
+                String id = "%012x".formatted(i);
+                transaction.update(
+                        "INSERT INTO claim (id, engine, uid, owner, image, created)"
+                                + " VALUES (?, 'engine', 0, 'root', 'cuda', 0)",
+                        id);
+                transaction.update(
+                        "INSERT INTO lease (claim, holder, boot, pid, start, since, until,"
+                                + " evidence) VALUES (?, 'client', 'boot', 1, 1, 0, 1, 'seen')",
+                        id);
+            }
+            return null;
+        });
+        return database;
+    }
+
+    private static int count(RegistryDatabase database) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                row -> row.getInt(1),
+                                "SELECT count(*) FROM claim JOIN lease"
+                                        + " ON claim.id = lease.claim")
+                        .orElseThrow());
+    }
+
+    private void hold(int claim, String gpu) throws Exception {
+        sql(
+                "INSERT INTO lease (claim, holder, boot, pid, start, since)"
+                        + " VALUES ('%012x', 'client', 'boot', 1, 1, 0)".formatted(claim - 1));
+        sql("INSERT INTO lease_gpu (lease, gpu) SELECT max(id), '" + gpu + "' FROM lease");
+    }
+
+    private int rootOf(String name) throws Exception {
+        return number("SELECT rootpage - 1 FROM sqlite_schema WHERE name = '" + name + "'");
+    }
+
+    private int version() throws Exception {
+        return number("PRAGMA user_version");
+    }
+
+    private int number(String sql) throws Exception {
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.getInt(1);
+        }
+    }
+
+    private void sql(String sql) throws Exception {
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private byte[] page(int page) throws IOException {
+        return Arrays.copyOfRange(Files.readAllBytes(file), page * PAGE, (page + 1) * PAGE);
+    }
+
+    private void overwrite(int page, byte[] bytes) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(bytes), (long) page * PAGE);
+        }
+    }
+
+    private List<Path> setAside() throws IOException {
+        try (var entries = Files.list(folder)) {
+            return entries.filter(path -> path.getFileName().toString().contains(".damaged-"))
+                    .filter(path -> !path.toString().matches(".*-(wal|shm|journal)"))
+                    .toList();
+        }
+    }
+}
