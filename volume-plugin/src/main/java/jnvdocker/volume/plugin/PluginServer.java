@@ -6,6 +6,7 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -33,9 +34,11 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -53,7 +56,9 @@ public final class PluginServer implements AutoCloseable {
     private final Callers callers = new Callers();
     private final VolumePlugin plugin;
     private final Path socket;
+    // One of the two is there: the name of a socket of ours, or somebody else's socket.
     private SocketFile file;
+    private Channel inherited;
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     // A Create may copy files: verbs run on threads of their own, and List never waits for one.
@@ -65,20 +70,44 @@ public final class PluginServer implements AutoCloseable {
     }
 
     /**
-     * Listens on a socket that root alone may use, as dockerd does.
+     * Listens on the socket that this process got as standard input, else on a new one that root
+     * alone may use, as dockerd does.
      *
-     * @throws IOException when the socket can't be made
+     * @throws IOException when the socket can't be made, or the one on standard input is another
      */
     public static PluginServer listen(VolumePlugin plugin, Path socket) throws IOException {
+        Optional<ServerSocketChannel> inherited = InheritedSocket.at(socket);
         PluginServer server = new PluginServer(plugin, socket);
+        if (inherited.isPresent()) {
+            server.adopt(inherited.get());
+        } else {
+            server.make();
+        }
+        LOG.info("serving docker's volume plugin protocol on {}", socket);
+        return server;
+    }
+
+    private void adopt(ServerSocketChannel listening) throws IOException {
+        var adopted =
+                bootstrap()
+                        .channelFactory(() -> new NioServerDomainSocketChannel(listening))
+                        .register();
+        await(adopted);
+        inherited = adopted.channel();
+    }
+
+    private void make() throws IOException {
         try {
             Files.createDirectories(socket.getParent());
             SocketFile.makeRoom(socket);
-            server.bind();
+            await(
+                    bootstrap()
+                            .channel(NioServerDomainSocketChannel.class)
+                            .bind(UnixDomainSocketAddress.of(socket)));
             Posix.chmod(socket, 0600);
-            server.file = SocketFile.of(socket);
+            file = SocketFile.of(socket);
         } catch (IOException e) {
-            server.close();
+            close();
             throw new IOException(
                     "cannot listen on "
                             + socket
@@ -88,25 +117,25 @@ public final class PluginServer implements AutoCloseable {
                             + " or set JNVDOCKER_PLUGIN_DIR or JNVDOCKER_PLUGIN_NAME",
                     e);
         }
-        LOG.info("serving docker's volume plugin protocol on {}", socket);
-        return server;
     }
 
-    private void bind() throws IOException {
-        var bound =
-                new ServerBootstrap()
-                        .group(loops)
-                        .channel(NioServerDomainSocketChannel.class)
-                        .childHandler(new Pipeline())
-                        .bind(UnixDomainSocketAddress.of(socket))
-                        .awaitUninterruptibly();
-        if (!bound.isSuccess()) {
-            throw new IOException(bound.cause().getMessage(), bound.cause());
+    private ServerBootstrap bootstrap() {
+        return new ServerBootstrap().group(loops).childHandler(new Pipeline());
+    }
+
+    private static void await(ChannelFuture listening) throws IOException {
+        if (!listening.awaitUninterruptibly().isSuccess()) {
+            throw new IOException(listening.cause().getMessage(), listening.cause());
         }
     }
 
     @Override
     public void close() throws IOException {
+        if (inherited != null) {
+            // Never closed: Netty would remove the socket's name, and Java would turn standard
+            // error, where the log goes, into /dev/null.
+            inherited.deregister().awaitUninterruptibly();
+        }
         // Netty may or may not remove the socket's name in time; what is left of it is ours.
         loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
         verbs.shutdownNow();

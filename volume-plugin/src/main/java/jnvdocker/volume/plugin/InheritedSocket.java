@@ -1,0 +1,38 @@
+package jnvdocker.volume.plugin;
+
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * The listening socket that was handed to this process as its standard input, as systemd does with
+ * {@code StandardInput=socket}. Its name, mode and removal are the business of whoever made it.
+ */
+final class InheritedSocket {
+    private InheritedSocket() {}
+
+    /**
+     * Gives the socket that was handed down, or empty when standard input is anything else.
+     *
+     * @param socket where the socket must listen, since dockerd looks for it there
+     * @throws IOException when it listens somewhere else
+     */
+    static Optional<ServerSocketChannel> at(Path socket) throws IOException {
+        if (!(System.inheritedChannel() instanceof ServerSocketChannel inherited)) {
+            return Optional.empty();
+        }
+        var address = inherited.getLocalAddress();
+        if (!UnixDomainSocketAddress.of(socket).equals(address)) {
+            throw new IOException(
+                    "the socket on standard input listens on "
+                            + address
+                            + " and the plugin's socket is "
+                            + socket
+                            + "; let ListenStream in jnvdocker.socket and JNVDOCKER_PLUGIN_DIR and"
+                            + " JNVDOCKER_PLUGIN_NAME in jnvdocker.service name one and the same");
+        }
+        return Optional.of(inherited);
+    }
+}
