@@ -124,7 +124,7 @@ final class Daemon implements AutoCloseable {
         }
     }
 
-    private static Host host(Path root) throws StartException {
+    static Host host(Path root) throws StartException {
         if (root.toString().contains(":")) {
             throw new StartException(
                     "JNVDOCKER_HOST_ROOT="

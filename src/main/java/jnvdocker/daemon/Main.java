@@ -1,7 +1,9 @@
 package jnvdocker.daemon;
 
+import jnvdocker.host.DeviceNodes;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.ServiceManager;
 import jnvdocker.protocol.ExitCode;
 
 import org.slf4j.LoggerFactory;
@@ -14,8 +16,10 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 
-/** {@code jnvdockerd}: runs the daemon until SIGTERM or SIGINT. */
+/** {@code jnvdockerd}: runs the daemon until SIGTERM or SIGINT, or does what its option says. */
 public final class Main {
+    private static final List<String> MAKE_NODES = List.of("--make-nodes");
+
     private Main() {}
 
     public static void main(String[] args) {
@@ -31,8 +35,10 @@ public final class Main {
             out.println("jnvdockerd " + version());
             return ExitCode.OK.code();
         }
-        if (!args.isEmpty()) {
-            err.println("jnvdocker: jnvdockerd takes no arguments but --version, not " + args);
+        if (!args.isEmpty() && !args.equals(MAKE_NODES)) {
+            err.println(
+                    "jnvdocker: jnvdockerd takes no arguments but --version or --make-nodes, not "
+                            + args);
             return ExitCode.USAGE.code();
         }
         if (Posix.effectiveUser() != 0) {
@@ -43,14 +49,13 @@ public final class Main {
                 !environment.getOrDefault("JNVDOCKER_DEBUG", "").isEmpty()
                         || !environment.getOrDefault("NV_DEBUG", "").isEmpty();
         System.setProperty("org.slf4j.simpleLogger.log.jnvdocker", debug ? "debug" : "info");
-        return serve(environment, err, debug);
-    }
-
-    private static int serve(Map<String, String> environment, PrintStream err, boolean debug) {
         try {
-            Daemon daemon = Daemon.start(Folders.of(environment));
-            Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon), "stop"));
-            new CountDownLatch(1).await();
+            Folders folders = Folders.of(environment);
+            if (args.equals(MAKE_NODES)) {
+                makeNodes(folders, out);
+            } else {
+                serve(folders, environment.getOrDefault("NOTIFY_SOCKET", ""));
+            }
             return ExitCode.OK.code();
         } catch (IOException e) {
             err.println("jnvdocker: " + FileErrors.describe(e));
@@ -58,9 +63,22 @@ public final class Main {
                 e.printStackTrace(err);
             }
             return ExitCode.REFUSED.code();
+        }
+    }
+
+    private static void makeNodes(Folders folders, PrintStream out) throws IOException {
+        new NodeMaker(new DeviceNodes(Daemon.host(folders.hostRoot())), out).run();
+    }
+
+    /** Until a signal ends the process. */
+    private static void serve(Folders folders, String notifySocket) throws IOException {
+        Daemon daemon = Daemon.start(folders);
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon), "stop"));
+        new ServiceManager(notifySocket).ready();
+        try {
+            new CountDownLatch(1).await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return ExitCode.REFUSED.code();
         }
     }
 

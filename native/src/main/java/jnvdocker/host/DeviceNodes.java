@@ -7,6 +7,7 @@ import jnvdocker.posix.PosixException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,7 @@ import java.util.Map;
  * /proc/driver/nvidia/params}.
  */
 public final class DeviceNodes {
+    private static final String DRIVER = "nvidia";
     private static final String UVM = "nvidia-uvm";
     private static final int CTL_MINOR = 255;
     private static final int S_IFMT = 0xf000;
@@ -32,6 +34,36 @@ public final class DeviceNodes {
     DeviceNodes(Host host, KernelModules modules) {
         this.host = host;
         this.modules = modules;
+    }
+
+    /**
+     * Loads the driver's kernel module when nobody has, as happens on a host without X.
+     *
+     * @throws NoDriverException when it is not loaded and can't be
+     */
+    public void loadDriver() throws IOException {
+        if (HostDriver.isLoaded(host)) {
+            return;
+        }
+        try {
+            modules.load(DRIVER);
+        } catch (IOException e) {
+            throw new NoDriverException(
+                    "no NVIDIA driver is loaded, and none can be (" + e.getMessage() + ")", e);
+        }
+    }
+
+    /**
+     * All nodes that containers may be given: {@link #control} and every GPU's, in order of index.
+     *
+     * @throws IOException when one is missing and can't be made, or is not the device it should be
+     */
+    public List<DeviceNode> all() throws IOException {
+        List<DeviceNode> nodes = new ArrayList<>(control());
+        for (Gpu gpu : HostDriver.read(host).gpus()) {
+            nodes.add(of(gpu));
+        }
+        return nodes;
     }
 
     /**

@@ -26,6 +26,9 @@ import java.util.regex.Pattern;
  * @param gpus in order of index
  */
 public record HostDriver(DriverVersion version, List<Gpu> gpus) {
+    private static final String PROC_VERSION = "/proc/driver/nvidia/version";
+    private static final String SYS_VERSION = "/sys/module/nvidia/version";
+
     /**
      * Both wordings: {@code NVIDIA UNIX x86_64 Kernel Module 535.104.05 Sat …} and {@code NVIDIA
      * UNIX Open Kernel Module for x86_64 550.54.14 Release Build …}.
@@ -56,6 +59,11 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         return new HostDriver(readVersion(host), readGpus(host));
     }
 
+    /** Whether the driver's kernel module is there. */
+    static boolean isLoaded(Host host) throws IOException {
+        return Files.exists(host.resolve(PROC_VERSION)) || Files.exists(host.resolve(SYS_VERSION));
+    }
+
     /** What an image's requirements are checked against. */
     public DriverFacts facts() {
         DriverFacts facts = DriverFacts.of(version);
@@ -68,7 +76,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
      * @throws NoDriverException when no driver is loaded
      */
     public static DriverVersion readVersion(Host host) throws IOException {
-        Path proc = host.resolve("/proc/driver/nvidia/version");
+        Path proc = host.resolve(PROC_VERSION);
         if (Files.exists(proc)) {
             return parseVersion(KernelText.read(proc))
                     .orElseThrow(() ->
@@ -77,7 +85,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
                                             + " names no driver version; is it NVIDIA's"
                                             + " kernel module that is loaded?"));
         }
-        Path sys = host.resolve("/sys/module/nvidia/version");
+        Path sys = host.resolve(SYS_VERSION);
         if (Files.exists(sys)) {
             String text = KernelText.read(sys).strip();
             try {

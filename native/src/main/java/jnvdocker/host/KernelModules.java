@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Loads kernel modules of this machine. nvidia-uvm is loaded by nobody until a CUDA program asks
- * for it, and in a container none can.
+ * Loads kernel modules of this machine. On a host without X nobody may have loaded the driver;
+ * nvidia-uvm is loaded by nobody until a CUDA program asks for it, and in a container none can.
  */
 final class KernelModules {
     private static final int LIMIT_SECONDS = 30;

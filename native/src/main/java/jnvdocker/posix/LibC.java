@@ -20,4 +20,9 @@ interface LibC extends Library {
 
     int getsockopt(int socket, int level, int option, Pointer value, IntByReference length)
             throws LastErrorException;
+
+    int socket(int domain, int type, int protocol) throws LastErrorException;
+
+    long sendto(int socket, byte[] bytes, long length, int flags, byte[] address, int addressLength)
+            throws LastErrorException;
 }

@@ -124,7 +124,7 @@ public final class Posix {
                 | ((major & 0xfffff000L) << 32);
     }
 
-    private static PosixException failure(String what, int errno) {
+    static PosixException failure(String what, int errno) {
         return new PosixException(what, errno, JNR.strerror(errno));
     }
 

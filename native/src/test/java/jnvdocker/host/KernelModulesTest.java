@@ -50,6 +50,34 @@ class KernelModulesTest {
     }
 
     @Test
+    void driverThatIsNotLoadedIs() throws IOException {
+        Files.createDirectories(folder.resolve("sys/module/nvidia"));
+        Path version = folder.resolve("sys/module/nvidia/version");
+        KernelModules modules = modprobe("[ \"$1\" = nvidia ] && echo 535.104.05 > " + version);
+        new DeviceNodes(host, modules).loadDriver();
+        assertEquals("535.104.05", HostDriver.readVersion(host).toString());
+    }
+
+    @Test
+    void driverThatIsLoadedIsNotLoadedAgain() throws IOException {
+        Files.createDirectories(folder.resolve("sys/module/nvidia"));
+        Files.writeString(folder.resolve("sys/module/nvidia/version"), "535.104.05\n");
+        KernelModules modules = modprobe("exit 1");
+        assertDoesNotThrow(() -> new DeviceNodes(host, modules).loadDriver());
+    }
+
+    @Test
+    void driverThatCannotBeLoadedIsNone() throws IOException {
+        KernelModules modules = modprobe("echo 'FATAL: Module not found' >&2; exit 1");
+        var refusal =
+                assertThrows(
+                        NoDriverException.class, () -> new DeviceNodes(host, modules).loadDriver());
+        assertEquals(
+                "no NVIDIA driver is loaded, and none can be (FATAL: Module not found)",
+                refusal.getMessage());
+    }
+
+    @Test
     void reasonOfModprobeIsPassedOn() throws IOException {
         KernelModules modules = modprobe("echo 'FATAL: Module not found' >&2; exit 1");
         IOException refusal = assertThrows(IOException.class, () -> modules.load("nvidia-uvm"));

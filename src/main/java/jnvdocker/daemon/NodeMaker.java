@@ -1,0 +1,40 @@
+package jnvdocker.daemon;
+
+import jnvdocker.host.DeviceNode;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.NoDriverException;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.stream.Collectors;
+
+/**
+ * {@code jnvdockerd --make-nodes}: makes the driver's device nodes at boot. dockerd looks a
+ * container's nodes up before it mounts the container's volumes, so at a start of its own accord it
+ * would not find what only jnvdockerd makes.
+ */
+final class NodeMaker {
+    private final DeviceNodes nodes;
+    private final PrintStream out;
+
+    NodeMaker(DeviceNodes nodes, PrintStream out) {
+        this.nodes = nodes;
+        this.out = out;
+    }
+
+    /**
+     * A host without a driver is left as it is: to boot without one is no failure.
+     *
+     * @throws IOException when a node can't be made
+     */
+    void run() throws IOException {
+        try {
+            nodes.loadDriver();
+        } catch (NoDriverException e) {
+            out.println("jnvdocker: " + e.getMessage() + "; there are no device nodes to make");
+            return;
+        }
+        String names = nodes.all().stream().map(DeviceNode::name).collect(Collectors.joining(", "));
+        out.println("jnvdocker: device nodes are there: " + names);
+    }
+}
