@@ -5,7 +5,7 @@
  *   - commands that can't start a container: become docker at once, ask nobody
  *   - version: say our own first
  *   - everything else: ask the daemon, obey its frames, in the end become docker
- *   - start the daemon when nobody answers and the caller is root
+ *   - start the daemon, or have systemd start it, when nobody answers and the caller is root
  *
  * Not its business: what docker's options mean, who gets which GPU, what is added to a container.
  * It decides nothing, so that there is one place where that is decided, and it executes everything,
@@ -57,6 +57,8 @@ enum { MAX_FRAME = 8 << 20, MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
+
+#define SERVICE "jnvdocker.service"
 
 #ifndef VERSION
 #error "the Makefile defines VERSION"
@@ -613,6 +615,96 @@ static int start_daemon(const char *path)
 	return connection;
 }
 
+/* ---- having systemd start the daemon --------------------------------------------------------- */
+
+/* Whether the folders are others than those of the service, which knows nothing of our environment. */
+static bool folders_moved(void)
+{
+	static const char *const movers[] = {
+		"JNVDOCKER_RUN_DIR", "JNVDOCKER_SOCKET", "JNVDOCKER_STATE_DIR", "JNVDOCKER_CONFIG", "JNVDOCKER_PLUGIN_DIR",
+		"JNVDOCKER_PLUGIN_NAME", "JNVDOCKER_HOST_ROOT", "JNVDOCKER_DOCKER_SOCKET", NULL,
+	};
+
+	for (const char *const *mover = movers; *mover != NULL; mover++) {
+		const char *value = getenv(*mover);
+
+		if (value != NULL && *value != '\0')
+			return true;
+	}
+	return false;
+}
+
+static bool unit_installed(void)
+{
+	static const char *const folders[] = {
+		"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+		"/lib/systemd/system", NULL,
+	};
+	bool found = false;
+
+	for (const char *const *folder = folders; *folder != NULL && !found; folder++) {
+		char *unit = joined("%s/" SERVICE, *folder);
+
+		found = access(unit, F_OK) == 0;
+		free(unit);
+	}
+	return found;
+}
+
+static bool is_systemds(void)
+{
+	struct stat manager;
+
+	return !folders_moved() && stat("/run/systemd/system", &manager) == 0 && S_ISDIR(manager.st_mode) && unit_installed();
+}
+
+/* The exit code of systemctl, which ends when the daemon serves or has failed. */
+static int run_systemctl(void)
+{
+	char *const arguments[] = { "systemctl", "start", SERVICE, NULL };
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	struct sigaction inherited;
+	int status;
+
+	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
+	sigaction(SIGCHLD, &standard, &inherited);
+	pid_t child = fork();
+	if (child < 0)
+		die("cannot start systemctl: %s", strerror(errno));
+	if (child == 0) {
+		int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
+
+		dup2(nothing, 0);
+		dup2(2, 1);
+		execve("/usr/bin/systemctl", arguments, daemon_environment());
+		execve("/bin/systemctl", arguments, daemon_environment());
+		dprintf(2, "jnvdocker: cannot run /usr/bin/systemctl: %s\n", strerror(errno));
+		_exit(EXIT_REFUSED);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			die("cannot wait for systemctl: %s", strerror(errno));
+	sigaction(SIGCHLD, &inherited, NULL);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int start_service(const char *path)
+{
+	fprintf(stderr, "jnvdocker: no daemon at %s, starting " SERVICE "\n", path);
+	int code = run_systemctl();
+	int connection = try_connect(path);
+
+	if (connection < 0 && code != 0)
+		die("systemctl start " SERVICE " failed (exit code %d); 'systemctl status jnvdocker' and"
+		    " 'journalctl -u jnvdocker' say why", code);
+	if (connection < 0)
+		die(SERVICE " runs and does not serve %s (%s); if it was given another socket, set JNVDOCKER_SOCKET to that,"
+		    " else run 'systemctl restart jnvdocker'", path, strerror(errno));
+	return connection;
+}
+
+/* ---- finding the daemon ---------------------------------------------------------------------- */
+
 static void die_not_allowed(const char *path) __attribute__((noreturn));
 
 static void die_not_allowed(const char *path)
@@ -645,7 +737,7 @@ static int connect_daemon(void)
 	if (geteuid() != 0)
 		die("no daemon answers at %s (%s); ask an administrator to start it: sudo jnvdocker gpu ls", path,
 		    strerror(errno));
-	return start_daemon(path);
+	return is_systemds() ? start_service(path) : start_daemon(path);
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
