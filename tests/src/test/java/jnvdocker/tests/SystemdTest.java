@@ -1,0 +1,345 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.TestMachine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+
+/** The units, under a real systemd and beside Debian's own of Docker. */
+@Tag("docker")
+@Tag("root")
+class SystemdTest {
+    private static final String SOCKET = "jnvdocker.socket";
+    private static final String SERVICE = "jnvdocker.service";
+    private static final String NODES = "jnvdocker-nodes.service";
+    private static final String DOCKER = "docker.service";
+    private static final String PLUGIN = "/run/docker/plugins/nvidia-docker.sock";
+    private static final String INSTALL =
+            """
+            cp /opt/jnvdocker/lib/systemd/system/jnvdocker* /etc/systemd/system/
+            systemctl daemon-reload
+            systemctl enable --now jnvdocker.socket jnvdocker.service jnvdocker-nodes.service
+            """;
+    private static final String UNINSTALL =
+            """
+            docker volume ls -q -f driver=nvidia-docker | xargs -r docker volume rm
+            systemctl disable --now jnvdocker.socket jnvdocker.service jnvdocker-nodes.service
+            rm /etc/systemd/system/jnvdocker*
+            systemctl daemon-reload
+            """;
+
+    private static DriverRoot host;
+    private static TestMachine machine;
+    private static String volume;
+
+    @BeforeAll
+    static void bootMachine() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        volume = "nvidia_driver_" + host.version();
+        machine = new TestMachine(host);
+        shell(INSTALL);
+        systemctl("enable", "--now", DOCKER).ok();
+        machine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
+    }
+
+    @AfterAll
+    static void removeMachine() {
+        machine.close();
+        host.close();
+    }
+
+    /** With a volume that docker remembers, so that it asks for the plugin. */
+    @BeforeEach
+    void makeAllWell() {
+        shell("rm -rf /etc/jnvdocker /etc/systemd/system/jnvdocker.service.d");
+        shell(INSTALL);
+        systemctl("reset-failed").ok();
+        systemctl("start", SOCKET, SERVICE, DOCKER).ok();
+        shell("docker ps -aq | xargs -r docker rm -f");
+        docker("volume", "create", "-d", "nvidia-docker", volume).ok();
+    }
+
+    private static void shell(String script) {
+        machine.command("sh", "-ec", script).run().ok();
+    }
+
+    private static Command.Result systemctl(Object... arguments) {
+        return run("systemctl", arguments);
+    }
+
+    private static Command.Result docker(Object... arguments) {
+        return run("docker", arguments);
+    }
+
+    private static Command.Result run(String program, Object... arguments) {
+        Object[] words = new Object[arguments.length + 1];
+        words[0] = program;
+        System.arraycopy(arguments, 0, words, 1, arguments.length);
+        return machine.command(words).run();
+    }
+
+    private static void breakConfiguration() {
+        shell("mkdir -p /etc/jnvdocker; echo 'nonsense = 1' > /etc/jnvdocker/config.toml");
+    }
+
+    private static void assertActive(String unit) {
+        assertEquals("active", machine.property(unit, "ActiveState"), unit);
+    }
+
+    private static void assertInactive(String unit) {
+        assertEquals("inactive", machine.property(unit, "ActiveState"), unit);
+    }
+
+    @Test
+    void systemdFindsNothingWrong() {
+        Command.Result result =
+                machine.command(
+                                "systemd-analyze",
+                                "verify",
+                                "--man=no",
+                                "--recursive-errors=no",
+                                "/etc/systemd/system/" + SOCKET,
+                                "/etc/systemd/system/" + SERVICE,
+                                "/etc/systemd/system/" + NODES)
+                        .run()
+                        .ok();
+        assertFalse(result.toString().contains("jnvdocker"), result::toString);
+    }
+
+    @Test
+    void containerThatDockerStartsAtBootHasItsGpu() {
+        machine.jnvdocker(
+                        "run",
+                        "-d",
+                        "--name=always",
+                        "--restart=always",
+                        "--stop-signal=KILL",
+                        "--gpus=device=1",
+                        "cuda",
+                        "sleep",
+                        "1000")
+                .run()
+                .ok();
+        machine.boot();
+        Command.Result result =
+                docker("exec", "always", "ls", "/dev/nvidia1", "/usr/local/nvidia/bin/nvidia-smi");
+        assertEquals(
+                "/dev/nvidia1\n/usr/local/nvidia/bin/nvidia-smi\n", result.out(), result::toString);
+    }
+
+    @Test
+    void allOfOursIsThereBeforeDockerStarts() {
+        machine.boot();
+        long docker = timestamp(DOCKER, "ExecMainStartTimestampMonotonic");
+        List<String> earlier = List.of(machine.property(DOCKER, "After").split(" "));
+        for (String unit : List.of(SOCKET, SERVICE, NODES)) {
+            assertTrue(timestamp(unit, "ActiveEnterTimestampMonotonic") < docker, unit);
+            assertTrue(earlier.contains(unit), () -> unit + " in " + earlier);
+        }
+        assertTrue(machine.property(SERVICE, "Requires").contains(SOCKET));
+        assertEquals("running\n", systemctl("is-system-running").out());
+    }
+
+    private static long timestamp(String unit, String property) {
+        return Long.parseLong(machine.property(unit, property));
+    }
+
+    @Test
+    void socketOutlivesTheDaemonAndStartsIt() {
+        String before = stat();
+        assertTrue(before.startsWith("600 root "), before);
+        systemctl("stop", SERVICE).ok();
+        assertInactive(SERVICE);
+        assertEquals(before, stat());
+        assertTrue(machine.journal(SERVICE).endsWith(" INFO Main - stopped\n"));
+        docker("volume", "inspect", volume).ok();
+        assertActive(SERVICE);
+        assertEquals(before, stat());
+    }
+
+    private static String stat() {
+        return machine.command("stat", "-c", "%a %U %i", PLUGIN).run().ok().out();
+    }
+
+    @Test
+    void daemonThatWasKilledIsStartedAgain() {
+        String before = machine.property(SERVICE, "MainPID");
+        systemctl("kill", "--signal=KILL", SERVICE).ok();
+        docker("volume", "inspect", volume).ok();
+        machine.jnvdocker("gpu", "ls").run().ok();
+        assertNotEquals(before, machine.property(SERVICE, "MainPID"));
+    }
+
+    @Test
+    void dockerThatStartsFirstIsAnsweredAllTheSame() {
+        systemctl("stop", SERVICE).ok();
+        int known = machine.journal(DOCKER).length();
+        systemctl("restart", DOCKER).ok();
+        assertTrue(docker("volume", "ls", "-q").ok().out().contains(volume));
+        String said = machine.journal(DOCKER).substring(known);
+        assertFalse(said.contains("Unable to connect to plugin"), said);
+        assertActive(SERVICE);
+    }
+
+    @Test
+    void daemonThatNeverStartsKeepsDockerFromNothing() throws InterruptedException {
+        breakConfiguration();
+        assertNotEquals(0, systemctl("restart", SERVICE).exitCode());
+        systemctl("restart", DOCKER).ok();
+        docker("ps").ok();
+        while (!machine.property(SOCKET, "Result").equals("service-start-limit-hit")) {
+            Thread.sleep(200);
+        }
+        assertNotEquals(0, machine.command("test", "-e", PLUGIN).run().exitCode());
+        shell("rm /etc/jnvdocker/config.toml");
+        systemctl("reset-failed", SERVICE).ok();
+        systemctl("start", SERVICE).ok();
+        assertActive(SOCKET);
+        docker("volume", "inspect", volume).ok();
+    }
+
+    @Test
+    void socketThatIsNotThePluginsIsRefused() {
+        shell(
+                """
+                mkdir /etc/systemd/system/jnvdocker.service.d
+                echo '[Service]\nEnvironment=JNVDOCKER_PLUGIN_NAME=other' \
+                    > /etc/systemd/system/jnvdocker.service.d/name.conf
+                systemctl daemon-reload
+                """);
+        assertNotEquals(0, systemctl("restart", SERVICE).exitCode());
+        String journal = machine.journal(SERVICE);
+        assertTrue(
+                journal.contains(
+                        "jnvdocker: the socket on standard input listens on "
+                                + PLUGIN
+                                + " and the plugin's socket is /run/docker/plugins/other.sock; let"
+                                + " ListenStream in jnvdocker.socket and JNVDOCKER_PLUGIN_DIR and"
+                                + " JNVDOCKER_PLUGIN_NAME in jnvdocker.service name one and the"
+                                + " same\n"),
+                journal);
+    }
+
+    @Test
+    void rootsCommandHasSystemdStartTheDaemon() {
+        systemctl("stop", SERVICE).ok();
+        Command.Result result = machine.jnvdocker("gpu", "ls").run().ok();
+        assertEquals(
+                "jnvdocker: no daemon at /run/jnvdocker/jnvdocker.sock, starting"
+                        + " jnvdocker.service\n",
+                result.err());
+        assertActive(SERVICE);
+    }
+
+    @Test
+    void startThatFailsUnderSystemdPointsToTheJournal() {
+        systemctl("stop", SERVICE).ok();
+        breakConfiguration();
+        Command.Result result = machine.jnvdocker("gpu", "ls").run();
+        assertEquals(125, result.exitCode());
+        assertTrue(
+                result.err()
+                        .endsWith(
+                                "jnvdocker: systemctl start jnvdocker.service failed (exit code 1);"
+                                        + " 'systemctl status jnvdocker' and 'journalctl -u"
+                                        + " jnvdocker' say why\n"),
+                result::toString);
+        assertTrue(machine.journal(SERVICE).contains("config.toml:1: unknown key 'nonsense'"));
+    }
+
+    @Test
+    void serviceThatServesAnotherSocketIsNamed() {
+        Command.Result result =
+                machine.command(
+                                "sh",
+                                "-ec",
+                                "mv /run/jnvdocker/jnvdocker.sock /run/jnvdocker/moved;"
+                                        + " /opt/jnvdocker/bin/jnvdocker gpu ls")
+                        .run();
+        assertEquals(125, result.exitCode());
+        assertTrue(
+                result.err()
+                        .contains(
+                                "jnvdocker.service runs and does not serve"
+                                        + " /run/jnvdocker/jnvdocker.sock (No such file or"
+                                        + " directory); "),
+                result::toString);
+        systemctl("restart", SERVICE).ok();
+        machine.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @Test
+    void daemonWithFoldersOfItsOwnIsNotTheService() {
+        systemctl("stop", SERVICE).ok();
+        Command.Result result =
+                machine.jnvdocker("gpu", "ls")
+                        .with("JNVDOCKER_RUN_DIR", "/tmp/run")
+                        .with("JNVDOCKER_STATE_DIR", "/tmp/state")
+                        .with("JNVDOCKER_PLUGIN_DIR", "/tmp/plugins")
+                        .run()
+                        .ok();
+        assertTrue(
+                result.err().contains("starting /opt/jnvdocker/bin/jnvdockerd"), result::toString);
+        assertInactive(SERVICE);
+        shell("kill $(cat /tmp/run/jnvdockerd.pid)");
+    }
+
+    @Test
+    void nodeThatCannotBeMadeFailsItsUnitAlone() {
+        shell("rm /dev/nvidia0; touch /dev/nvidia0");
+        assertNotEquals(0, systemctl("restart", NODES).exitCode());
+        assertEquals("125", machine.property(NODES, "ExecMainStatus"));
+        String journal = machine.journal(NODES);
+        assertTrue(
+                journal.contains("jnvdocker: /dev/nvidia0 is not the character device 195:0"),
+                journal);
+        shell("rm /dev/nvidia0");
+        systemctl("restart", NODES).ok();
+        shell("test -c /dev/nvidia0");
+    }
+
+    @Test
+    void hostWithoutADriverBoots() {
+        try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535)) {
+            Folders.remove(bare.folder().resolve("proc/driver/nvidia"));
+            bare.write("proc/devices", "Character devices:\n  1 mem\n");
+            try (TestMachine driverless = new TestMachine(bare)) {
+                driverless.command("sh", "-ec", INSTALL).run().ok();
+                driverless.boot();
+                String journal = driverless.journal(NODES);
+                assertTrue(
+                        journal.startsWith(
+                                "jnvdocker: no NVIDIA driver is loaded, and none can be"),
+                        journal);
+                assertEquals(
+                        "running\n",
+                        driverless.command("systemctl", "is-system-running").run().out());
+                assertEquals("active", driverless.property(SERVICE, "ActiveState"));
+            }
+        }
+    }
+
+    @Test
+    void uninstalledItIsMissedByNobody() {
+        shell(UNINSTALL);
+        assertNotEquals(0, machine.command("test", "-e", PLUGIN).run().exitCode());
+        int known = machine.journal(DOCKER).length();
+        systemctl("restart", DOCKER).ok();
+        assertEquals("", docker("volume", "ls", "-q").ok().out());
+        String said = machine.journal(DOCKER).substring(known);
+        assertFalse(said.contains("plugin nvidia-docker"), said);
+    }
+}

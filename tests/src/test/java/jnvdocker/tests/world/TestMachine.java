@@ -1,0 +1,85 @@
+package jnvdocker.tests.world;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A machine that a real systemd has booted, with the built jnvdocker in {@code /opt/jnvdocker} and
+ * Debian's Docker beside it, neither of them enabled yet.
+ */
+public final class TestMachine implements AutoCloseable {
+    private final Path folder = Folders.make("machine");
+    private final DriverRoot host;
+
+    /**
+     * @param host whose driver the machine has, without its device nodes
+     */
+    public TestMachine(DriverRoot host) {
+        this.host = host;
+        try {
+            boot();
+        } catch (AssertionError e) {
+            close();
+            throw e;
+        }
+    }
+
+    /** Shuts it down if it runs. What it had on disk is there again, in /run and /dev nothing. */
+    public void boot() {
+        Command.of(Project.world("machine"), "boot", folder, host.folder(), Project.tree())
+                .run()
+                .ok();
+    }
+
+    /** A program in the machine, as root runs it. */
+    public Command command(Object... arguments) {
+        List<Object> words = new ArrayList<>(List.of(Project.world("machine"), "run", folder));
+        words.addAll(Arrays.asList(arguments));
+        return Command.of(words.toArray());
+    }
+
+    public Command jnvdocker(Object... arguments) {
+        List<Object> words = new ArrayList<>(List.of("/opt/jnvdocker/bin/jnvdocker"));
+        words.addAll(Arrays.asList(arguments));
+        return command(words.toArray());
+    }
+
+    /** One property of a unit, as {@code systemctl show} prints it. */
+    public String property(String unit, String property) {
+        return command("systemctl", "show", "--value", "-p", property, unit)
+                .run()
+                .ok()
+                .out()
+                .strip();
+    }
+
+    /** What a unit's processes have said since the machine's boot. */
+    public String journal(String unit) {
+        command("journalctl", "--sync").run().ok();
+        return command("journalctl", "-b", "-o", "cat", "--no-pager", "_SYSTEMD_UNIT=" + unit)
+                .run()
+                .ok()
+                .out();
+    }
+
+    /** Makes a glibc image in its engine. The options are those of {@code tests/worlds/image}. */
+    public void image(String tag, String... options) {
+        Command.Result root = Command.of(Project.world("machine"), "root", folder).run().ok();
+        List<Object> words =
+                new ArrayList<>(
+                        List.of(
+                                Project.world("image"),
+                                root.out().strip() + "/run/docker.sock",
+                                tag));
+        words.addAll(Arrays.asList(options));
+        Command.of(words.toArray()).run().ok();
+    }
+
+    @Override
+    public void close() {
+        Command.of(Project.world("machine"), "stop", folder).run().ok();
+        Folders.remove(folder);
+    }
+}
