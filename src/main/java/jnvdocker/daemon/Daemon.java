@@ -5,7 +5,6 @@ import jnvdocker.command.GpuCommand;
 import jnvdocker.command.StartContainer;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.docker.DockerEngine;
-import jnvdocker.docker.EngineException;
 import jnvdocker.docker.EngineWatch;
 import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
@@ -89,7 +88,7 @@ final class Daemon implements AutoCloseable {
                                 folders.config().toString()));
         Commands commands = new Commands(start, new GpuCommand(host, volumes));
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
-        Thread.ofVirtual().start(() -> warmUp(host, volumes, engine));
+        Thread.ofVirtual().start(() -> warmUp(host, volumes));
     }
 
     private static LeaseParts.World world(Folders folders, Host host, DockerEngine engine)
@@ -108,7 +107,7 @@ final class Daemon implements AutoCloseable {
     /**
      * What the first container would wait for: it is ready before that, or fails with a log line.
      */
-    private static void warmUp(Host host, DriverVolumeStore volumes, DockerEngine engine) {
+    private static void warmUp(Host host, DriverVolumeStore volumes) {
         try {
             volumes.checkExecutable();
             volumes.build(host, HostDriver.readVersion(host));
@@ -116,11 +115,6 @@ final class Daemon implements AutoCloseable {
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {
             LOG.error("{}", FileErrors.describe(e));
-        }
-        try {
-            engine.runtimes();
-        } catch (EngineException e) {
-            LOG.info("{}", e.getMessage());
         }
     }
 

@@ -20,6 +20,7 @@ import com.github.dockerjava.transport.DockerHttpClient;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.ContainerEngine;
+import jnvdocker.process.SocketServers;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -55,6 +56,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
     private final Path socket;
     private final AtomicReference<DockerClient> client = new AtomicReference<>();
     private final EngineMemory memory = new EngineMemory();
+    private final SocketServers servers = SocketServers.ofThisMachine();
     private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
     public DockerEngine(Path socket) {
@@ -137,7 +139,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)
             throws EngineException {
-        return ask(
+        return askInBackground(
                 "list containers",
                 limit,
                 docker ->
@@ -148,7 +150,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     @Override
     public Optional<Inspected> inspect(String container, Duration limit) throws EngineException {
-        return ask(
+        return askInBackground(
                 "inspect container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -163,7 +165,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     @Override
     public Map<String, String> volumeOptions(String volume, Duration limit) throws EngineException {
-        return ask(
+        return askInBackground(
                 "inspect volume " + volume,
                 limit,
                 docker -> {
@@ -179,7 +181,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     @Override
     public boolean removeVolume(String volume, Duration limit) throws EngineException {
-        return ask(
+        return askInBackground(
                 "remove volume " + volume,
                 limit,
                 docker -> {
@@ -199,7 +201,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
      * stream is closed. What is told is passed on in the order in which it happened.
      */
     Closeable events(ResultCallback<Event> listener) throws EngineException {
-        return ask(
+        return askInBackground(
                 "tell what happens",
                 LIMIT,
                 docker ->
@@ -224,6 +226,18 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
         }
         String[] environment = Objects.requireNonNullElse(config.getEnv(), new String[0]);
         return ImageConfig.of(config.getLabels(), Arrays.asList(environment));
+    }
+
+    /**
+     * Asks on nobody's behalf. To connect to an engine that is stopped would start it, where
+     * systemd listens for it.
+     */
+    private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
+            throws EngineException {
+        if (!memory.isFollowed() && !servers.isServed(socket)) {
+            throw new EngineException("the Docker engine at " + socket + " is stopped", null);
+        }
+        return ask(what, limit, question);
     }
 
     /**

@@ -64,6 +64,7 @@ public final class EngineWatch implements AutoCloseable {
         try (Closeable _ = engine.events(listener)) {
             engine.memory().follow();
             reconciler.reconcile();
+            engine.runtimes(); // what the first run would wait for
             LOG.info("following the engine at {}", engine.socket());
             while (!listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS)) {
                 perform("sweep", reconciler::sweep);

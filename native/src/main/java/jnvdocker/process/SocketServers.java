@@ -1,0 +1,102 @@
+package jnvdocker.process;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Tells whether somebody serves a Unix socket, without connecting to it: where systemd listens for
+ * a service that is stopped, to connect is to start it again.
+ */
+public final class SocketServers {
+    private static final String SYSTEMD = "1";
+
+    /**
+     * In the kernel's table of sockets: {@code __SO_ACCEPTCON}, which it sets for those that
+     * listen.
+     */
+    private static final int LISTENING = 0x10000;
+
+    private static final int FLAGS = 3;
+    private static final int INODE = 6;
+    private static final int PATH = 7;
+
+    private final Path proc;
+
+    SocketServers(Path proc) {
+        this.proc = proc;
+    }
+
+    public static SocketServers ofThisMachine() {
+        return new SocketServers(Path.of("/proc"));
+    }
+
+    /** False when systemd alone has the socket; what can't be told counts as served. */
+    public boolean isServed(Path socket) {
+        try {
+            List<String> links = links(socket);
+            return links.isEmpty() || !has(SYSTEMD, links) || anotherHas(links);
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /** How the sockets that listen at that path are called in folders of open files. */
+    private List<String> links(Path socket) throws IOException {
+        Path wanted = socket.toRealPath();
+        List<String> links = new ArrayList<>();
+        for (String line : Files.readString(proc.resolve("net/unix")).split("\n")) {
+            String[] fields = line.split(" +", PATH + 1);
+            if (fields.length > PATH
+                    && fields[FLAGS].matches("[0-9A-Fa-f]{8}")
+                    && (Integer.parseUnsignedInt(fields[FLAGS], 16) & LISTENING) != 0
+                    && isSame(fields[PATH], wanted)) {
+                links.add("socket:[" + fields[INODE] + "]");
+            }
+        }
+        return links;
+    }
+
+    private static boolean isSame(String path, Path wanted) {
+        try {
+            Path found = Path.of(path);
+            return found.getFileName() != null
+                    && found.getFileName().equals(wanted.getFileName())
+                    && found.toRealPath().equals(wanted);
+        } catch (IOException | InvalidPathException e) {
+            return false;
+        }
+    }
+
+    private boolean anotherHas(List<String> links) throws IOException {
+        try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[1-9]*")) {
+            for (Path process : processes) {
+                String pid = process.getFileName().toString();
+                if (!pid.equals(SYSTEMD) && has(pid, links)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    /** Whether a process has one of them open; one that has gone has none. */
+    private boolean has(String pid, List<String> links) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(proc.resolve(pid + "/fd"))) {
+            for (Path file : files) {
+                if (Files.isSymbolicLink(file)
+                        && links.contains(Files.readSymbolicLink(file).toString())) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (IOException | DirectoryIteratorException e) {
+            return false;
+        }
+    }
+}
