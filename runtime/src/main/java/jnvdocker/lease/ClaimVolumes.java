@@ -230,7 +230,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 }
                 case LeaseRegistry.Another(Lease lease, boolean known) -> {
                     if (attempt == ATTEMPTS) {
-                        throw twice(claim, lease);
+                        throw twice(claim, lease, users(claim));
                     }
                     earlier = judge(claim, lease, known);
                 }
@@ -244,18 +244,19 @@ public final class ClaimVolumes implements PluginVolumes {
         if (evidence.of(lease) instanceof Evidence.Gone(String why)) {
             return new LeaseRegistry.Over(lease, why);
         }
-        if (known || hasOneUser(claim)) {
+        List<ContainerEngine.Listed> users = users(claim);
+        if (known || users.size() == 1) {
             return new LeaseRegistry.GoesOn();
         }
-        throw twice(claim, lease);
+        throw twice(claim, lease, users);
     }
 
-    /** Whether the engine has but one container that mounts the claim. */
-    private boolean hasOneUser(Claim claim) {
+    /** The containers that mount the claim; none when the engine does not tell in time. */
+    private List<ContainerEngine.Listed> users(Claim claim) {
         try {
-            return engine.using(List.of(name(claim.id())), LIST_LIMIT).size() == 1;
+            return engine.using(List.of(name(claim.id())), LIST_LIMIT);
         } catch (IOException e) {
-            return false;
+            return List.of();
         }
     }
 
@@ -267,12 +268,21 @@ public final class ClaimVolumes implements PluginVolumes {
                         + " (to copy files out of it meanwhile: docker export)");
     }
 
-    private static VolumeException twice(Claim claim, Lease lease) {
+    /** The claim's own container need not be the one that runs. */
+    private static VolumeException twice(
+            Claim claim, Lease lease, List<ContainerEngine.Listed> users) {
+        String other =
+                users.stream()
+                        .filter(ContainerEngine.Listed::isActive)
+                        .map(user -> "container " + user.name())
+                        .findFirst()
+                        .orElse("that container");
         return new VolumeException(
                 Refusals.held(claim.gpus(), List.of(lease))
-                        + ", whose claim this container shares (--volumes-from, or a copy of its"
-                        + " settings); stop that one first, or give this one GPUs of its own with"
-                        + " 'jnvdocker run --gpus'");
+                        + ", and this container shares its claim with "
+                        + other
+                        + " (--volumes-from, or a copy of its settings); stop that one first, or"
+                        + " give this one GPUs of its own with 'jnvdocker run --gpus'");
     }
 
     private static VolumeException unknown(String name) {

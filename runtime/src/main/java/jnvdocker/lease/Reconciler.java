@@ -187,8 +187,9 @@ public final class Reconciler {
                         .filter(own -> !own.id().equals(container))
                         .isPresent();
         if (known.isPresent() && !another && !removeUnused(claim)) {
-            // Another container mounts it: to be tried again.
+            // Another container mounts it: it is that one's from now on, or to be tried again.
             registry.unnamed(claim);
+            reconcile();
         }
     }
 
