@@ -1,0 +1,488 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.Rival;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+/**
+ * Whatever is done to a container with GPUs, by whichever docker command, the registry says who has
+ * them, and nobody else gets them.
+ */
+@Tag("docker")
+@Tag("root")
+@ParameterizedClass
+@EnumSource
+class ClaimLifecycleTest {
+    private static final String SINCE = " since \\d\\d:\\d\\d";
+
+    private static Lab lab;
+
+    ClaimLifecycleTest(@SuppressWarnings("unused") TestEngine.Release release) {}
+
+    @BeforeParameterizedClassInvocation
+    static void open(TestEngine.Release release) {
+        lab = new Lab(release);
+    }
+
+    @AfterParameterizedClassInvocation
+    static void close() {
+        lab.close();
+    }
+
+    @AfterEach
+    void nothingIsLeftOfContainersThatAreGone() {
+        lab.clear();
+    }
+
+    private static Command.Result docker(Object... arguments) {
+        return lab.docker(arguments);
+    }
+
+    /** Asks for the GPU, which makes the daemon look at its holder, and must be refused. */
+    private static void assertRefused(int gpu, String holder) {
+        Command.Result result = lab.gpuContainer("run", "nobody", gpu).run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertMatches(
+                "jnvdocker: GPU "
+                        + gpu
+                        + " \\(GPU-5c1a\\w{4}\\) is held by \\S+'s container "
+                        + holder
+                        + SINCE
+                        + "; try again when it is free.*\n",
+                result.err());
+    }
+
+    /** Docker's own output says who has the GPU, and what to do. */
+    private static void assertStartRefused(String container, int gpu, String holder) {
+        Command.Result result = docker("start", container);
+        assertEquals(1, result.exitCode(), result::toString);
+        assertMatches(
+                "(?s)Error.*GPU "
+                        + gpu
+                        + " \\(GPU-5c1a\\w{4}\\) is held by \\S+'s container "
+                        + holder
+                        + SINCE
+                        + "; start this container again when it is free.*",
+                result.err());
+    }
+
+    private static void assertMatches(String pattern, String text) {
+        assertTrue(text.matches(pattern), () -> text + "--- is not like\n" + pattern);
+    }
+
+    private static long leaseOf(String container) {
+        return lab.registry().liveOf(container).orElseThrow().id();
+    }
+
+    @Test
+    void restartedContainerKeepsItsGpuThoughOthersWantItAllTheTime() {
+        lab.create("old", 0);
+        lab.run("train", 0);
+        try (Rival newcomer = new Rival(() -> lab.gpuContainer("run", "newcomer", 0));
+                Rival starter = new Rival(() -> lab.engine().docker("start", "old"))) {
+            for (int i = 0; i < 4; i++) {
+                docker("restart", "train").ok();
+            }
+            for (Rival rival : List.of(newcomer, starter)) {
+                List<Command.Result> attempts = rival.stop();
+                assertFalse(attempts.isEmpty());
+                attempts.forEach(attempt ->
+                        assertMatches("(?s).*is held by .* container train.*", attempt.err()));
+            }
+        }
+        lab.awaitHolders(Map.of(0, "train"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"on-failure", "always", "unless-stopped"})
+    void containerThatIsRestartedByItsPolicyKeepsItsGpu(String policy) {
+        lab.create("old", 1);
+        lab.daemon()
+                .jnvdocker(
+                        "run",
+                        "-d",
+                        "--name=train",
+                        "--gpus=device=1",
+                        "--restart=" + policy,
+                        "--stop-signal=KILL",
+                        "plain",
+                        "sh",
+                        "-c",
+                        "sleep 0.2; exit 1")
+                .run()
+                .ok();
+        try (Rival newcomer = new Rival(() -> lab.gpuContainer("run", "newcomer", 1));
+                Rival starter = new Rival(() -> lab.engine().docker("start", "old"))) {
+            Lab.await(() -> {
+                int restarts = Integer.parseInt(lab.inspect("train", "{{.RestartCount}}"));
+                return restarts < 4 ? List.of("restarted " + restarts + " times") : List.of();
+            });
+            for (Rival rival : List.of(newcomer, starter)) {
+                rival.stop()
+                        .forEach(attempt ->
+                                assertMatches(
+                                        "(?s).*is held by .* container train.*", attempt.err()));
+            }
+        }
+        docker("stop", "train").ok();
+        lab.awaitHolders(Map.of());
+        docker("start", "old").ok();
+        lab.awaitHolders(Map.of(1, "old"));
+    }
+
+    @Test
+    void containerThatIsNotRestartedAnyMoreGivesUpItsGpu() {
+        lab.jnvdocker(
+                        "run",
+                        "-d",
+                        "--name=train",
+                        "--gpus=device=2",
+                        "--restart=on-failure:2",
+                        "plain",
+                        "false")
+                .ok();
+        lab.awaitHolders(Map.of());
+        assertEquals("2", lab.inspect("train", "{{.RestartCount}}"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"kill", "stop", "rm -f"})
+    void endOfTheContainerIsTheEndOfItsLease(String verb) {
+        lab.run("train", 3);
+        lab.awaitHolders(Map.of(3, "train"));
+        List<Object> words = new ArrayList<>(List.of(verb.split(" ")));
+        words.add("train");
+        docker(words.toArray()).ok();
+        // At once, as soon as docker says that it is done: nobody has to ask twice.
+        lab.run("next", 3);
+        lab.awaitHolders(Map.of(3, "next"));
+        assertMatches(
+                "its first process \\(pid \\d+\\) is gone", lab.registry().ends("train").get(0));
+    }
+
+    @Test
+    void copyingOutOfARunningContainerChangesNothing() throws Exception {
+        lab.run("train", 0);
+        lab.awaitHolders(Map.of(0, "train"));
+        long lease = leaseOf("train");
+        Path folder = lab.daemon().state();
+        docker("cp", "train:/etc/passwd", folder.resolve("passwd")).ok();
+        docker("cp", folder.resolve("passwd"), "train:/tmp/back").ok();
+        assertEquals(
+                Files.readString(folder.resolve("passwd")),
+                docker("exec", "train", "cat", "/tmp/back").ok().out());
+        assertRefused(0, "train");
+        lab.awaitHolders(Map.of(0, "train"));
+        assertEquals(lease, leaseOf("train"));
+        docker("kill", "train").ok();
+        lab.awaitHolders(Map.of());
+    }
+
+    @Test
+    void copyingOutOfAStoppedContainerTakesItsGpuForThatLong() {
+        lab.run("train", 0);
+        docker("kill", "train").ok();
+        lab.awaitHolders(Map.of());
+        Path file = lab.daemon().state().resolve("copy");
+        docker("cp", "train:/etc/passwd", file).ok();
+        lab.awaitHolders(Map.of());
+        lab.run("next", 0);
+        Command.Result refused = docker("cp", "train:/etc/passwd", file);
+        assertEquals(1, refused.exitCode(), refused::toString);
+        assertMatches(
+                "(?s)Error.*GPU 0 .* is held by .*container next" + SINCE + ".*docker export.*",
+                refused.err());
+        docker("export", "-o", file, "train").ok();
+        lab.awaitHolders(Map.of(0, "next"));
+    }
+
+    @Test
+    void committedImageCarriesTheLabelAndNoLease() {
+        lab.run("train", 0);
+        docker("commit", "train", "committed").ok();
+        String label = "{{index .Config.Labels \"jnvdocker.claim\"}}";
+        String claim = lab.inspect("train", label);
+        docker("run", "-d", "--name=plain", "--stop-signal=KILL", "committed", "sleep", "1000")
+                .ok();
+        assertEquals(claim, lab.inspect("plain", label));
+        lab.awaitHolders(Map.of(0, "train"));
+        lab.jnvdocker(
+                        "run",
+                        "-d",
+                        "--name=own",
+                        "--gpus=device=1",
+                        "--stop-signal=KILL",
+                        "committed",
+                        "sleep",
+                        "1000")
+                .ok();
+        assertNotEquals(claim, lab.inspect("own", label));
+        lab.awaitHolders(Map.of(0, "train", 1, "own"));
+        docker("kill", "plain").ok();
+        docker("rm", "plain").ok();
+        assertRefused(0, "train");
+        docker("rm", "-f", "train").ok();
+        lab.awaitHolders(Map.of(1, "own"));
+        docker("rm", "-f", "own").ok();
+        docker("rmi", "committed").ok();
+    }
+
+    @Test
+    void pausedContainerKeepsItsGpu() {
+        lab.run("train", 2);
+        lab.awaitHolders(Map.of(2, "train"));
+        docker("pause", "train").ok();
+        assertRefused(2, "train");
+        docker("unpause", "train").ok();
+        lab.awaitHolders(Map.of(2, "train"));
+    }
+
+    @Test
+    void renamedContainerIsCalledSo() {
+        // Some engines rename no container of a network that they do not have.
+        lab.run("train", 2, "--network=none");
+        docker("rename", "train", "trained").ok();
+        lab.awaitHolders(Map.of(2, "trained"));
+        assertRefused(2, "trained");
+        docker("kill", "trained").ok();
+        lab.awaitHolders(Map.of());
+        docker("rename", "trained", "old").ok();
+        docker("start", "old").ok();
+        lab.awaitHolders(Map.of(2, "old"));
+    }
+
+    @Test
+    void containersThatShareAClaimRunOneAtATime() {
+        lab.run("train", 0);
+        Object[] guest = {
+            "run",
+            "-d",
+            "--name=guest",
+            "--volumes-from=train",
+            "--stop-signal=KILL",
+            "plain",
+            "sleep",
+            "1000"
+        };
+        assertSharingRefused(docker(guest), "train");
+        lab.awaitHolders(Map.of(0, "train"));
+        docker("kill", "train").ok();
+        lab.awaitHolders(Map.of());
+        docker("start", "guest").ok();
+        // It was given no node, but it has the claim, and for that it is taken.
+        lab.awaitHolders(Map.of(0, "train"));
+        assertSharingRefused(docker("start", "train"), "guest");
+        docker("kill", "guest").ok();
+        lab.awaitHolders(Map.of());
+        docker("start", "train").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+    }
+
+    private static void assertSharingRefused(Command.Result result, String with) {
+        assertNotEquals(0, result.exitCode());
+        assertMatches(
+                "(?s).*GPU 0 \\(GPU-5c1a0000\\) is held by \\S+'s container train"
+                        + SINCE
+                        + ", and this container shares its claim with container "
+                        + with
+                        + " \\(--volumes-from.*stop that one first.*",
+                result.err());
+    }
+
+    @Test
+    void copyOfAContainersSettingsIsRefusedWhileThatRuns() {
+        lab.run("train", 0);
+        String claim = lab.inspect("train", "{{index .Config.Labels \"jnvdocker.claim\"}}");
+        Object[] copy = {
+            "run",
+            "-d",
+            "--name=copy",
+            "--label=jnvdocker.claim=" + claim,
+            "--device=" + lab.host().folder().resolve("dev/nvidia0") + ":/dev/nvidia0",
+            "--mount=type=volume,src=jnvdocker_claim_"
+                    + claim
+                    + ",dst=/run/jnvdocker,volume-driver=nvidia-docker,readonly,volume-nocopy",
+            "--stop-signal=KILL",
+            "plain",
+            "sleep",
+            "1000"
+        };
+        assertSharingRefused(docker(copy), "train");
+        lab.awaitHolders(Map.of(0, "train"));
+        docker("rm", "-f", "train").ok();
+        docker("start", "copy").ok();
+        lab.awaitHolders(Map.of(0, "copy"));
+    }
+
+    @Test
+    void createdContainerIsReservedForAsLongAsItsClientLives() {
+        lab.create("first", 0);
+        lab.awaitHolders(Map.of());
+        docker("start", "first").ok();
+        lab.awaitHolders(Map.of(0, "first"));
+        lab.create("other", 1);
+        lab.run("train", 1);
+        lab.awaitHolders(Map.of(0, "first", 1, "train"));
+        assertStartRefused("other", 1, "train");
+        docker("kill", "train").ok();
+        docker("start", "other").ok();
+        lab.awaitHolders(Map.of(0, "first", 1, "other"));
+    }
+
+    @Test
+    void oldContainerStartsAgainWhenItsGpuIsFree() {
+        lab.run("old", 1);
+        docker("kill", "old").ok();
+        lab.run("train", 1);
+        assertStartRefused("old", 1, "train");
+        lab.awaitHolders(Map.of(1, "train"));
+        docker("stop", "train").ok();
+        docker("start", "old").ok();
+        lab.awaitHolders(Map.of(1, "old"));
+        assertStartRefused("train", 1, "old");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"before-create", "before-start"})
+    void killedClientGivesBackWhatItReserved(String moment) throws Exception {
+        Process client =
+                lab.daemon()
+                        .jnvdocker("run", "--gpus=device=0", "plain", "sleep", "1000")
+                        .with("NV_DOCKER", Project.fixture("bin/hanging-docker") + " " + moment)
+                        .start();
+        assertEquals(moment, client.inputReader().readLine());
+        assertEquals(Map.of(0, "reservation"), lab.registry().holders());
+        Command.Result refused = lab.gpuContainer("run", "nobody", 0).run();
+        assertMatches(
+                "jnvdocker: GPU 0 .* is reserved by \\S+'s docker run \\(pid "
+                        + client.pid()
+                        + "\\).*\n",
+                refused.err());
+        client.destroyForcibly().waitFor();
+        lab.run("next", 0);
+        lab.awaitHolders(Map.of(0, "next"));
+        int left = moment.equals("before-create") ? 0 : 1;
+        assertEquals(left + 1, docker("ps", "-aq").ok().out().lines().count());
+        assertEquals(left + 1, lab.registry().claims().size());
+    }
+
+    @Test
+    void clientMayBeKilledAtAnyMoment() throws Exception {
+        for (int millis = 0; millis < 500; millis += 40) {
+            Process client = lab.gpuContainer("run", "killed-" + millis, 0).start();
+            Thread.sleep(millis);
+            client.destroyForcibly().waitFor();
+            assertEquals(List.of(), lab.registry().heldTwice());
+        }
+        lab.awaitTruth();
+    }
+
+    @Test
+    void noneMakesNoClaim() {
+        lab.jnvdocker("run", "-d", "--gpus=none", "--stop-signal=KILL", "plain", "sleep", "1000")
+                .ok();
+        lab.awaitHolders(Map.of());
+        assertEquals(0, lab.registry().claims().size());
+        assertEquals(0, lab.volumes().size());
+    }
+
+    @Test
+    void claimIsNotMadeByHand() {
+        Command.Result refused =
+                docker("volume", "create", "-d", "nvidia-docker", "jnvdocker_claim_0123456789ab");
+        assertEquals(1, refused.exitCode(), refused::toString);
+        assertTrue(
+                refused.err().contains("no such claim: jnvdocker_claim_0123456789ab; 'jnvdocker"),
+                refused::toString);
+        assertEquals(0, lab.volumes().size());
+    }
+
+    @Test
+    void hundredRunsLeaveNothing() {
+        var users =
+                IntStream.range(0, 4)
+                        .mapToObj(gpu -> CompletableFuture.runAsync(() -> use(gpu)))
+                        .toList();
+        users.forEach(CompletableFuture::join);
+        lab.awaitHolders(Map.of());
+        assertEquals(0, lab.volumes().size());
+        assertEquals(0, lab.folders().size());
+        assertEquals(0, lab.registry().claims().size());
+    }
+
+    private static void use(int gpu) {
+        String device = "--gpus=device=" + gpu;
+        for (int i = 0; i < 25; i++) {
+            if (i % 2 == 0) {
+                lab.jnvdocker("run", "--rm", device, "plain", "true").ok();
+            } else {
+                lab.jnvdocker("run", "--name=user" + gpu, device, "plain", "true").ok();
+                docker("rm", "user" + gpu).ok();
+            }
+        }
+    }
+
+    @Test
+    void recabledGpuIsNotTakenForAnother() {
+        lab.create("train", 0);
+        lab.create("whole", 1);
+        String zero = information(0);
+        String one = information(1);
+        try {
+            lab.host().write(path(0), zero.replaceAll("(Device Minor:\\s*)0", "$11"));
+            lab.host().write(path(1), one.replaceAll("(Device Minor:\\s*)1", "$10"));
+            Command.Result refused = docker("start", "train");
+            assertEquals(1, refused.exitCode(), refused::toString);
+            assertMatches(
+                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) has become /dev/nvidia1, and this container was"
+                            + " given /dev/nvidia0, which is another GPU now; create it again with"
+                            + " 'jnvdocker run --gpus device=GPU-5c1a0000'.*",
+                    refused.err());
+            Command.of("rm", "-r", lab.host().folder().resolve(path(0)).getParent()).run().ok();
+            Command.Result gone = docker("start", "train");
+            assertEquals(1, gone.exitCode(), gone::toString);
+            assertMatches(
+                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) is not in this host any more.*create the"
+                            + " container again.*",
+                    gone.err());
+        } finally {
+            lab.host().write(path(0), zero);
+            lab.host().write(path(1), one);
+        }
+        docker("start", "train", "whole").ok();
+        lab.awaitHolders(Map.of(0, "train", 1, "whole"));
+    }
+
+    private static String path(int gpu) {
+        return "proc/driver/nvidia/gpus/0000:%02x:00.0/information".formatted(7 + 8 * gpu);
+    }
+
+    private static String information(int gpu) {
+        return lab.host().read(path(gpu));
+    }
+}

@@ -1,0 +1,137 @@
+package jnvdocker.tests.world;
+
+import org.sqlite.SQLiteConfig;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** A daemon's registry, read beside the daemon, which must have made it. */
+public final class Registry {
+    private final Path file;
+
+    public Registry(TestDaemon daemon) {
+        file = daemon.state().resolve("registry.db");
+    }
+
+    /**
+     * A period of holding GPUs that has not ended.
+     *
+     * @param container its name, {@code "?"} as long as that is not known
+     * @param minors of its GPUs' nodes, by the GPUs' indices
+     * @param pid of the client for a reservation, of the engine that has mounted the claim else
+     * @param init the container's first process, 0 as long as that is not known
+     */
+    public record Lease(
+            long id,
+            String claim,
+            String container,
+            Map<Integer, Integer> minors,
+            boolean reservation,
+            int pid,
+            int init) {}
+
+    /** The leases that have not ended, the oldest first. */
+    public List<Lease> live() {
+        return rows(
+                """
+                SELECT lease.id, claim.id AS claim, ifnull(name, '?') AS name, holder, pid,
+                  ifnull(init_pid, 0) AS init,
+                  (SELECT group_concat(position || ' ' || minor) FROM claim_gpu
+                    WHERE claim_gpu.claim = claim.id) AS gpus
+                FROM lease JOIN claim ON claim.id = lease.claim
+                WHERE until IS NULL ORDER BY lease.id\
+                """,
+                row ->
+                        new Lease(
+                                row.getLong("id"),
+                                row.getString("claim"),
+                                row.getString("name"),
+                                minors(row.getString("gpus")),
+                                row.getString("holder").equals("client"),
+                                row.getInt("pid"),
+                                row.getInt("init")));
+    }
+
+    private static Map<Integer, Integer> minors(String gpus) {
+        Map<Integer, Integer> minors = new TreeMap<>();
+        for (String gpu : gpus.split(",")) {
+            String[] words = gpu.split(" ");
+            minors.put(Integer.parseInt(words[0]), Integer.parseInt(words[1]));
+        }
+        return minors;
+    }
+
+    public Optional<Lease> liveOf(String container) {
+        return live().stream().filter(lease -> lease.container().equals(container)).findFirst();
+    }
+
+    /** Names of the containers that have GPUs, by the GPUs' indices. */
+    public Map<Integer, String> holders() {
+        Map<Integer, String> holders = new TreeMap<>();
+        for (Lease lease : live()) {
+            String holder = lease.reservation() ? "reservation" : lease.container();
+            for (int gpu : lease.minors().keySet()) {
+                holders.merge(gpu, holder, (one, other) -> one + " and " + other);
+            }
+        }
+        return holders;
+    }
+
+    /** Why the leases of a container have ended, the latest first. */
+    public List<String> ends(String container) {
+        return rows(
+                "SELECT evidence FROM lease JOIN claim ON claim.id = lease.claim WHERE name = '"
+                        + container
+                        + "' AND until IS NOT NULL ORDER BY lease.id DESC",
+                row -> row.getString(1));
+    }
+
+    /** Claims that are not forgotten. */
+    public Set<String> claims() {
+        return new TreeSet<>(
+                rows("SELECT id FROM claim WHERE forgotten IS NULL", row -> row.getString(1)));
+    }
+
+    /** UUIDs of GPUs that are in more than one lease that has not ended. */
+    public List<String> heldTwice() {
+        return rows(
+                """
+                SELECT gpu FROM lease_gpu JOIN lease ON lease.id = lease WHERE until IS NULL
+                GROUP BY gpu HAVING count(*) > 1\
+                """,
+                row -> row.getString(1));
+    }
+
+    @FunctionalInterface
+    private interface Row<T> {
+        T of(ResultSet row) throws SQLException;
+    }
+
+    private <T> List<T> rows(String query, Row<T> reader) {
+        SQLiteConfig config = new SQLiteConfig();
+        config.setReadOnly(true);
+        config.setBusyTimeout(10_000);
+        try (Connection connection =
+                        DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
+                var statement = connection.createStatement();
+                var rows = statement.executeQuery(query)) {
+            List<T> all = new ArrayList<>();
+            while (rows.next()) {
+                all.add(reader.of(rows));
+            }
+            return all;
+        } catch (SQLException e) {
+            throw new AssertionError("cannot read " + file, e);
+        }
+    }
+}

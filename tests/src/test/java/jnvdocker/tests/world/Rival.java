@@ -1,0 +1,38 @@
+package jnvdocker.tests.world;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
+
+/** Somebody who tries the same command again and again, until told to stop. */
+public final class Rival implements AutoCloseable {
+    private final List<Command.Result> attempts = new CopyOnWriteArrayList<>();
+    private final Thread thread;
+    private volatile boolean stopped;
+
+    public Rival(Supplier<Command> command) {
+        thread =
+                Thread.ofVirtual()
+                        .start(() -> {
+                            while (!stopped) {
+                                attempts.add(command.get().run());
+                            }
+                        });
+    }
+
+    /** Ends with the attempt that is under way, and tells how all of them ended. */
+    public List<Command.Result> stop() {
+        close();
+        return attempts;
+    }
+
+    @Override
+    public void close() {
+        stopped = true;
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
