@@ -28,7 +28,7 @@ public interface ContainerEngine {
         }
 
         /** Whether there is a first process, or will be one again without anybody's asking. */
-        boolean isActive() {
+        public boolean isActive() {
             return switch (state) {
                 case "running", "paused", "restarting" -> true;
                 default -> false;

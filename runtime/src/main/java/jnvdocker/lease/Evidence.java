@@ -97,6 +97,14 @@ final class Evidence {
                 : new Gone("the engine that mounted it is gone, and nothing of it runs");
     }
 
+    /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
+    GpuStatus.State state(Lease lease, Finding finding) {
+        if (finding instanceof Alive(ProcessId process) && isDying(process)) {
+            return GpuStatus.State.STUCK;
+        }
+        return lease.isReservation() ? GpuStatus.State.RESERVED : GpuStatus.State.HELD;
+    }
+
     /** Whether a process has been sent SIGKILL and does not end. */
     boolean isDying(ProcessId process) {
         return processes.isKilled(process);

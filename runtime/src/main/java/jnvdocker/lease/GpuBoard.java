@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.process.ProcessId;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -45,19 +46,17 @@ final class GpuBoard {
     }
 
     private GpuStatus held(Gpu gpu, Lease lease) {
-        GpuStatus.State state = GpuStatus.State.HELD;
-        String note = "";
-        switch (evidence.of(lease)) {
-            case Evidence.Alive(var process) when evidence.isDying(process) -> {
-                state = GpuStatus.State.STUCK;
-                note = "killed, but pid " + process.pid() + " does not end";
-            }
-            case Evidence.Alive _ when lease.isReservation() -> state = GpuStatus.State.RESERVED;
-            case Evidence.Alive _ -> {}
-            case Evidence.Gone _ -> note = "ended, may be restarting";
-            case Evidence.Unclear _ -> note = "starting";
-        }
-        return new GpuStatus(gpu, state, Optional.of(lease), Optional.empty(), note);
+        Evidence.Finding finding = evidence.of(lease);
+        String note =
+                switch (finding) {
+                    case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
+                            "killed, but pid " + process.pid() + " does not end";
+                    case Evidence.Alive _ -> "";
+                    case Evidence.Gone _ -> "ended, may be restarting";
+                    case Evidence.Unclear _ -> "starting";
+                };
+        return new GpuStatus(
+                gpu, evidence.state(lease, finding), Optional.of(lease), Optional.empty(), note);
     }
 
     private static GpuStatus missing(String uuid, Lease lease) {

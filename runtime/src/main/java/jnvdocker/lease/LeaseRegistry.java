@@ -243,11 +243,19 @@ public final class LeaseRegistry implements AutoCloseable {
         return database.transaction(transaction -> end(transaction, seen, evidence));
     }
 
-    /** Ends a claim's lease though its holder may live; it counts again when it is next started. */
-    void endByForce(Lease lease, String evidence) throws IOException {
-        database.transaction(transaction -> {
-            transaction.update("UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
-            return endNow(transaction, lease.id(), evidence);
+    /**
+     * Ends a claim's lease though its holder may live; it counts again when it is next started.
+     *
+     * @return false when the lease has ended meanwhile
+     */
+    boolean endByForce(Lease lease, String evidence) throws IOException {
+        return database.transaction(transaction -> {
+            boolean ended = endNow(transaction, lease.id(), evidence);
+            if (ended) {
+                transaction.update(
+                        "UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
+            }
+            return ended;
         });
     }
 

@@ -4,8 +4,12 @@ import jnvdocker.container.Allocation;
 import jnvdocker.container.GpuRequest;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
+import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.process.ProcessId;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.security.SecureRandom;
@@ -26,6 +30,7 @@ public final class Leases {
 
     static final String GPUS_LABEL = "jnvdocker.gpus";
 
+    private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
     private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -35,6 +40,7 @@ public final class Leases {
     private final Evidence evidence;
     private final Pace pace;
     private final String volumeDriver;
+    private volatile boolean stopped;
 
     Leases(
             LeaseRegistry registry,
@@ -76,6 +82,9 @@ public final class Leases {
      * @throws IOException when the registry can't be written
      */
     public Optional<Claim> claim(Request request) throws RefusedException, IOException {
+        if (stopped) {
+            throw stoppedRefusal();
+        }
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
         }
@@ -94,6 +103,22 @@ public final class Leases {
                 pace.sleep(A_MOMENT);
             }
         }
+    }
+
+    /** Refuses claims from now on. What was given before is among {@link #live}. */
+    public void stop() {
+        stopped = true;
+    }
+
+    /** Grants claims again. */
+    public void resume() {
+        stopped = false;
+    }
+
+    private static RefusedException stoppedRefusal() {
+        return new RefusedException(
+                "jnvdocker is being uninstalled from this host, and no container gets GPUs of it"
+                        + " any more; ask an administrator");
     }
 
     /** Gives back what was reserved for a client that does not become docker. */
@@ -133,6 +158,16 @@ public final class Leases {
     public List<Lease> live() throws IOException {
         endReservations();
         return registry.live();
+    }
+
+    /** Every claim that a volume of docker's is for, in order of id. */
+    public List<Claim> claimsWithVolume() throws IOException {
+        return registry.claimsWithVolume();
+    }
+
+    /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
+    public GpuStatus.State state(Lease lease) {
+        return evidence.state(lease, evidence.of(lease));
     }
 
     /** Leases that have ended, the latest first. */
@@ -186,7 +221,10 @@ public final class Leases {
      */
     public Lease releaseByForce(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        registry.endByForce(lease, "released by force: " + who);
+        if (!registry.endByForce(lease, "released by force: " + who)) {
+            throw new RefusedException("claim " + claim + " has just ended by itself");
+        }
+        LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
         return lease;
     }
 
@@ -200,7 +238,7 @@ public final class Leases {
                             .collect(Collectors.joining(", "));
             throw new RefusedException(
                     "claim "
-                            + claim
+                            + Quote.shown(claim)
                             + " holds no GPU; "
                             + (held.isEmpty() ? "no claim does" : "those that do: " + held)
                             + " ('jnvdocker gpu leases')");
@@ -215,7 +253,7 @@ public final class Leases {
     }
 
     /** One choice, made inside the registry's transaction. */
-    private static final class Choice {
+    private final class Choice {
         private final Request request;
         private RefusedException refusal;
         private GpuChoice.Busy busy;
@@ -226,6 +264,9 @@ public final class Leases {
 
         Optional<LeaseRegistry.Reservation> make(LeaseRegistry.Holdings holdings) {
             try {
+                if (stopped) {
+                    throw stoppedRefusal();
+                }
                 return switch (new GpuChoice(request.gpus(), holdings).of(request.request())) {
                     case GpuChoice.Chosen(List<Gpu> gpus) ->
                             Optional.of(

@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.labels.Quote;
 
 import java.time.Instant;
 import java.time.LocalDate;
@@ -27,13 +28,13 @@ public final class Refusals {
     /** {@code alice's container train-7}, or {@code alice's docker run (pid 4711)}. */
     public static String holder(Lease lease) {
         Claim claim = lease.claim();
-        String user = claim.owner().name() + "'s ";
+        String user = Quote.shown(claim.owner().name()) + "'s ";
         if (lease.holder() instanceof Holder.Client client) {
             return user + "docker run (pid " + client.process().pid() + ")";
         }
         return claim.container()
-                .map(container -> user + "container " + container.name())
-                .orElse(user + "container of image " + claim.image());
+                .map(container -> user + "container " + Quote.shown(container.name()))
+                .orElse(user + "container of image " + Quote.shown(claim.image()));
     }
 
     /** {@code 09:12}, with the day when it was not today. */
