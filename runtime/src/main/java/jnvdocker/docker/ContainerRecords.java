@@ -2,6 +2,7 @@ package jnvdocker.docker;
 
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.model.Container;
+import com.github.dockerjava.api.model.ContainerMount;
 
 import jnvdocker.lease.ContainerEngine;
 
@@ -10,23 +11,33 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /** The engine's answers, of which any part may be missing, in the terms of leases. */
 final class ContainerRecords {
     private ContainerRecords() {}
 
     static ContainerEngine.Listed listed(Container container) {
+        return listed(container, _ -> true);
+    }
+
+    /** With those of its volumes alone that a plugin serves. */
+    static ContainerEngine.Listed listed(Container container, String plugin) {
+        return listed(container, mount -> plugin.equals(mount.getDriver()));
+    }
+
+    private static ContainerEngine.Listed listed(
+            Container container, Predicate<ContainerMount> counts) {
         String[] names = Objects.requireNonNullElse(container.getNames(), new String[0]);
         return new ContainerEngine.Listed(
                 container.getId(),
                 name(names.length == 0 ? "" : names[0], container.getId()),
                 Objects.requireNonNullElse(container.getState(), ""),
                 Objects.requireNonNullElse(container.getLabels(), Map.of()),
-                Objects.requireNonNullElse(
-                                container.getMounts(),
-                                List.<com.github.dockerjava.api.model.ContainerMount>of())
+                Objects.requireNonNullElse(container.getMounts(), List.<ContainerMount>of())
                         .stream()
-                        .map(mount -> mount.getName())
+                        .filter(counts)
+                        .map(ContainerMount::getName)
                         .filter(Objects::nonNull)
                         .toList());
     }

@@ -3,11 +3,13 @@ package jnvdocker.docker;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.async.ResultCallback;
+import com.github.dockerjava.api.command.InspectVolumeResponse;
 import com.github.dockerjava.api.command.ListContainersCmd;
 import com.github.dockerjava.api.exception.BadRequestException;
 import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.exception.NotFoundException;
+import com.github.dockerjava.api.model.Container;
 import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
@@ -129,23 +131,72 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     @Override
     public List<Listed> labelled(String label, Duration limit) throws EngineException {
-        return list(limit, command -> command.withLabelFilter(List.of(label)));
+        return list(
+                limit,
+                command -> command.withLabelFilter(List.of(label)),
+                ContainerRecords::listed);
     }
 
     @Override
     public List<Listed> using(Collection<String> volumes, Duration limit) throws EngineException {
-        return list(limit, command -> command.withVolumeFilter(volumes));
+        return list(limit, command -> command.withVolumeFilter(volumes), ContainerRecords::listed);
     }
 
-    private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)
+    /** Containers with volumes of a plugin, running or not, each with those volumes alone. */
+    List<Listed> withVolumesOf(String plugin, Duration limit) throws EngineException {
+        return list(
+                        limit,
+                        UnaryOperator.identity(),
+                        container -> ContainerRecords.listed(container, plugin))
+                .stream()
+                .filter(container -> !container.volumes().isEmpty())
+                .toList();
+    }
+
+    private List<Listed> list(
+            Duration limit,
+            UnaryOperator<ListContainersCmd> filter,
+            Function<Container, Listed> record)
             throws EngineException {
         return askInBackground(
                 "list containers",
                 limit,
                 docker ->
                         filter.apply(docker.listContainersCmd().withShowAll(true)).exec().stream()
-                                .map(ContainerRecords::listed)
+                                .map(record)
                                 .toList());
+    }
+
+    /** Names of the volumes of a plugin that it lists. */
+    List<String> volumesOf(String plugin, Duration limit) throws EngineException {
+        return ask(
+                "list volumes",
+                limit,
+                docker -> {
+                    var volumes =
+                            docker.listVolumesCmd()
+                                    .withFilter("driver", List.of(plugin))
+                                    .exec()
+                                    .getVolumes();
+                    return Objects.requireNonNullElse(volumes, List.<InspectVolumeResponse>of())
+                            .stream()
+                            .map(InspectVolumeResponse::getName)
+                            .toList();
+                });
+    }
+
+    /** Removes a container that does not run; one that is gone is no error. */
+    void removeContainer(String container, Duration limit) throws EngineException {
+        ask(
+                "remove container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        return docker.removeContainerCmd(container).exec();
+                    } catch (NotFoundException e) {
+                        return null;
+                    }
+                });
     }
 
     @Override

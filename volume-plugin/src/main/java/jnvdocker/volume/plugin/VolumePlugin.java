@@ -29,9 +29,20 @@ public final class VolumePlugin {
 
     private final List<PluginVolumes> kinds;
     private final ObjectMapper json = mapper();
+    private volatile boolean stopped;
 
     public VolumePlugin(List<PluginVolumes> kinds) {
         this.kinds = List.copyOf(kinds);
+    }
+
+    /** Makes no volume any more; those that are there are served. */
+    public void stop() {
+        stopped = true;
+    }
+
+    /** Makes volumes again. */
+    public void resume() {
+        stopped = false;
     }
 
     /** The union of all verbs' requests; dockerd sends every verb just the fields it needs. */
@@ -86,8 +97,10 @@ public final class VolumePlugin {
         PluginVolumes volumes = kindOf(name);
         String id = request.id() == null ? "" : request.id();
         switch (verb) {
-            case "VolumeDriver.Create" ->
-                    volumes.create(name, Optional.ofNullable(request.options()).orElse(Map.of()));
+            case "VolumeDriver.Create" -> {
+                refuseWhenStopped();
+                volumes.create(name, Optional.ofNullable(request.options()).orElse(Map.of()));
+            }
             case "VolumeDriver.Remove" -> volumes.remove(name);
             case "VolumeDriver.Unmount" -> volumes.unmount(name, id);
             case "VolumeDriver.Mount" -> {
@@ -102,6 +115,12 @@ public final class VolumePlugin {
             default -> throw new NoSuchVerbException();
         }
         return Map.of("Err", "");
+    }
+
+    private void refuseWhenStopped() throws VolumeException {
+        if (stopped) {
+            throw new VolumeException("jnvdocker is being uninstalled and makes no volume");
+        }
     }
 
     private PluginVolumes kindOf(String name) throws VolumeException {
