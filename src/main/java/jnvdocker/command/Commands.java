@@ -46,8 +46,8 @@ public final class Commands {
             case "gpu" -> gpu.run(words.subList(1, words.size()), request, client);
             case "mesos" -> {
                 client.message(
-                        "'mesos' is no command of this version; it has 'gpu ls', 'gpu volume',"
-                                + " 'version', and all of docker's");
+                        "'mesos' is no command of this version; it has 'gpu' ('gpu --help' says"
+                                + " which), 'version', and all of docker's");
                 client.exit(ExitCode.USAGE);
             }
             default -> startContainer.run(request, client);

@@ -1,6 +1,9 @@
 package jnvdocker.command;
 
+import jnvdocker.docker.Uninstall;
 import jnvdocker.host.Host;
+import jnvdocker.labels.RefusedException;
+import jnvdocker.lease.Leases;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
@@ -21,19 +24,30 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 
-/** {@code jnvdocker gpu …}: shows what this host has and what we made of it. */
+/** {@code jnvdocker gpu …}: shows what this host has, who has it, and what we made of it. */
 public final class GpuCommand {
     private final Host host;
     private final DriverVolumeStore volumes;
+    private final Leases leases;
+    private final Uninstall uninstall;
+    private final Installation installation;
 
-    public GpuCommand(Host host, DriverVolumeStore volumes) {
+    public GpuCommand(
+            Host host,
+            DriverVolumeStore volumes,
+            Leases leases,
+            Uninstall uninstall,
+            Installation installation) {
         this.host = host;
         this.volumes = volumes;
+        this.leases = leases;
+        this.uninstall = uninstall;
+        this.installation = installation;
     }
 
     @Command(
             name = "jnvdocker gpu",
-            description = "Shows this host's GPUs and driver.",
+            description = "Shows this host's GPUs and driver, and who has them.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class Gpu implements Runnable {
         @Spec private CommandSpec spec;
@@ -57,7 +71,8 @@ public final class GpuCommand {
     void run(List<String> arguments, Request request, ClientConnection client) throws IOException {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        CommandLine gpu = commands(request.columns());
+        GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
+        CommandLine gpu = commands(request, departure);
         gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = gpu.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
@@ -66,13 +81,22 @@ public final class GpuCommand {
         if (!out.toString().isEmpty()) {
             client.out(out.toString().stripTrailing());
         }
-        client.exit(code);
+        if (departure.isDone()) {
+            installation.leave(client);
+        } else {
+            client.exit(code);
+        }
     }
 
-    private CommandLine commands(int columns) {
+    private CommandLine commands(Request request, GpuUninstall departure) {
+        int columns = request.columns();
         return new CommandLine(new Gpu())
-                .addSubcommand(new GpuLs(host))
+                .addSubcommand(new GpuLs(host, leases, columns))
+                .addSubcommand(new GpuWhy(host, leases))
+                .addSubcommand(new GpuLeases(leases))
+                .addSubcommand(new GpuRelease(leases, request))
                 .addSubcommand(new GpuVolume(host, volumes))
+                .addSubcommand(departure)
                 // It would read any file of root's for whoever may use the socket.
                 .setExpandAtFiles(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
@@ -90,10 +114,13 @@ public final class GpuCommand {
 
     private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)
             throws Exception {
-        if (!(e instanceof IOException failed)) {
-            throw e;
-        }
-        command.getErr().println("jnvdocker: " + FileErrors.describe(failed));
+        String message =
+                switch (e) {
+                    case RefusedException refused -> refused.getMessage();
+                    case IOException failed -> FileErrors.describe(failed);
+                    default -> throw e;
+                };
+        command.getErr().println("jnvdocker: " + message);
         return ExitCode.REFUSED.code();
     }
 }

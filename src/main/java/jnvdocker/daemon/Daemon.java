@@ -2,10 +2,12 @@ package jnvdocker.daemon;
 
 import jnvdocker.command.Commands;
 import jnvdocker.command.GpuCommand;
+import jnvdocker.command.Installation;
 import jnvdocker.command.StartContainer;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.EngineWatch;
+import jnvdocker.docker.Uninstall;
 import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
@@ -18,17 +20,20 @@ import jnvdocker.process.Processes;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
+import jnvdocker.volume.plugin.PluginStandIn;
 import jnvdocker.volume.plugin.VolumePlugin;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.CountDownLatch;
 
 /** Wires the daemon's parts by hand, starts them in order and stops them in reverse. */
 final class Daemon implements AutoCloseable {
@@ -39,9 +44,14 @@ final class Daemon implements AutoCloseable {
 
     private static final String STATE_LOCK = "jnvdockerd.lock";
 
-    private final Deque<AutoCloseable> started = new ArrayDeque<>();
+    private final Deque<AutoCloseable> started = new ConcurrentLinkedDeque<>();
+    private final CountDownLatch ended = new CountDownLatch(1);
 
-    private Daemon() {}
+    private final PluginStandIn standIn;
+
+    private Daemon(PluginStandIn standIn) {
+        this.standIn = standIn;
+    }
 
     /**
      * Serves from when this returns until it is closed.
@@ -49,7 +59,8 @@ final class Daemon implements AutoCloseable {
      * @throws IOException saying what is in the way; nothing is left running then
      */
     static Daemon start(Folders folders) throws IOException {
-        Daemon daemon = new Daemon();
+        Daemon daemon =
+                new Daemon(new PluginStandIn(folders.pluginSocket(), folders.dockerSocket()));
         try {
             daemon.startParts(folders);
             return daemon;
@@ -71,6 +82,7 @@ final class Daemon implements AutoCloseable {
         started.push(parts);
         VolumePlugin plugin =
                 new VolumePlugin(List.of(new DriverVolumes(host, volumes), parts.volumes()));
+        standIn.remove();
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler()));
         ContainerPlanner planner =
@@ -86,9 +98,35 @@ final class Daemon implements AutoCloseable {
                                 config.defaultGpus(),
                                 config.allowPrivileged(),
                                 folders.config().toString()));
-        Commands commands = new Commands(start, new GpuCommand(host, volumes));
+        Uninstall uninstall =
+                new Uninstall(
+                        engine, parts.leases(), parts.reconciler(), plugin, folders.pluginName());
+        GpuCommand gpu =
+                new GpuCommand(host, volumes, parts.leases(), uninstall, installation(folders));
+        Commands commands = new Commands(start, gpu);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
         Thread.ofVirtual().start(() -> warmUp(host, volumes));
+    }
+
+    private Installation installation(Folders folders) throws IOException {
+        return new Installation(
+                SystemdService.isOurs(Files.readString(Path.of("/proc/self/cgroup"))),
+                Path.of(System.getProperty("java.home")).getParent(),
+                folders.config(),
+                folders.state(),
+                standIn,
+                this::leaveForGood);
+    }
+
+    private void leaveForGood() {
+        // Closed last, when the plugin's socket is gone.
+        started.addLast(standIn::leave);
+        ended.countDown();
+    }
+
+    /** Waits until the daemon has been told to end. */
+    void await() throws InterruptedException {
+        ended.await();
     }
 
     private static LeaseParts.World world(Folders folders, Host host, DockerEngine engine)

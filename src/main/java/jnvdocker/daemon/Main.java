@@ -14,19 +14,18 @@ import java.io.PrintStream;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
-import java.util.concurrent.CountDownLatch;
 
-/** {@code jnvdockerd}: runs the daemon until SIGTERM or SIGINT, or does what its option says. */
+/**
+ * {@code jnvdockerd}: runs the daemon until SIGTERM, SIGINT or {@code gpu uninstall}, or does what
+ * its option says.
+ */
 public final class Main {
     private static final List<String> MAKE_NODES = List.of("--make-nodes");
 
     private Main() {}
 
     public static void main(String[] args) {
-        int code = run(List.of(args), System.getenv(), System.out, System.err);
-        if (code != 0) {
-            System.exit(code);
-        }
+        System.exit(run(List.of(args), System.getenv(), System.out, System.err));
     }
 
     static int run(
@@ -70,13 +69,13 @@ public final class Main {
         new NodeMaker(new DeviceNodes(Daemon.host(folders.hostRoot())), out).run();
     }
 
-    /** Until a signal ends the process. */
+    /** Until a signal ends the process, or the daemon is told to end. */
     private static void serve(Folders folders, String notifySocket) throws IOException {
         Daemon daemon = Daemon.start(folders);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon), "stop"));
         new ServiceManager(notifySocket).ready();
         try {
-            new CountDownLatch(1).await();
+            daemon.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

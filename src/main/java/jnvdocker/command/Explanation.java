@@ -1,0 +1,114 @@
+package jnvdocker.command;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.labels.Quote;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Refusals;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Why a GPU is in the state that it is in, and what to do, in sentences. */
+final class Explanation {
+    private final GpuStatus status;
+    private final Instant now;
+
+    Explanation(GpuStatus status, Instant now) {
+        this.status = status;
+        this.now = now;
+    }
+
+    /**
+     * @param kept what keeps the lease alive, see {@link jnvdocker.lease.Leases#explain}
+     */
+    List<String> held(Lease lease, String kept) {
+        List<String> sentences = new ArrayList<>();
+        sentences.add(
+                subject()
+                        + " "
+                        + Refusals.held(lease)
+                        + " ("
+                        + Age.between(lease.since(), now)
+                        + ").");
+        sentences.add(container(lease) + ".");
+        sentences.add("What keeps it: " + kept + ".");
+        sentences.add(whatToDo(lease));
+        return sentences;
+    }
+
+    /**
+     * @param last the lease that ended last, if there was any
+     */
+    List<String> free(Optional<Lease> last) {
+        List<String> sentences = new ArrayList<>();
+        sentences.add(subject() + " is free" + idle() + ".");
+        last.ifPresent(
+                lease -> sentences.add("It was last held by " + Refusals.holder(lease) + "."));
+        sentences.add(
+                status.note().isEmpty()
+                        ? "To take it: jnvdocker run --gpus device=" + status.gpu().index() + " …"
+                        : "It can't be given out: " + status.note() + ".");
+        return sentences;
+    }
+
+    private String subject() {
+        Gpu gpu = status.gpu();
+        String name = Refusals.name(gpu.index(), gpu.uuid());
+        return status.state() == GpuStatus.State.MISSING
+                ? name + ", which the driver does not show any more,"
+                : name + ", " + gpu.model() + ",";
+    }
+
+    private String idle() {
+        return status.idleSince()
+                .map(since ->
+                        ", idle since "
+                                + Refusals.time(since)
+                                + " ("
+                                + Age.between(since, now)
+                                + ")")
+                .orElse("; nobody is known to have had it");
+    }
+
+    private String container(Lease lease) {
+        Claim claim = lease.claim();
+        String container =
+                claim.container()
+                        .map(it -> "Container " + Holding.shortId(it.id()))
+                        .orElse("A container that is not known yet");
+        String others = Holding.others(lease, status.gpu());
+        return container
+                + " of image "
+                + Quote.shown(claim.image())
+                + ", under claim "
+                + claim.id()
+                + (others.isEmpty() ? "" : ", together with " + others);
+    }
+
+    private String whatToDo(Lease lease) {
+        return switch (status.state()) {
+            case FREE -> throw new IllegalStateException("a free GPU has no lease");
+            case RESERVED ->
+                    "It becomes the container's when docker starts that, and free when that docker"
+                            + " run ends before.";
+            case HELD ->
+                    "To free it: docker stop "
+                            + lease.claim()
+                                    .container()
+                                    .map(it -> Quote.shown(it.name()))
+                                    .orElse("CONTAINER")
+                            + "; if that is gone already: jnvdocker gpu release "
+                            + lease.claim().id();
+            case STUCK ->
+                    "A killed process that does not end waits in the kernel, most likely for the"
+                        + " driver: look for 'Xid' in dmesg; it may take a restart of the host.";
+            case MISSING ->
+                    "Look for 'Xid' in dmesg: the GPU may have fallen off the bus, or the driver"
+                            + " may be about to be reloaded.";
+        };
+    }
+}

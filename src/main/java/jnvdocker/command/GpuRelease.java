@@ -1,0 +1,114 @@
+package jnvdocker.command;
+
+import jnvdocker.labels.Quote;
+import jnvdocker.labels.RefusedException;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Leases;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Refusals;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "release",
+        description = {
+            "Ends the lease of a container that is gone; anybody may ask for that.",
+            "With --force, of one that may still run: for root, and for the user whose it is."
+        })
+final class GpuRelease implements Callable<Integer> {
+    private static final int LONGEST_REASON = 80;
+
+    private final Leases leases;
+    private final Request request;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "CLAIM",
+            description = "A claim's id or the beginning of it, or its container's name.")
+    private String claim;
+
+    @Option(
+            names = "--force",
+            description = "Whatever its container does; the history tells who did it, and why.")
+    private boolean force;
+
+    @Option(
+            names = "--reason",
+            paramLabel = "TEXT",
+            description = "Why; --force needs it. At most " + LONGEST_REASON + " characters.")
+    private String reason;
+
+    GpuRelease(Leases leases, Request request) {
+        this.leases = leases;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        checkUsage();
+        Lease lease = LiveClaim.find(claim, leases.live());
+        if (force) {
+            refuseOthers(lease);
+            leases.releaseByForce(lease.claim().id(), who() + ": " + Quote.shown(reason.strip()));
+        } else {
+            leases.release(lease.claim().id());
+        }
+        String still = force ? "; if its container runs, it can use them as before: stop it" : "";
+        spec.commandLine()
+                .getOut()
+                .println(
+                        "released "
+                                + Holding.gpus(lease)
+                                + " of "
+                                + Refusals.holder(lease)
+                                + still);
+        return ExitCode.OK.code();
+    }
+
+    private void checkUsage() {
+        if (force != (reason != null && !reason.isBlank())) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--force and --reason go together: say why, in a few words");
+        }
+        if (force && reason.strip().codePoints().count() > LONGEST_REASON) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--reason is longer than " + LONGEST_REASON + " characters");
+        }
+    }
+
+    private void refuseOthers(Lease lease) throws RefusedException {
+        boolean isOwner = Caller.owner(request).uid() == lease.claim().owner().uid();
+        if (request.peer().uid() != 0 && !isOwner) {
+            throw new RefusedException(
+                    "claim "
+                            + lease.claim().id()
+                            + " is "
+                            + Holding.user(lease)
+                            + "'s; only "
+                            + Holding.user(lease)
+                            + " and root may release it by force");
+        }
+    }
+
+    /** {@code alice (uid 1000) as root}. */
+    private String who() {
+        Owner caller = Caller.owner(request);
+        String name = Quote.shown(caller.name());
+        String uid = "uid " + Integer.toUnsignedString(caller.uid());
+        boolean asRoot = request.peer().uid() == 0 && caller.uid() != 0;
+        return (name.equals(uid) ? uid : name + " (" + uid + ")") + (asRoot ? " as root" : "");
+    }
+}

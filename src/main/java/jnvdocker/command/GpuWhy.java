@@ -1,0 +1,96 @@
+package jnvdocker.command;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.container.GpuResolver;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.RefusedException;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Leases;
+import jnvdocker.protocol.ExitCode;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "why",
+        description = "Says why a GPU is free or not, who had it before, and what to do.")
+final class GpuWhy implements Callable<Integer> {
+    private static final int PAST = 5;
+
+    private final Host host;
+    private final Leases leases;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "GPU",
+            description = "Its index, UUID or the beginning of that, or PCI address.")
+    private String id;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    GpuWhy(Host host, Leases leases) {
+        this.host = host;
+        this.leases = leases;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        GpuStatus status = find(HostDriver.read(host).gpus());
+        List<Lease> past = leases.pastOf(status.gpu(), PAST);
+        List<String> sentences = sentences(status, past);
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(LeaseJson.text(object(status, sentences, past)));
+            return ExitCode.OK.code();
+        }
+        sentences.forEach(out::println);
+        if (!past.isEmpty()) {
+            LeaseTable table = LeaseTable.withEnds(Instant.now());
+            past.forEach(table::past);
+            out.println();
+            table.lines().forEach(out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    /** One that the driver does not show any more is known by its UUID alone. */
+    private GpuStatus find(List<Gpu> present) throws IOException, RefusedException {
+        List<GpuStatus> all = leases.status(present);
+        boolean isUuid = id.toLowerCase(Locale.ROOT).startsWith("gpu-");
+        List<Gpu> candidates = isUuid ? all.stream().map(GpuStatus::gpu).toList() : present;
+        Gpu found = GpuResolver.resolve(List.of(id), candidates).getFirst();
+        return all.stream().filter(status -> status.gpu().equals(found)).findFirst().orElseThrow();
+    }
+
+    private List<String> sentences(GpuStatus status, List<Lease> past) {
+        Explanation explanation = new Explanation(status, Instant.now());
+        return status.lease()
+                .map(lease -> explanation.held(lease, leases.explain(lease)))
+                .orElseGet(() -> explanation.free(past.stream().findFirst()));
+    }
+
+    private static ObjectNode object(GpuStatus status, List<String> sentences, List<Lease> past) {
+        ObjectNode root = LeaseJson.gpu(status);
+        root.put("explanation", String.join(" ", sentences));
+        ArrayNode leases = root.putArray("past_leases");
+        past.forEach(lease -> leases.add(LeaseJson.past(lease)));
+        return root;
+    }
+}
