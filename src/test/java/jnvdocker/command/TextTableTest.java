@@ -32,4 +32,22 @@ class TextTableTest {
         table.row("", "");
         assertEquals(List.of("A   B", "x", ""), table.lines());
     }
+
+    @Test
+    void oneColumnMakesRoomForTheOthers() {
+        TextTable table = new TextTable("ID", "MODEL", "NOTE");
+        table.row(0, "NVIDIA A100-SXM4", "x");
+        assertEquals(table.lines(), table.lines(0, "MODEL"));
+        assertEquals(table.lines(), table.lines(100, "MODEL"));
+        assertEquals(
+                List.of("ID   MODEL           NOTE", "0    NVIDIA A100-…   x"),
+                table.lines(25, "MODEL"));
+    }
+
+    @Test
+    void columnIsNotShortenedToNothing() {
+        TextTable table = new TextTable("MODEL", "NOTE");
+        table.row("NVIDIA A100-SXM4", "x");
+        assertEquals(List.of("MODEL     NOTE", "NVIDIA…   x"), table.lines(3, "MODEL"));
+    }
 }

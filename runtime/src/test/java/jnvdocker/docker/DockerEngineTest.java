@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.ContainerEngine;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -66,6 +68,47 @@ class DockerEngineTest {
     void imageThatSaysNothingIsEmpty(String json) throws IOException {
         dockerd.answers(CUDA, 200, json);
         assertEquals(Optional.of(ImageConfig.of(Map.of(), List.of())), engine.image("cuda"));
+    }
+
+    @Test
+    void containersWithVolumesOfAPluginAreListedWithThoseAlone() throws IOException {
+        dockerd.answers(
+                "/containers/json?all=true",
+                200,
+                """
+                [{"Id": "1", "Names": ["/plain"], "State": "running", "Mounts": null},
+                 {"Id": "2", "Names": ["/other"], "State": "running",
+                  "Mounts": [{"Name": "data", "Driver": "local"}, {"Source": "/home"}]},
+                 {"Id": "3", "Names": ["/ours"], "State": "exited", "Mounts":
+                  [{"Name": "data", "Driver": "local"}, {"Name": "x_1.0", "Driver": "nvidia"}]}]
+                """);
+        List<ContainerEngine.Listed> listed =
+                engine.withVolumesOf("nvidia", Duration.ofSeconds(20));
+        assertEquals(List.of("ours"), listed.stream().map(ContainerEngine.Listed::name).toList());
+        assertEquals(List.of("x_1.0"), listed.getFirst().volumes());
+        assertFalse(listed.getFirst().isActive());
+    }
+
+    @Test
+    void volumesOfAPluginAreListed() throws IOException {
+        String path = "/volumes?filters={\"driver\":[\"nvidia\"]}";
+        dockerd.answers(path, 200, "{\"Volumes\": null}");
+        assertEquals(List.of(), engine.volumesOf("nvidia", Duration.ofSeconds(20)));
+        dockerd.answers(path, 200, "{\"Volumes\": [{\"Name\": \"x_1.0\"}]}");
+        assertEquals(List.of("x_1.0"), engine.volumesOf("nvidia", Duration.ofSeconds(20)));
+    }
+
+    @Test
+    void containerThatRunsIsNotRemovedAndOneThatIsGoneIs() throws IOException {
+        dockerd.answers("/containers/1", 204, "")
+                .answers("/containers/2", 409, "{\"message\": \"it runs\"}");
+        engine.removeContainer("1", Duration.ofSeconds(20));
+        engine.removeContainer("gone", Duration.ofSeconds(20));
+        EngineException refusal =
+                assertThrows(
+                        EngineException.class,
+                        () -> engine.removeContainer("2", Duration.ofSeconds(20)));
+        assertTrue(refusal.getMessage().contains("it runs"), refusal.getMessage());
     }
 
     @Test

@@ -75,11 +75,11 @@ class DaemonTest {
     void gpuLsShowsEveryGpu() {
         assertEquals(
                 """
-                GPU   UUID                                       MODEL                   NODE
-                0     GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900   NVIDIA A100-SXM4-40GB   /dev/nvidia0
-                1     GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901   NVIDIA A100-SXM4-40GB   /dev/nvidia1
-                2     GPU-5c1a2006-1d2c-4e5f-8a9b-012345678902   NVIDIA A100-SXM4-40GB   /dev/nvidia2
-                3     GPU-5c1a3009-1d2c-4e5f-8a9b-012345678903   NVIDIA A100-SXM4-40GB   /dev/nvidia3
+                GPU   UUID           MODEL                   STATE   USER   CONTAINER   AGE   NOTE
+                0     GPU-5c1a0000   NVIDIA A100-SXM4-40GB   FREE    -      -           -
+                1     GPU-5c1a1003   NVIDIA A100-SXM4-40GB   FREE    -      -           -
+                2     GPU-5c1a2006   NVIDIA A100-SXM4-40GB   FREE    -      -           -
+                3     GPU-5c1a3009   NVIDIA A100-SXM4-40GB   FREE    -      -           -
                 """,
                 daemon.jnvdocker("gpu", "ls").run().ok().out());
     }

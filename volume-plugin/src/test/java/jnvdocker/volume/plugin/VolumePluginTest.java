@@ -59,6 +59,22 @@ class VolumePluginTest {
     }
 
     @Test
+    void stoppedItServesWhatThereIsAndMakesNoMore() throws IOException {
+        create("test_1.2", "{}");
+        plugin.stop();
+        assertAnswer(
+                "{'Err': 'jnvdocker is being uninstalled and makes no volume'}",
+                "VolumeDriver.Create",
+                "{'Name': 'test_1.3'}");
+        assertAnswer(
+                "{'Mountpoint': '/volumes/test_1.2', 'Err': ''}",
+                "VolumeDriver.Mount",
+                "{'Name': 'test_1.2', 'ID': '1'}");
+        plugin.resume();
+        assertAnswer("{'Err': ''}", "VolumeDriver.Create", "{'Name': 'test_1.3'}");
+    }
+
+    @Test
     void mountAndUnmountHaveAnId() throws IOException {
         create("test_1.2", "{}");
         assertAnswer(
