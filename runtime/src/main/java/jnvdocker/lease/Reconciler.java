@@ -186,7 +186,15 @@ public final class Reconciler {
                 known.flatMap(Claim::container)
                         .filter(own -> !own.id().equals(container))
                         .isPresent();
-        if (known.isPresent() && !another && !removeUnused(claim)) {
+        if (known.isEmpty() || another) {
+            return;
+        }
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isPresent() && evidence.of(lease.get()) instanceof Evidence.Gone(String why)) {
+            // It can't start again, so nobody need wait for that.
+            registry.end(lease.get(), why);
+        }
+        if (!removeUnused(claim)) {
             // Another container mounts it: it is that one's from now on, or to be tried again.
             registry.unnamed(claim);
             reconcile();
