@@ -10,6 +10,8 @@ import jnvdocker.docker.DockerCommandLine;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.RunCommand;
 import jnvdocker.docker.Verb;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
@@ -118,7 +120,7 @@ public final class StartContainer {
             return;
         }
         refuseWhereItCannotWork(run, where);
-        HostDriver driver = HostDriver.read(host);
+        HostDriver driver = new GpuInventory(host, new DeviceNodes(host)).read();
         for (Unchecked unchecked : needs.check(driver.facts())) {
             client.message(unchecked.message());
         }

@@ -10,6 +10,7 @@ import jnvdocker.docker.EngineWatch;
 import jnvdocker.docker.Uninstall;
 import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
@@ -137,7 +138,7 @@ final class Daemon implements AutoCloseable {
                 folders.pluginName(),
                 Processes.ofThisMachine(),
                 engine,
-                () -> HostDriver.read(host).gpus(),
+                () -> new GpuInventory(host, new DeviceNodes(host)).read().gpus(),
                 InstantSource.system(),
                 Pace.REAL);
     }

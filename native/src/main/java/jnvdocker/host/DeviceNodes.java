@@ -54,13 +54,14 @@ public final class DeviceNodes {
     }
 
     /**
-     * All nodes that containers may be given: {@link #control} and every GPU's, in order of index.
+     * All nodes that containers may be given: {@link #control} and every GPU's, in order of index,
+     * each GPU with its UUID known.
      *
      * @throws IOException when one is missing and can't be made, or is not the device it should be
      */
     public List<DeviceNode> all() throws IOException {
         List<DeviceNode> nodes = new ArrayList<>(control());
-        for (Gpu gpu : HostDriver.read(host).gpus()) {
+        for (Gpu gpu : new GpuInventory(host, this).read().gpus()) {
             nodes.add(of(gpu));
         }
         return nodes;

@@ -1,0 +1,59 @@
+package jnvdocker.host;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+class GpuInventoryTest {
+    private static final String UNKNOWN = "GPU-????????-????-????-????-????????????";
+    private static final String KNOWN = "GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900";
+
+    @TempDir Path root;
+
+    @Test
+    @Tag("root")
+    void gpuThatDoesNotOpenStaysWithoutUuid() throws IOException {
+        host(UNKNOWN, "195");
+        assertEquals(UNKNOWN, inventory().read().gpus().getFirst().uuid());
+        assertTrue(Files.exists(root.resolve("dev/nvidia3")), "its node was made to be opened");
+    }
+
+    @Test
+    @Tag("root")
+    void gpuThatOpensIsAskedAgain() throws IOException {
+        host(UNKNOWN, "1"); // 1:3 is /dev/null, which opens
+        assertEquals(UNKNOWN, inventory().read().gpus().getFirst().uuid());
+    }
+
+    @Test
+    void gpuWithUuidIsLeftAlone() throws IOException {
+        host(KNOWN, "195");
+        assertEquals(KNOWN, inventory().read().gpus().getFirst().uuid());
+        assertTrue(Files.notExists(root.resolve("dev/nvidia3")));
+    }
+
+    private GpuInventory inventory() throws IOException {
+        Host host = Host.at(root);
+        return new GpuInventory(host, new DeviceNodes(host));
+    }
+
+    private void host(String uuid, String major) throws IOException {
+        Path gpu = root.resolve("proc/driver/nvidia/gpus/0000:07:00.0");
+        Files.createDirectories(gpu);
+        Files.createDirectories(root.resolve("dev"));
+        Files.writeString(gpu.resolve("information"), TestingProc.information(uuid, 3));
+        Files.writeString(
+                root.resolve("proc/devices"),
+                "Character devices:\n" + major + " nvidia\n510 nvidia-uvm\n");
+        Files.writeString(
+                root.resolve("proc/driver/nvidia/version"),
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
+    }
+}
