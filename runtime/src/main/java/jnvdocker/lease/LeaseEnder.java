@@ -8,11 +8,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -132,15 +130,22 @@ final class LeaseEnder {
                 findings.put(lease, evidence.of(lease));
             }
         }
-        Optional<List<ContainerEngine.Listed>> listed = list(findings.keySet(), caller);
+        Map<String, List<ContainerEngine.Listed>> users = users(findings.keySet(), caller);
         for (var entry : findings.entrySet()) {
             Lease lease = entry.getKey();
+            Optional<List<ContainerEngine.Listed>> its =
+                    Optional.ofNullable(users.get(lease.claim().id()));
             Optional<String> why =
                     switch (entry.getValue()) {
                         case Evidence.Alive _ -> Optional.empty();
                         case Evidence.Gone(String gone) ->
-                                isComingBack(lease, listed) ? Optional.empty() : Optional.of(gone);
-                        case Evidence.Unclear _ -> wordOfTheEngine(lease, listed, caller);
+                                isComingBack(lease, its.orElse(List.of()))
+                                        ? Optional.empty()
+                                        : Optional.of(gone);
+                        case Evidence.Unclear _ ->
+                                its.isPresent() && caller != Caller.VERB
+                                        ? wordOfTheEngine(lease, its.get(), caller)
+                                        : Optional.empty();
                     };
             if (why.isPresent() && registry.end(lease, why.get())) {
                 LOG.info(
@@ -153,27 +158,42 @@ final class LeaseEnder {
         }
     }
 
-    /** Empty when the engine does not answer, as while it starts. */
-    private Optional<List<ContainerEngine.Listed>> list(Collection<Lease> leases, Caller caller) {
-        Set<String> volumes = new HashSet<>();
-        leases.stream()
-                .filter(this::isOfThisEngine)
-                .forEach(lease -> volumes.add(ClaimVolumes.name(lease.claim().id())));
-        if (volumes.isEmpty()) {
-            return Optional.empty();
+    /**
+     * The containers that mount the claims, by claim. One of another engine is left out, and all
+     * are when the engine does not answer, as while it starts.
+     */
+    private Map<String, List<ContainerEngine.Listed>> users(
+            Collection<Lease> leases, Caller caller) {
+        Map<String, List<ContainerEngine.Listed>> users = new HashMap<>();
+        if (leases.isEmpty()) {
+            return users;
         }
         try {
-            return Optional.of(engine.using(volumes, caller.limit));
+            String id = engine.id(caller.limit);
+            leases.stream()
+                    .map(Lease::claim)
+                    .filter(claim -> claim.engine().equals(id))
+                    .forEach(claim -> users.put(claim.id(), new ArrayList<>()));
+            List<String> volumes = users.keySet().stream().map(ClaimVolumes::name).toList();
+            if (!volumes.isEmpty()) {
+                for (ContainerEngine.Listed container : engine.using(volumes, caller.limit)) {
+                    container.volumes().stream()
+                            .flatMap(volume -> ClaimVolumes.claimOf(volume).stream())
+                            .filter(users::containsKey)
+                            .forEach(claim -> users.get(claim).add(container));
+                }
+            }
+            return users;
         } catch (IOException e) {
             LOG.debug("no list of containers: {}", e.getMessage());
-            return Optional.empty();
+            return Map.of();
         }
     }
 
-    private boolean isComingBack(Lease lease, Optional<List<ContainerEngine.Listed>> listed) {
+    private boolean isComingBack(Lease lease, List<ContainerEngine.Listed> users) {
         boolean slow = quiet(lease).compareTo(SLOW_ENGINE) < 0;
         return lease.boot().equals(registry.boot())
-                && usersOf(lease, listed).stream()
+                && users.stream()
                         .anyMatch(container ->
                                 container.isRestarting() || container.isActive() && slow);
     }
@@ -183,18 +203,9 @@ final class LeaseEnder {
      * that, what was mounted for it has no use any more.
      */
     private Optional<String> wordOfTheEngine(
-            Lease lease, Optional<List<ContainerEngine.Listed>> listed, Caller caller)
-            throws IOException {
-        if (listed.isEmpty() || caller == Caller.VERB || !isOfThisEngine(lease)) {
+            Lease lease, List<ContainerEngine.Listed> users, Caller caller) throws IOException {
+        if (users.stream().anyMatch(user -> mayRun(user.id(), caller))) {
             return Optional.empty();
-        }
-        List<ContainerEngine.Listed> users = usersOf(lease, listed);
-        for (ContainerEngine.Listed user : users) {
-            var inspected = engine.inspect(user.id(), caller.limit);
-            if (inspected.isPresent()
-                    && (inspected.get().pid() != 0 || inspected.get().restarting())) {
-                return Optional.empty();
-            }
         }
         boolean stillUnclear =
                 registry.liveOf(lease.claim().id())
@@ -210,15 +221,14 @@ final class LeaseEnder {
                         : "the engine says that its container does not run");
     }
 
-    private boolean isOfThisEngine(Lease lease) {
-        return engine.knownId().filter(lease.claim().engine()::equals).isPresent();
-    }
-
-    private static List<ContainerEngine.Listed> usersOf(
-            Lease lease, Optional<List<ContainerEngine.Listed>> listed) {
-        String volume = ClaimVolumes.name(lease.claim().id());
-        return listed.orElse(List.of()).stream()
-                .filter(container -> container.volumes().contains(volume))
-                .toList();
+    private boolean mayRun(String container, Caller caller) {
+        try {
+            return engine.inspect(container, caller.limit)
+                    .filter(found -> found.pid() != 0 || found.restarting())
+                    .isPresent();
+        } catch (IOException e) {
+            LOG.debug("container {}: {}", container, e.getMessage());
+            return true;
+        }
     }
 }
