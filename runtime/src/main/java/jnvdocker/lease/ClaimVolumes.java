@@ -118,6 +118,7 @@ public final class ClaimVolumes implements PluginVolumes {
         return answer(() -> {
             Claim claim = claim(id);
             refuseOtherNodes(claim);
+            reconciler.learnOfRunning(LIST_LIMIT);
             Lease lease = take(claim, use, caller);
             ender.mounted(id);
             try {
@@ -179,7 +180,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private Claim claim(String id) throws IOException, VolumeException {
         Optional<Claim> known = registry.claim(id);
         if (known.isEmpty() && !reconciler.isComplete()) {
-            reconciler.restore(id, LIST_LIMIT);
+            reconciler.restore(LIST_LIMIT);
             known = registry.claim(id);
         }
         return known.orElseThrow(() -> unknown(name(id)));

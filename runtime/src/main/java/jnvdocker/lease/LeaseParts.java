@@ -53,7 +53,13 @@ public record LeaseParts(
             return new LeaseParts(
                     registry,
                     new Leases(
-                            registry, files, ender, evidence, world.pace(), world.volumeDriver()),
+                            registry,
+                            files,
+                            ender,
+                            reconciler,
+                            evidence,
+                            world.pace(),
+                            world.volumeDriver()),
                     new ClaimVolumes(
                             registry,
                             files,
@@ -63,7 +69,7 @@ public record LeaseParts(
                             reconciler,
                             world.inventory()),
                     reconciler);
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;
         }

@@ -41,11 +41,6 @@ public final class LeaseRegistry implements AutoCloseable {
         return new LeaseRegistry(RegistryDatabase.open(folder), boot, clock);
     }
 
-    /** Whether it knows nothing, so that all it should know is to be found out. */
-    boolean isNew() {
-        return database.isNew();
-    }
-
     /** The boot id that new leases get. */
     String boot() {
         return boot;
@@ -78,22 +73,27 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
-    /** Puts a claim back that was lost, without a lease; one that is known stays as it is. */
+    /**
+     * Puts a claim back that was lost, without a lease. Of one that is known only the volume may
+     * have been lost.
+     *
+     * @return whether it was not known
+     */
     boolean restore(Claim claim, boolean volume) throws IOException {
         return database.transaction(transaction -> {
-            if (LeaseRows.claim(transaction, claim.id()).isPresent()) {
-                return false;
-            }
-            int revived =
-                    transaction.update(
-                            "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
-            if (revived == 0) {
-                insertClaim(transaction, claim);
+            boolean lost = LeaseRows.claim(transaction, claim.id()).isEmpty();
+            if (lost) {
+                int revived =
+                        transaction.update(
+                                "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
+                if (revived == 0) {
+                    insertClaim(transaction, claim);
+                }
             }
             if (volume) {
                 setVolume(transaction, claim.id());
             }
-            return true;
+            return lost;
         });
     }
 
@@ -313,17 +313,19 @@ public final class LeaseRegistry implements AutoCloseable {
         return database.transaction(LeaseRows::unused);
     }
 
-    /** Everything that this engine knows is known here too. */
-    void reconciled(String engine) throws IOException {
-        database.transaction(transaction ->
-                transaction.update("INSERT OR IGNORE INTO reconciled (engine) VALUES (?)", engine));
+    /** Everything that an engine knows is known here too. */
+    void reconciled() throws IOException {
+        database.transaction(transaction -> {
+            transaction.update("DELETE FROM reconciled WHERE boot <> ?", boot);
+            return transaction.update("INSERT OR IGNORE INTO reconciled (boot) VALUES (?)", boot);
+        });
     }
 
-    /** Whether there was an engine, since this registry was made, whose claims are all known. */
+    /** Whether, since this registry was made and the host was started, that was so. */
     boolean isReconciled() throws IOException {
         return database.transaction(transaction ->
                 transaction
-                        .first(row -> row.getString(1), "SELECT engine FROM reconciled LIMIT 1")
+                        .first(row -> row, "SELECT 1 FROM reconciled WHERE boot = ?", boot)
                         .isPresent());
     }
 

@@ -31,12 +31,14 @@ public final class Leases {
     static final String GPUS_LABEL = "jnvdocker.gpus";
 
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
+    private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final LeaseEnder ender;
+    private final Reconciler reconciler;
     private final Evidence evidence;
     private final Pace pace;
     private final String volumeDriver;
@@ -46,12 +48,14 @@ public final class Leases {
             LeaseRegistry registry,
             ClaimFiles files,
             LeaseEnder ender,
+            Reconciler reconciler,
             Evidence evidence,
             Pace pace,
             String volumeDriver) {
         this.registry = registry;
         this.files = files;
         this.ender = ender;
+        this.reconciler = reconciler;
         this.evidence = evidence;
         this.pace = pace;
         this.volumeDriver = volumeDriver;
@@ -88,6 +92,7 @@ public final class Leases {
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
         }
+        reconciler.learnOfRunning(ENGINE_LIMIT);
         while (true) {
             Choice choice = new Choice(request);
             Optional<Claim> claim = registry.reserve(choice::make);

@@ -61,18 +61,7 @@ public final class Reconciler {
     /** What this machine's processes and our own files tell; asks no engine. */
     void start() throws IOException {
         restoreFiles();
-        for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
-            Optional<Claim> claim = registry.claim(running.getKey());
-            if (claim.isPresent()) {
-                String container = claim.get().container().map(Claim.ContainerRef::id).orElse("");
-                ProcessId process = running.getValue();
-                Optional<String> cgroup = evidence.cgroup(process, container);
-                Optional<Lease> lease = registry.liveOf(claim.get().id());
-                // The engine itself may have it mounted for a moment, while it copies files.
-                Optional<ProcessId> init = cgroup.map(_ -> process);
-                runs(claim.get(), lease, new Holder.Container(process, init, cgroup));
-            }
-        }
+        meetProcesses();
         for (Lease lease : registry.live()) {
             boolean ofThisBoot = lease.boot().equals(registry.boot());
             // Whether a container is about to start again, the engine knows; it is asked later.
@@ -83,11 +72,34 @@ public final class Reconciler {
         }
     }
 
+    /** Who has a claim mounted holds its GPUs, whatever we or the engine know of it. */
+    private void meetProcesses() throws IOException {
+        // Before the processes: what is seen then is of these leases or of later ones.
+        Map<String, Lease> live = new HashMap<>();
+        registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+        for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
+            Optional<Claim> claim = registry.claim(running.getKey());
+            if (claim.isPresent()) {
+                String container = claim.get().container().map(Claim.ContainerRef::id).orElse("");
+                ProcessId process = running.getValue();
+                Optional<String> cgroup = evidence.cgroup(process, container);
+                Optional<Lease> lease = Optional.ofNullable(live.get(claim.get().id()));
+                // The engine itself may have it mounted for a moment, while it copies files.
+                Optional<ProcessId> init = cgroup.map(_ -> process);
+                runs(claim.get(), lease, new Holder.Container(process, init, cgroup));
+            }
+        }
+    }
+
+    /**
+     * A registry that is new, or has come through a loss of power, may know less than the files do.
+     */
     private void restoreFiles() throws IOException {
-        if (registry.isNew()) {
+        if (!isComplete()) {
             for (Claim claim : files.read()) {
-                registry.restore(claim, true);
-                LOG.warn("claim {} was lost, and is known again from its file", claim.id());
+                if (registry.restore(claim, true)) {
+                    LOG.warn("claim {} was lost, and is known again from its file", claim.id());
+                }
             }
             return;
         }
@@ -115,15 +127,17 @@ public final class Reconciler {
                 meet(claim.get(), container, id, present);
             }
         }
+        meetProcesses();
         ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
         for (Claim claim : known) {
             // Another engine's volumes are not ours to remove through this one.
             boolean ours = claim.engine().equals(id) || !registry.hasVolume(claim.id());
-            if (ours && !named.contains(claim.id())) {
-                removeUnused(claim.id());
+            if (ours && !named.contains(claim.id()) && !removeUnused(claim.id())) {
+                // Something else has it, of which no event will tell: to be tried again.
+                registry.unnamed(claim.id());
             }
         }
-        registry.reconciled(id);
+        registry.reconciled();
     }
 
     /**
@@ -217,16 +231,48 @@ public final class Reconciler {
                 });
     }
 
-    /** Restores one claim that a container carries, as far as the engine tells in that time. */
-    void restore(String claim, Duration limit) throws IOException {
+    /** Restores all claims that containers carry, as far as the engine tells in that time. */
+    void restore(Duration limit) throws IOException {
         String id = engine.id(limit);
         for (ContainerEngine.Listed container : engine.labelled(Leases.CLAIM_LABEL, limit)) {
-            if (claimOf(container.labels(), container.volumes())
-                    .filter(claim::equals)
-                    .isPresent()) {
-                restore(claim, container, id, limit);
+            Optional<String> claim = claimOf(container.labels(), container.volumes());
+            if (claim.isPresent() && registry.claim(claim.get()).isEmpty()) {
+                restore(claim.get(), container, id, limit);
             }
         }
+        meetProcesses();
+    }
+
+    /**
+     * Has it that every container that runs with a claim is known: when the registry was lost, and
+     * the files too, it has GPUs all the same, and until it is known which, nobody else may have
+     * any.
+     *
+     * @throws RegistryException when the engine does not tell in that time
+     */
+    void learnOfRunning(Duration limit) throws IOException {
+        if (isComplete() || !isAnyUnknown()) {
+            return;
+        }
+        try {
+            restore(limit);
+        } catch (IOException e) {
+            LOG.debug("not restored: {}", FileErrors.describe(e));
+        }
+        if (isAnyUnknown()) {
+            throw new RegistryException(
+                    "the registry was lost, and containers run whose GPUs are not known until the"
+                            + " engine answers; try again when 'docker ps' does");
+        }
+    }
+
+    private boolean isAnyUnknown() throws IOException {
+        for (String claim : evidence.containers().keySet()) {
+            if (registry.claim(claim).isEmpty()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void meet(
@@ -244,7 +290,16 @@ public final class Reconciler {
             registry.named(id, new Claim.ContainerRef(container.id(), container.name()));
         }
         if (container.isActive() && !isLearnt(id)) {
-            changed(container.id(), id);
+            learn(container.id(), id);
+        }
+    }
+
+    /** One container that hangs must not keep us from the others. */
+    private void learn(String container, String claim) {
+        try {
+            changed(container, claim);
+        } catch (IOException e) {
+            LOG.debug("container {}: {}", container, FileErrors.describe(e));
         }
     }
 

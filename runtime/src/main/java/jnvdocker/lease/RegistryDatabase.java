@@ -34,13 +34,11 @@ final class RegistryDatabase implements AutoCloseable {
 
     private final Path file;
     private final Connection connection;
-    private final boolean made;
     private final ReentrantLock lock = new ReentrantLock();
 
-    private RegistryDatabase(Path file, Connection connection, boolean made) {
+    private RegistryDatabase(Path file, Connection connection) {
         this.file = file;
         this.connection = connection;
-        this.made = made;
     }
 
     /**
@@ -67,11 +65,6 @@ final class RegistryDatabase implements AutoCloseable {
         }
     }
 
-    /** Whether there was none that could be used, so that all it should know is to be found out. */
-    boolean isNew() {
-        return made;
-    }
-
     /** Something to do in one transaction. */
     @FunctionalInterface
     interface Work<T> {
@@ -92,7 +85,7 @@ final class RegistryDatabase implements AutoCloseable {
         } catch (SQLException e) {
             rollBack();
             throw failure(file, "use", e);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             rollBack();
             throw e;
         } finally {
@@ -121,8 +114,7 @@ final class RegistryDatabase implements AutoCloseable {
     }
 
     private static RegistryDatabase openFile(Path file) throws SQLException, IOException {
-        boolean made = !Files.exists(file);
-        if (made) {
+        if (!Files.exists(file)) {
             Files.createFile(
                     file,
                     PosixFilePermissions.asFileAttribute(
@@ -137,17 +129,15 @@ final class RegistryDatabase implements AutoCloseable {
         Connection connection =
                 DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
         try {
-            boolean empty = prepare(connection, file);
-            return new RegistryDatabase(file, connection, made || empty);
+            prepare(connection, file);
+            return new RegistryDatabase(file, connection);
         } catch (SQLException | IOException | RuntimeException e) {
             connection.close();
             throw e;
         }
     }
 
-    /** Returns whether it had no schema before. */
-    private static boolean prepare(Connection connection, Path file)
-            throws SQLException, IOException {
+    private static void prepare(Connection connection, Path file) throws SQLException, IOException {
         int version;
         try (Statement statement = connection.createStatement()) {
             try (var check = statement.executeQuery("PRAGMA integrity_check(1)")) {
@@ -172,7 +162,6 @@ final class RegistryDatabase implements AutoCloseable {
         for (int next = version + 1; next <= SCHEMA; next++) {
             migrate(connection, next);
         }
-        return version == 0;
     }
 
     private static void migrate(Connection connection, int version)

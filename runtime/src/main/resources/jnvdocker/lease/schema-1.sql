@@ -109,7 +109,8 @@ CREATE TABLE gpu (
   idle_since INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Engines whose containers have all been looked at since this registry was made.
+-- The boot in which an engine's containers have all been looked at, since this registry was made: what a
+-- loss of power has taken is known again then.
 CREATE TABLE reconciled (
-  engine TEXT PRIMARY KEY
+  boot TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;

@@ -255,7 +255,7 @@ class LeaseRegistryTest {
         registry.named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
         Lease lease = granted(ONE, "use");
         registry.started(lease.id(), INIT, Optional.of("/sys/fs/cgroup/c"));
-        registry.reconciled("engine");
+        registry.reconciled();
         List<Lease> before = registry.live();
         close();
         open();
