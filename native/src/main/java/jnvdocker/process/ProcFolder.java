@@ -101,6 +101,28 @@ final class ProcFolder implements Processes {
     }
 
     @Override
+    public Optional<String> mountRoot(Path folder) {
+        try {
+            Path real = folder.toRealPath();
+            Optional<Mount> nearest = Optional.empty();
+            for (Mount mount : Mount.parseAll(text(SELF + "/mountinfo"))) {
+                // Of those at the same point the last one hides the others.
+                if (real.startsWith(mount.point())
+                        && mount.point().length()
+                                >= nearest.map(it -> it.point().length()).orElse(0)) {
+                    nearest = Optional.of(mount);
+                }
+            }
+            return nearest.map(mount ->
+                    Path.of(mount.root())
+                            .resolve(Path.of(mount.point()).relativize(real))
+                            .toString());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
     public OptionalInt loginUid(int pid) {
         try {
             int uid = Integer.parseUnsignedInt(text(pid + "/loginuid").strip());

@@ -63,6 +63,12 @@ public interface Processes {
     Map<String, ProcessId> oldestWithMount(Pattern root);
 
     /**
+     * How the root of a mount of this folder would be spelled: the folder's path within its file
+     * system. Empty when that can't be told.
+     */
+    Optional<String> mountRoot(Path folder);
+
+    /**
      * The user who logged in and whose session a process comes from (the audit login uid), whatever
      * it has become since. Empty when that is not set or not known.
      */

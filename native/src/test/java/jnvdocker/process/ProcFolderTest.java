@@ -93,6 +93,24 @@ class ProcFolderTest {
     }
 
     @Test
+    void rootOfAMountIsThePathWithinItsFileSystem() throws IOException {
+        Path state = Files.createDirectories(folder.resolve("var/lib/state")).toRealPath();
+        Path disk = state.getParent();
+        proc.file(
+                "self/mountinfo",
+                """
+                20 1 254:0 / / rw - ext4 /dev/vda rw
+                21 20 254:1 /old %s rw - ext4 /dev/vdb rw
+                22 20 254:1 /@sub %s rw - btrfs /dev/vdb rw
+                23 20 254:2 /x %s/stat rw - ext4 /dev/vdc rw
+                """
+                        .formatted(disk, disk, disk));
+        assertEquals(Optional.of("/@sub/state"), proc.processes().mountRoot(state));
+        assertEquals(Optional.of("/@sub"), proc.processes().mountRoot(disk));
+        assertEquals(Optional.empty(), proc.processes().mountRoot(disk.resolve("none")));
+    }
+
+    @Test
     void laterProcessOfTheSamePidIsAnother() throws IOException {
         proc.process(7, 100);
         assertFalse(proc.processes().isAlive(new ProcessId(7, 99)));

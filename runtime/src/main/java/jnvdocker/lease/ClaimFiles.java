@@ -52,6 +52,11 @@ final class ClaimFiles {
         this.folder = state.resolve(FOLDER);
     }
 
+    /** The state folder. */
+    Path state() {
+        return folder.getParent();
+    }
+
     /** Where a claim's volume is. */
     Path mounted(String claim) {
         return folder.resolve(claim).resolve(MOUNTED);

@@ -8,8 +8,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -17,8 +19,12 @@ import java.util.regex.Pattern;
  * takes no engine and no time. What is not known to be gone is there.
  */
 final class Evidence {
-    private static final Pattern CLAIM_FOLDER =
-            Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})/" + ClaimFiles.MOUNTED);
+    private static final String MOUNTED = "/([0-9a-f]{12})/" + ClaimFiles.MOUNTED;
+
+    /**
+     * Wherever it is: ids are random, and one that was missed would be a holder that was missed.
+     */
+    private static final Pattern ANY_CLAIM = Pattern.compile(".*/" + ClaimFiles.FOLDER + MOUNTED);
 
     private static final Logger LOG = LoggerFactory.getLogger(Evidence.class);
 
@@ -63,7 +69,18 @@ final class Evidence {
 
     /** The oldest process in each container that has a claim mounted, by the claim's id. */
     Map<String, ProcessId> containers() {
-        return processes.oldestWithMount(CLAIM_FOLDER);
+        return processes.oldestWithMount(ANY_CLAIM);
+    }
+
+    /** Those of claims beneath one state folder: another daemon has one of its own. */
+    Set<String> claimsBeneath(Path state) {
+        Pattern here =
+                processes
+                        .mountRoot(state)
+                        .map(root -> Path.of(root, ClaimFiles.FOLDER).toString())
+                        .map(claims -> Pattern.compile(Pattern.quote(claims) + MOUNTED))
+                        .orElse(ANY_CLAIM);
+        return processes.oldestWithMount(here).keySet();
     }
 
     private Finding client(ProcessId client) {

@@ -267,7 +267,7 @@ public final class Reconciler {
     }
 
     private boolean isAnyUnknown() throws IOException {
-        for (String claim : evidence.containers().keySet()) {
+        for (String claim : evidence.claimsBeneath(files.state())) {
             if (registry.claim(claim).isEmpty()) {
                 return true;
             }
