@@ -2,7 +2,6 @@ package jnvdocker.command;
 
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.volume.plugin.PluginStandIn;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -16,13 +15,9 @@ import java.util.List;
  * @param tree the folder of the programs
  * @param config the configuration file
  * @param state the folder of the volumes and the registry
- * @param standIn answers docker from then on
- * @param stop ends the daemon, and leaves the stand-in; returns at once
+ * @param stop ends the daemon; returns at once
  */
-public record Installation(
-        boolean service, Path tree, Path config, Path state, PluginStandIn standIn, Runnable stop) {
-    private static final String STOP_SERVICE =
-            "systemctl stop jnvdocker.socket jnvdocker.service && ln -sfn \"$0\" \"$1\"";
+public record Installation(boolean service, Path tree, Path config, Path state, Runnable stop) {
 
     /** Shell commands for what is left when the daemon has stopped. */
     List<String> leftByHand() {
@@ -32,8 +27,12 @@ public record Installation(
                     "systemctl disable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service");
             commands.add("rm /etc/systemd/system/jnvdocker* && systemctl daemon-reload");
         }
+        // dockerd forgets no plugin that it has met.
+        commands.add(
+                "systemctl restart docker   # when it suits: until then Docker's volume commands"
+                        + " wait 15 seconds for us");
         commands.add("rm -r " + tree + "   # the programs; and links to them in your PATH");
-        commands.add("rm " + config + "   # the configuration, if there is one");
+        commands.add("rm -f " + config + "   # the configuration");
         commands.add("rm -r " + state + "   # the history: who had which GPU");
         return commands;
     }
@@ -45,13 +44,7 @@ public record Installation(
      */
     void leave(ClientConnection client) throws IOException {
         if (service) {
-            client.exec(
-                    List.of(
-                            "sh",
-                            "-c",
-                            STOP_SERVICE,
-                            standIn.engine().toString(),
-                            standIn.plugin().toString()));
+            client.exec(List.of("systemctl", "stop", "jnvdocker.socket", "jnvdocker.service"));
         } else {
             client.exit(ExitCode.OK);
             stop.run();

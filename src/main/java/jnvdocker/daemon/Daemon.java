@@ -21,7 +21,6 @@ import jnvdocker.process.Processes;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
-import jnvdocker.volume.plugin.PluginStandIn;
 import jnvdocker.volume.plugin.VolumePlugin;
 
 import org.slf4j.Logger;
@@ -31,9 +30,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CountDownLatch;
 
 /** Wires the daemon's parts by hand, starts them in order and stops them in reverse. */
@@ -45,14 +44,10 @@ final class Daemon implements AutoCloseable {
 
     private static final String STATE_LOCK = "jnvdockerd.lock";
 
-    private final Deque<AutoCloseable> started = new ConcurrentLinkedDeque<>();
+    private final Deque<AutoCloseable> started = new ArrayDeque<>();
     private final CountDownLatch ended = new CountDownLatch(1);
 
-    private final PluginStandIn standIn;
-
-    private Daemon(PluginStandIn standIn) {
-        this.standIn = standIn;
-    }
+    private Daemon() {}
 
     /**
      * Serves from when this returns until it is closed.
@@ -60,8 +55,7 @@ final class Daemon implements AutoCloseable {
      * @throws IOException saying what is in the way; nothing is left running then
      */
     static Daemon start(Folders folders) throws IOException {
-        Daemon daemon =
-                new Daemon(new PluginStandIn(folders.pluginSocket(), folders.dockerSocket()));
+        Daemon daemon = new Daemon();
         try {
             daemon.startParts(folders);
             return daemon;
@@ -83,7 +77,6 @@ final class Daemon implements AutoCloseable {
         started.push(parts);
         VolumePlugin plugin =
                 new VolumePlugin(List.of(new DriverVolumes(host, volumes), parts.volumes()));
-        standIn.remove();
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler()));
         ContainerPlanner planner =
@@ -115,14 +108,7 @@ final class Daemon implements AutoCloseable {
                 Path.of(System.getProperty("java.home")).getParent(),
                 folders.config(),
                 folders.state(),
-                standIn,
-                this::leaveForGood);
-    }
-
-    private void leaveForGood() {
-        // Closed last, when the plugin's socket is gone.
-        started.addLast(standIn::leave);
-        ended.countDown();
+                ended::countDown);
     }
 
     /** Waits until the daemon has been told to end. */

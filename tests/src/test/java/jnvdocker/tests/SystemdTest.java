@@ -33,13 +33,10 @@ class SystemdTest {
             systemctl daemon-reload
             systemctl enable --now jnvdocker.socket jnvdocker.service jnvdocker-nodes.service
             """;
-    private static final String UNINSTALL =
-            """
-            docker volume ls -q -f driver=nvidia-docker | xargs -r docker volume rm
-            systemctl disable --now jnvdocker.socket jnvdocker.service jnvdocker-nodes.service
-            rm /etc/systemd/system/jnvdocker*
-            systemctl daemon-reload
-            """;
+    private static final List<String> LEFT_BY_HAND =
+            List.of(
+                    "systemctl disable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service",
+                    "rm /etc/systemd/system/jnvdocker* && systemctl daemon-reload");
 
     private static DriverRoot host;
     private static TestMachine machine;
@@ -348,8 +345,19 @@ class SystemdTest {
 
     @Test
     void uninstalledItIsMissedByNobody() {
-        shell(UNINSTALL);
+        machine.jnvdocker("run", "--name=old", "--gpus=device=1", "cuda", "true").run().ok();
+        Command.Result refusal = machine.jnvdocker("gpu", "uninstall").run();
+        assertEquals(125, refusal.exitCode(), refusal::toString);
+        assertActive(SERVICE);
+        docker("rm", "old").ok();
+        Command.Result result = machine.jnvdocker("gpu", "uninstall").run().ok();
+        assertInactive(SERVICE);
+        assertInactive(SOCKET);
         assertNotEquals(0, machine.command("test", "-e", PLUGIN).run().exitCode());
+        for (String command : LEFT_BY_HAND) {
+            assertTrue(result.out().contains("\n    " + command + "\n"), result::toString);
+            shell(command);
+        }
         int known = machine.journal(DOCKER).length();
         systemctl("restart", DOCKER).ok();
         assertEquals("", docker("volume", "ls", "-q").ok().out());

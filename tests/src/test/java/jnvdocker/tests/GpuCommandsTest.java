@@ -1,0 +1,428 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestDaemon;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** {@code jnvdocker gpu …}: what people see of leases, and do about them. */
+@Tag("docker")
+@Tag("root")
+class GpuCommandsTest {
+    /** Two users who are in the socket's group, and in nothing else. */
+    private static final int ALICE = 23456;
+
+    private static final int BOB = 23457;
+
+    private static TestEngine engine;
+    private static DriverRoot host;
+    private static TestDaemon daemon;
+    private static String group;
+
+    @BeforeAll
+    static void makeWorld() {
+        engine = new TestEngine();
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        daemon = new TestDaemon(engine, host);
+        engine.image("plain");
+        startDaemon();
+        group = Command.of("stat", "-c", "%g", daemon.socket()).run().ok().out().strip();
+        // What users need of the way to the programs and sockets.
+        Command.of("cp", "-a", Project.tree().resolve("bin/jnvdocker"), client()).run().ok();
+        Command.of("chmod", "755", client().getParent(), engine.socket().getParent()).run().ok();
+    }
+
+    @AfterAll
+    static void removeWorld() {
+        daemon.close();
+        engine.close();
+        host.close();
+    }
+
+    @BeforeEach
+    void startDaemonAnew() {
+        startDaemon();
+    }
+
+    private static void startDaemon() {
+        jnvdocker("gpu", "ls").ok();
+    }
+
+    @AfterEach
+    void removeContainers() {
+        engine.removeContainers();
+        await(() ->
+                gpus().findValuesAsText("state").equals(List.of("free", "free", "free", "free")));
+    }
+
+    private static Path client() {
+        return daemon.socket().getParent().resolveSibling("jnvdocker");
+    }
+
+    private static Command.Result jnvdocker(Object... arguments) {
+        return daemon.jnvdocker(arguments).run();
+    }
+
+    /** As that user types it, who has logged in. */
+    private static Command as(int user, Object... arguments) {
+        String script =
+                "{ echo $0 > /proc/self/loginuid; } 2> /dev/null; gid=$1; shift;"
+                        + " exec setpriv --reuid=$0 --regid=$gid --clear-groups \"$@\"";
+        List<Object> words = new ArrayList<>(List.of("bash", "-c", script));
+        words.addAll(List.of(user, group, client()));
+        words.addAll(Arrays.asList(arguments));
+        return Command.of(words.toArray()).with(daemon.environment());
+    }
+
+    /** Returns when the container is known by its name. */
+    private static void run(Command jnvdocker, String name) {
+        jnvdocker.run().ok();
+        await(() -> jnvdocker("gpu", "leases").ok().out().contains("   " + name + "   "));
+    }
+
+    private static void run(String name, String gpus) {
+        run(daemon.jnvdocker(container("run", name, gpus)), name);
+    }
+
+    private static Object[] container(String verb, String name, String gpus) {
+        List<Object> words = new ArrayList<>(List.of(verb));
+        if (verb.equals("run")) {
+            words.add("-d");
+        }
+        words.addAll(List.of("--name", name, "--stop-signal", "KILL", "--gpus", gpus));
+        words.addAll(List.of("plain", "sleep", "1000"));
+        return words.toArray();
+    }
+
+    private static void stop(String name, int gpu) {
+        engine.docker("stop", name).run().ok();
+        await(() -> gpus().path(gpu).path("state").asText().equals("free"));
+    }
+
+    private static JsonNode gpus() {
+        return json("gpu", "ls", "--json");
+    }
+
+    private static JsonNode json(Object... arguments) {
+        String text = jnvdocker(arguments).ok().out();
+        try {
+            return new ObjectMapper().readTree(text);
+        } catch (JsonProcessingException e) {
+            throw new AssertionError(text, e);
+        }
+    }
+
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() < deadline, "it does not become so");
+            LockSupport.parkNanos(20_000_000);
+        }
+    }
+
+    private static void assertRefused(String message, Command.Result result) {
+        assertEquals(125, result.exitCode(), result::toString);
+        assertEquals("jnvdocker: " + message + "\n", result.err());
+    }
+
+    private static Matcher assertMatches(String pattern, String text) {
+        Matcher matcher = Pattern.compile(pattern, Pattern.MULTILINE).matcher(text);
+        assertTrue(matcher.find(), text);
+        return matcher;
+    }
+
+    @Test
+    void lsShowsWhatRunsAndNeitherWhatWasCreatedNorWhatWasStopped() {
+        run("train-7", "\"device=0,1\"");
+        jnvdocker(container("create", "later", "device=2")).ok();
+        run("done", "device=3");
+        stop("done", 3);
+        String out = jnvdocker("gpu", "ls").ok().out();
+        assertMatches(
+                "^0 +GPU-5c1a0000 +NVIDIA A100-SXM4-40GB +HELD +\\S+ +train-7 +\\d+[sm]$", out);
+        assertMatches(
+                "^1 +GPU-5c1a1003 +NVIDIA A100-SXM4-40GB +HELD +\\S+ +train-7 +\\d+[sm]$", out);
+        assertMatches("^2 +GPU-5c1a2006 +NVIDIA A100-SXM4-40GB +FREE +- +- +\\S.*$", out);
+        assertMatches("^3 +GPU-5c1a3009 +NVIDIA A100-SXM4-40GB +FREE +- +- +idle \\d+[sm]$", out);
+        assertTrue(out.lines().allMatch(line -> line.length() <= 100), out);
+    }
+
+    @Test
+    void jsonHasAllOfIt() {
+        run("train-7", "device=1");
+        JsonNode gpu = gpus().path(1);
+        assertEquals("GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901", gpu.path("uuid").asText());
+        assertEquals("held", gpu.path("state").asText());
+        assertEquals("train-7", gpu.path("container_name").asText());
+        assertEquals(
+                engine.docker("inspect", "-f", "{{.Id}} {{.State.Pid}}", "train-7")
+                        .run()
+                        .ok()
+                        .out()
+                        .strip(),
+                gpu.path("container_id").asText() + " " + gpu.path("pid").asText());
+        JsonNode lease = json("gpu", "leases", "--json").path(0);
+        assertEquals(gpu.path("lease"), lease.path("lease"));
+        assertEquals(gpu.path("claim"), lease.path("claim"));
+        assertEquals(gpu.path("uuid"), lease.path("gpus").path(0).path("uuid"));
+    }
+
+    @Test
+    void whySaysWhoHasItWhatKeepsItAndWhoHadItBefore() {
+        run("before", "device=1");
+        stop("before", 1);
+        String free = jnvdocker("gpu", "why", "GPU-5c1a1003").ok().out();
+        assertMatches(
+                "^GPU 1 \\(GPU-5c1a1003\\), NVIDIA A100-SXM4-40GB, is free, idle since ", free);
+        assertMatches("^It was last held by \\S+'s container before\\.$", free);
+        run("train-7", "device=1");
+        JsonNode gpu = gpus().path(1);
+        String held = jnvdocker("gpu", "why", gpu.path("pci_address").asText()).ok().out();
+        assertMatches("is held by \\S+'s container train-7 since ", held);
+        assertMatches(
+                "^Container "
+                        + gpu.path("container_id").asText().substring(0, 12)
+                        + " of image plain, under claim "
+                        + gpu.path("claim").asText()
+                        + "\\.$",
+                held);
+        assertMatches("\\(pid " + gpu.path("pid").asText() + "\\) runs\\.$", held);
+        assertMatches("^\\d+ .* before .* ENDED .*\\(pid \\d+\\) is gone$", held);
+        JsonNode why = json("gpu", "why", "1", "--json");
+        assertEquals("train-7", why.path("container_name").asText());
+        assertEquals("before", why.path("past_leases").path(0).path("container_name").asText());
+        assertRefused(
+                "invalid device: 9; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their"
+                        + " UUIDs)",
+                jnvdocker("gpu", "why", "9"));
+    }
+
+    @Test
+    void leasesOfThePastAreShownWithTheirEvidence() {
+        run("first", "device=0");
+        stop("first", 0);
+        run("second", "device=0");
+        assertFalse(jnvdocker("gpu", "leases").ok().out().contains("first"));
+        String all = jnvdocker("gpu", "leases", "--all").ok().out();
+        assertMatches("^\\d+ +[0-9a-f]{12} +\\S+ +second +0 +HELD .* - +-$", all);
+        assertMatches(
+                "^\\d+ +[0-9a-f]{12} +\\S+ +first +0 +ENDED .* its first process .* is gone$", all);
+        assertEquals(3, jnvdocker("gpu", "leases", "--all", "-n", "1").ok().out().lines().count());
+        assertEquals(2, jnvdocker("gpu", "leases", "-n", "1").exitCode());
+        assertEquals(2, jnvdocker("gpu", "leases", "--all", "-n", "-1").exitCode());
+    }
+
+    @Test
+    void releaseNeedsEvidence() {
+        run("train-7", "device=0");
+        String claim = gpus().path(0).path("claim").asText();
+        for (String name : List.of(claim, claim.substring(0, 6), "train-7")) {
+            Command.Result result = as(BOB, "gpu", "release", name).run();
+            assertEquals(125, result.exitCode(), result::toString);
+            assertMatches(
+                    "^jnvdocker: claim "
+                            + claim
+                            + " is not released: its process \\(pid \\d+\\) runs; stop the"
+                            + " container, or use --force if you know better$",
+                    result.err());
+        }
+        stop("train-7", 0);
+        assertRefused(
+                "no claim or container 'train-7' holds a GPU; none does ('jnvdocker gpu leases')",
+                jnvdocker("gpu", "release", "train-7"));
+    }
+
+    @Test
+    void forcedReleaseIsWrittenDownWithWhoAndWhy() {
+        run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
+        assertRefused(
+                "claim "
+                        + gpus().path(0).path("claim").asText()
+                        + " is uid 23456's; only uid 23456 and root may release it by force",
+                as(BOB, "gpu", "release", "train-7", "--force", "--reason", "mine").run());
+        assertEquals("held", gpus().path(0).path("state").asText());
+        as(ALICE, "gpu", "release", "train-7", "--force", "--reason", "it\u001b[2J hangs")
+                .run()
+                .ok();
+        assertEquals("free", gpus().path(0).path("state").asText());
+        assertMatches(
+                " train-7 .* released by force: uid 23456: it\\\\u\\{1b}\\[2J hangs$",
+                jnvdocker("gpu", "leases", "--all").ok().out());
+        run("next", "device=0");
+        jnvdocker("gpu", "release", "next", "--force", "--reason", "to see").ok();
+        assertMatches(
+                " next .* released by force: .*: to see$",
+                jnvdocker("gpu", "leases", "--all").ok().out());
+    }
+
+    @Test
+    void forceAndReasonGoTogether() {
+        run("train-7", "device=0");
+        assertEquals(2, jnvdocker("gpu", "release", "train-7", "--force").exitCode());
+        assertEquals(2, jnvdocker("gpu", "release", "train-7", "--reason", "x").exitCode());
+        assertEquals(
+                2,
+                jnvdocker("gpu", "release", "train-7", "--force", "--reason", "x".repeat(81))
+                        .exitCode());
+        assertEquals("held", gpus().path(0).path("state").asText());
+    }
+
+    @Test
+    void uninstallIsForRoot() {
+        assertRefused(
+                "only root may uninstall jnvdocker: sudo jnvdocker gpu uninstall",
+                as(BOB, "gpu", "uninstall").run());
+    }
+
+    @Test
+    void uninstallNamesTheContainersInItsWay() {
+        run("train-7", "device=0");
+        jnvdocker(container("create", "later", "device=1")).ok();
+        assertRefused(
+                "containers run with GPU volumes: train-7; stop them first: docker stop train-7",
+                jnvdocker("gpu", "uninstall", "--remove-containers"));
+        stop("train-7", 0);
+        for (String volume : volumes()) {
+            assertEquals(1, engine.docker("volume", "rm", "-f", volume).run().exitCode(), volume);
+        }
+        Command.Result result = jnvdocker("gpu", "uninstall");
+        assertEquals(125, result.exitCode(), result::toString);
+        assertMatches(
+                "^jnvdocker: stopped containers have GPU volumes: later, train-7; ", result.err());
+        // All is as before.
+        run("next", "device=2");
+        engine.docker("start", "later").run().ok();
+    }
+
+    @Test
+    void uninstalledItLeavesNothingThatTheEngineWaitsFor() throws IOException {
+        run("train-7", "device=0");
+        stop("train-7", 0);
+        jnvdocker(container("create", "later", "none")).ok();
+        List<String> volumes = volumes();
+        assertEquals(2, volumes.size(), volumes::toString);
+        Command.Result result = jnvdocker("gpu", "uninstall", "--remove-containers").ok();
+        assertTrue(
+                result.out()
+                        .startsWith(
+                                "removed the containers later, train-7\nremoved the volumes "
+                                        + String.join(", ", volumes)
+                                        + "\n"),
+                result::toString);
+        await(() -> daemon.pid().isEmpty());
+        assertFalse(Files.exists(daemon.pluginSocket()));
+        assertFalse(
+                Files.exists(daemon.state().resolve("volumes/nvidia_driver/" + host.version())));
+        assertEquals(0, entries(daemon.state().resolve("claims")));
+        int known = engineLog().length();
+        engine.restart();
+        assertEquals(List.of(), volumes());
+        engine.docker("run", "--rm", "-v", "data:/data", "plain", "true").run().ok();
+        String said = engineLog().substring(known);
+        assertFalse(said.contains("nvidia-docker"), said);
+        // And can be had again.
+        startDaemon();
+        run("train-8", "device=0");
+    }
+
+    @Test
+    void uninstalledWhileTheEngineRunsItCanBeHadAgain() {
+        jnvdocker(container("run", "train-7", "device=0")).ok();
+        engine.docker("rm", "-f", "train-7").run().ok();
+        await(() -> jnvdocker("gpu", "uninstall").exitCode() == 0);
+        await(() -> daemon.pid().isEmpty());
+        startDaemon();
+        run("train-8", "device=0");
+    }
+
+    @Test
+    void nothingSlipsThroughWhileItIsUninstalled() throws InterruptedException {
+        List<Thread> users =
+                Stream.generate(() -> Thread.startVirtualThread(GpuCommandsTest::createUntilTheEnd))
+                        .limit(4)
+                        .toList();
+        await(() -> jnvdocker("gpu", "uninstall", "--remove-containers").exitCode() == 0);
+        for (Thread user : users) {
+            user.join();
+        }
+        await(() -> daemon.pid().isEmpty());
+        startDaemon();
+        // Its own, which it has just made anew.
+        await(() -> volumes().equals(List.of("nvidia_driver_" + host.version())));
+        assertEquals("", engine.docker("ps", "-aq").run().ok().out());
+    }
+
+    /** With GPUs and without: the driver's volume is there for both. */
+    private static void createUntilTheEnd() {
+        String end = "ask an administrator to start it";
+        while (!as(ALICE, "create", "--gpus", "1", "plain").run().err().contains(end)
+                && !as(ALICE, "create", "--gpus", "none", "plain").run().err().contains(end)) {}
+    }
+
+    @Test
+    void withoutAnEngineNothingIsUninstalled() {
+        engine.stop();
+        try {
+            Command.Result result = jnvdocker("gpu", "uninstall");
+            assertEquals(125, result.exitCode(), result::toString);
+            assertTrue(
+                    result.err()
+                            .startsWith(
+                                    "jnvdocker: the Docker engine at "
+                                            + engine.socket()
+                                            + " does not answer"),
+                    result::toString);
+            assertTrue(result.err().contains("; start it: systemctl start docker"));
+        } finally {
+            engine.start();
+        }
+        assertEquals("", jnvdocker("gpu", "ls").ok().err());
+    }
+
+    private static List<String> volumes() {
+        return engine.docker("volume", "ls", "-q", "-f", "driver=nvidia-docker")
+                .run()
+                .ok()
+                .out()
+                .lines()
+                .toList();
+    }
+
+    private static String engineLog() throws IOException {
+        return Files.readString(engine.socket().resolveSibling("log"));
+    }
+
+    private static long entries(Path folder) throws IOException {
+        try (var entries = Files.list(folder)) {
+            return entries.count();
+        }
+    }
+}
