@@ -321,7 +321,13 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
-    /** Whether, since this registry was made and the host was started, that was so. */
+    /** Whether that was never so, since this registry was made. */
+    boolean isNew() throws IOException {
+        return database.transaction(
+                transaction -> transaction.first(row -> row, "SELECT 1 FROM reconciled").isEmpty());
+    }
+
+    /** Whether that was so in this boot. */
     boolean isReconciled() throws IOException {
         return database.transaction(transaction ->
                 transaction

@@ -238,31 +238,32 @@ public final class Reconciler {
             Optional<String> claim = claimOf(container.labels(), container.volumes());
             if (claim.isPresent() && registry.claim(claim.get()).isEmpty()) {
                 restore(claim.get(), container, id, limit);
+                registry.named(
+                        claim.get(), new Claim.ContainerRef(container.id(), container.name()));
             }
         }
         meetProcesses();
     }
 
     /**
-     * Has it that every container that runs with a claim is known: when the registry was lost, and
-     * the files too, it has GPUs all the same, and until it is known which, nobody else may have
-     * any.
+     * Learns of the containers that run with claims that were lost with the registry and the files:
+     * they have GPUs all the same, and until it is known which, nobody else may have any.
      *
      * @throws RegistryException when the engine does not tell in that time
      */
     void learnOfRunning(Duration limit) throws IOException {
-        if (isComplete() || !isAnyUnknown()) {
+        if (!registry.isNew() || !isAnyUnknown()) {
             return;
         }
         try {
             restore(limit);
         } catch (IOException e) {
-            LOG.debug("not restored: {}", FileErrors.describe(e));
-        }
-        if (isAnyUnknown()) {
             throw new RegistryException(
-                    "the registry was lost, and containers run whose GPUs are not known until the"
-                            + " engine answers; try again when 'docker ps' does");
+                    "the registry was lost, and which GPUs the containers have that run is known"
+                            + " when the engine answers ("
+                            + e.getMessage()
+                            + "); try again when 'docker ps' does",
+                    e);
         }
     }
 
