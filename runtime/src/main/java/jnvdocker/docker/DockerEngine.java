@@ -9,7 +9,6 @@ import com.github.dockerjava.api.exception.BadRequestException;
 import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.exception.NotFoundException;
-import com.github.dockerjava.api.model.Container;
 import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
@@ -131,39 +130,34 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     @Override
     public List<Listed> labelled(String label, Duration limit) throws EngineException {
-        return list(
-                limit,
-                command -> command.withLabelFilter(List.of(label)),
-                ContainerRecords::listed);
+        return list(limit, command -> command.withLabelFilter(List.of(label)));
     }
 
     @Override
     public List<Listed> using(Collection<String> volumes, Duration limit) throws EngineException {
-        return list(limit, command -> command.withVolumeFilter(volumes), ContainerRecords::listed);
+        return list(limit, command -> command.withVolumeFilter(volumes));
     }
 
     /** Containers with volumes of a plugin, running or not, each with those volumes alone. */
     List<Listed> withVolumesOf(String plugin, Duration limit) throws EngineException {
-        return list(
-                        limit,
-                        UnaryOperator.identity(),
-                        container -> ContainerRecords.listed(container, plugin))
-                .stream()
-                .filter(container -> !container.volumes().isEmpty())
-                .toList();
+        return ask(
+                "list containers",
+                limit,
+                docker ->
+                        docker.listContainersCmd().withShowAll(true).exec().stream()
+                                .map(container -> ContainerRecords.listed(container, plugin))
+                                .filter(container -> !container.volumes().isEmpty())
+                                .toList());
     }
 
-    private List<Listed> list(
-            Duration limit,
-            UnaryOperator<ListContainersCmd> filter,
-            Function<Container, Listed> record)
+    private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)
             throws EngineException {
         return askInBackground(
                 "list containers",
                 limit,
                 docker ->
                         filter.apply(docker.listContainersCmd().withShowAll(true)).exec().stream()
-                                .map(record)
+                                .map(ContainerRecords::listed)
                                 .toList());
     }
 
