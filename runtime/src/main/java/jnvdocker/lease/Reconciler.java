@@ -132,9 +132,8 @@ public final class Reconciler {
         for (Claim claim : known) {
             // Another engine's volumes are not ours to remove through this one.
             boolean ours = claim.engine().equals(id) || !registry.hasVolume(claim.id());
-            if (ours && !named.contains(claim.id()) && !removeUnused(claim.id())) {
-                // Something else has it, of which no event will tell: to be tried again.
-                registry.unnamed(claim.id());
+            if (ours && !named.contains(claim.id())) {
+                tryToRemove(claim.id());
             }
         }
         registry.reconciled();
@@ -208,9 +207,9 @@ public final class Reconciler {
             // It can't start again, so nobody need wait for that.
             registry.end(lease.get(), why);
         }
+        // Another container may mount it, and then it is that one's from now on.
+        registry.unnamed(claim);
         if (!removeUnused(claim)) {
-            // Another container mounts it: it is that one's from now on, or to be tried again.
-            registry.unnamed(claim);
             reconcile();
         }
     }
@@ -388,6 +387,16 @@ public final class Reconciler {
         Owner unknown = new Owner(-1, "somebody");
         return Optional.of(
                 new Claim(id, engineId, unknown, gpus, "?", registry.now(), Optional.empty()));
+    }
+
+    /** Without a container it is tried again by every sweep, whatever comes in between now. */
+    private void tryToRemove(String claim) throws IOException {
+        registry.unnamed(claim);
+        try {
+            removeUnused(claim);
+        } catch (IOException e) {
+            LOG.debug("claim {}: {}", claim, FileErrors.describe(e));
+        }
     }
 
     /**
