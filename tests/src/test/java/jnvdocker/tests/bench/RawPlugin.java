@@ -9,14 +9,12 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
-/** Asks the volume plugin as dockerd does, on one connection that is kept. */
-final class RawPlugin implements AutoCloseable {
-    private final SocketChannel channel;
-    private final DataInputStream in;
+/** Asks the volume plugin as dockerd does, each time on a connection of its own. */
+final class RawPlugin {
+    private final UnixDomainSocketAddress socket;
 
-    RawPlugin(Path socket) throws IOException {
-        channel = SocketChannel.open(UnixDomainSocketAddress.of(socket));
-        in = new DataInputStream(Channels.newInputStream(channel));
+    RawPlugin(Path socket) {
+        this.socket = UnixDomainSocketAddress.of(socket);
     }
 
     /** Fails when the answer has an Err. */
@@ -30,19 +28,22 @@ final class RawPlugin implements AutoCloseable {
                         + body.length()
                         + "\r\nAccept: application/vnd.docker.plugins.v1.2+json\r\n\r\n"
                         + body;
-        ByteBuffer bytes = ByteBuffer.wrap(request.getBytes(StandardCharsets.US_ASCII));
-        while (bytes.hasRemaining()) {
-            channel.write(bytes);
+        String answer;
+        try (SocketChannel channel = SocketChannel.open(socket)) {
+            ByteBuffer bytes = ByteBuffer.wrap(request.getBytes(StandardCharsets.US_ASCII));
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+            answer = answer(new DataInputStream(Channels.newInputStream(channel)));
         }
-        String answer = answer();
         if (!answer.contains("\"Err\":\"\"")) {
             throw new IOException(verb + " " + volume + ": " + answer);
         }
     }
 
-    private String answer() throws IOException {
+    private static String answer(DataInputStream in) throws IOException {
         int length = 0;
-        for (String line = line(); !line.isEmpty(); line = line()) {
+        for (String line = line(in); !line.isEmpty(); line = line(in)) {
             if (line.toLowerCase(java.util.Locale.ROOT).startsWith("content-length:")) {
                 length = Integer.parseInt(line.substring(line.indexOf(':') + 1).strip());
             }
@@ -50,16 +51,11 @@ final class RawPlugin implements AutoCloseable {
         return new String(in.readNBytes(length), StandardCharsets.UTF_8);
     }
 
-    private String line() throws IOException {
+    private static String line(DataInputStream in) throws IOException {
         StringBuilder line = new StringBuilder();
         for (char next = (char) in.readByte(); next != '\n'; next = (char) in.readByte()) {
             line.append(next);
         }
         return line.toString().strip();
-    }
-
-    @Override
-    public void close() throws IOException {
-        channel.close();
     }
 }

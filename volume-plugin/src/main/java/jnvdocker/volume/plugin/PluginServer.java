@@ -17,6 +17,7 @@ import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.FullHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -151,7 +152,7 @@ public final class PluginServer implements AutoCloseable {
                     .addLast(new HttpServerCodec())
                     .addLast(new HttpServerKeepAliveHandler())
                     .addLast(new HttpObjectAggregator(MAX_REQUEST))
-                    // Holds back what came together with a request until that is answered.
+                    // Holds back what came together with a request: nobody reads it.
                     .addLast(new FlowControlHandler())
                     .addLast(new Handler());
         }
@@ -171,7 +172,6 @@ public final class PluginServer implements AutoCloseable {
                 context.writeAndFlush(response(HttpResponseStatus.NOT_ACCEPTABLE, ""));
             } else {
                 byte[] body = ByteBufUtil.getBytes(request.content());
-                // Answers keep the order of their requests: one at a time on a connection.
                 context.channel().config().setAutoRead(false);
                 verbs.execute(() -> answer(context, verb, body));
             }
@@ -190,8 +190,7 @@ public final class PluginServer implements AutoCloseable {
                 LOG.error("{}: nobody knows who asks", verb, e);
             } finally {
                 // Whatever went wrong: dockerd waits for ever, and holds a container's lock.
-                context.writeAndFlush(response)
-                        .addListener(_ -> context.channel().config().setAutoRead(true));
+                context.writeAndFlush(response);
             }
         }
 
@@ -202,10 +201,16 @@ public final class PluginServer implements AutoCloseable {
         }
     }
 
+    /**
+     * Ends its connection. On one that dockerd keeps, a request may meet our death; dockerd repeats
+     * it without its body, and forgets the volume when it is told that this names none. One that
+     * can't connect is repeated whole.
+     */
     private static FullHttpResponse response(HttpResponseStatus status, String text) {
         var body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
         var response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, body);
         response.headers().set(HttpHeaderNames.CONTENT_TYPE, CONTENT_TYPE);
+        response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
         return response;
     }

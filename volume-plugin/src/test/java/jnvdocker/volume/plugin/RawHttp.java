@@ -14,18 +14,28 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** One HTTP connection on a Unix socket, whose every byte the test decides. */
+/**
+ * An HTTP client on a Unix socket, whose every byte the test decides. It connects again when an
+ * answer has ended its connection.
+ */
 final class RawHttp implements AutoCloseable {
     static final String ACCEPT = "application/vnd.docker.plugins.v1.2+json";
 
-    private final SocketChannel channel;
-    private final OutputStream out;
-    private final InputStream in;
+    private final Path socket;
+    private SocketChannel channel;
+    private OutputStream out;
+    private InputStream in;
+    private boolean over;
 
     /** Header names are in lower case. */
     record Answer(int status, Map<String, String> headers, String body) {}
 
     RawHttp(Path socket) throws IOException {
+        this.socket = socket;
+        connect();
+    }
+
+    private void connect() throws IOException {
         channel = SocketChannel.open(UnixDomainSocketAddress.of(socket));
         out = Channels.newOutputStream(channel);
         in = new BufferedInputStream(Channels.newInputStream(channel));
@@ -44,6 +54,11 @@ final class RawHttp implements AutoCloseable {
     }
 
     RawHttp send(String text) throws IOException {
+        if (over) {
+            close();
+            connect();
+            over = false;
+        }
         out.write(text.getBytes(StandardCharsets.UTF_8));
         return this;
     }
@@ -59,6 +74,7 @@ final class RawHttp implements AutoCloseable {
             String[] header = line.split(": *", 2);
             headers.put(header[0].toLowerCase(Locale.ROOT), header[1]);
         }
+        over = headers.getOrDefault("connection", "").equals("close");
         int length = Integer.parseInt(headers.getOrDefault("content-length", "0"));
         String body = new String(in.readNBytes(length), StandardCharsets.UTF_8);
         return new Answer(Integer.parseInt(status[1]), headers, body);
