@@ -282,6 +282,11 @@ public final class Reconciler {
         if (claim.isEmpty()) {
             restore(id, container, engineId, LIMIT);
             claim = registry.claim(id);
+            // Removed after it was listed: what was told of that was of no claim that we knew.
+            if (claim.isPresent() && engine.inspect(container.id(), LIMIT).isEmpty()) {
+                removeUnused(id);
+                return;
+            }
         }
         if (claim.isEmpty()) {
             return;
