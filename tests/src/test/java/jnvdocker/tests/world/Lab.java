@@ -13,7 +13,6 @@ import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * A host with four GPUs, its engine and its daemon, and what must be true of them: each GPU has one
@@ -22,8 +21,6 @@ import java.util.stream.Stream;
 public final class Lab implements AutoCloseable {
     /** In which everything has become true that is going to. */
     private static final long LIMIT_NANOS = 60_000_000_000L;
-
-    private static final String CLAIM_VOLUME = "jnvdocker_claim_";
 
     private final TestEngine engine;
     private final DriverRoot host;
@@ -196,87 +193,7 @@ public final class Lab implements AutoCloseable {
 
     /** The claims that docker has a volume of. */
     public Set<String> volumes() {
-        return claimsOf(docker("volume", "ls", "-q").ok().out().lines());
-    }
-
-    private static Set<String> claimsOf(Stream<String> volumes) {
-        return volumes.filter(name -> name.startsWith(CLAIM_VOLUME))
-                .map(name -> name.substring(CLAIM_VOLUME.length()))
-                .collect(Collectors.toCollection(TreeSet::new));
-    }
-
-    /**
-     * A container, as docker tells of it.
-     *
-     * @param state as docker says it: {@code running}
-     * @param pid of its first process, 0 when there is none
-     * @param label the claim that it was labelled with, empty without
-     * @param claims whose volumes it mounts
-     * @param devices its nodes
-     */
-    private record Container(
-            String name,
-            String state,
-            int pid,
-            String label,
-            Set<String> claims,
-            List<String> devices) {
-        static final String FORMAT =
-                String.join(
-                        "\t",
-                        "{{.Name}}",
-                        "{{.State.Status}}",
-                        "{{.State.Pid}}",
-                        "{{index .Config.Labels \"jnvdocker.claim\"}}",
-                        "{{range .Mounts}}{{.Name}} {{end}}",
-                        "{{range .HostConfig.Devices}}{{.PathInContainer}} {{end}}");
-
-        static Container parse(String line) {
-            String[] words = line.split("\t", -1);
-            return new Container(
-                    words[0].substring(1),
-                    words[1],
-                    Integer.parseInt(words[2]),
-                    words[3],
-                    claimsOf(Arrays.stream(words[4].split(" "))),
-                    Arrays.stream(words[5].split(" "))
-                            .filter(node -> node.matches("/dev/nvidia\\d+"))
-                            .sorted()
-                            .toList());
-        }
-
-        boolean runs() {
-            return pid != 0;
-        }
-
-        boolean isClaimed() {
-            return claims.contains(label);
-        }
-
-        /** A container that is about to be started again keeps its lease. */
-        boolean isOf(Registry.Lease lease) {
-            return claims.contains(lease.claim()) && (runs() || state.equals("restarting"));
-        }
-
-        List<String> differences(List<Registry.Lease> live) {
-            var own = live.stream().filter(lease -> lease.claim().equals(label)).findFirst();
-            if (own.isEmpty()) {
-                return List.of(name + " runs without a lease");
-            }
-            List<String> nodes =
-                    own.get().minors().values().stream()
-                            .map(minor -> "/dev/nvidia" + minor)
-                            .sorted()
-                            .toList();
-            List<String> wrong = new ArrayList<>();
-            if (!nodes.equals(devices)) {
-                wrong.add(name + " has the nodes " + devices + " and a lease of " + nodes);
-            }
-            if (own.get().init() != pid) {
-                wrong.add(name + " has the first process " + pid + " and the lease " + own.get());
-            }
-            return wrong;
-        }
+        return Container.claimsOf(docker("volume", "ls", "-q").ok().out().lines());
     }
 
     private List<Container> containers() {

@@ -1,5 +1,8 @@
 package jnvdocker.tests.world;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -56,6 +59,15 @@ public final class TestEngine implements AutoCloseable {
     /** Where this engine looks for plugins' sockets. */
     public Path plugins() {
         return folder.resolve("plugins");
+    }
+
+    /** What dockerd and containerd have said since this engine was first started. */
+    public String log() {
+        try {
+            return Files.readString(folder.resolve("log"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Makes a glibc image. The options are those of {@code tests/worlds/image}. */

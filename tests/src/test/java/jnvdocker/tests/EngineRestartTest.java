@@ -1,0 +1,327 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Whoever of engine, daemon and machine goes away and comes back, the registry is true again. */
+@Tag("docker")
+@Tag("root")
+@ParameterizedClass
+@EnumSource
+class EngineRestartTest {
+    private static final String BOOT_ID = "proc/sys/kernel/random/boot_id";
+
+    private static Lab lab;
+
+    private final TestEngine.Release release;
+
+    EngineRestartTest(TestEngine.Release release) {
+        this.release = release;
+    }
+
+    @BeforeParameterizedClassInvocation
+    static void open(TestEngine.Release release) {
+        lab = new Lab(release);
+    }
+
+    @AfterParameterizedClassInvocation
+    static void close() {
+        lab.close();
+    }
+
+    @AfterEach
+    void nothingIsLeftOfContainersThatAreGone() {
+        lab.clear();
+    }
+
+    private static Command.Result docker(Object... arguments) {
+        return lab.docker(arguments);
+    }
+
+    private static void assertRefused(int gpu, String holder) {
+        Command.Result result = lab.gpuContainer("run", "nobody", gpu).run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(result.err().contains("'s container " + holder + " since"), result::toString);
+    }
+
+    private enum End {
+        GRACEFUL,
+        KILLED;
+
+        void ofTheEngine() {
+            if (this == GRACEFUL) {
+                lab.engine().restart();
+            } else {
+                lab.engine().kill();
+                lab.engine().start();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void restartPolicyBringsContainersBackWithTheirGpus(End end) {
+        lab.engine().restart(new String[0]);
+        lab.run("once", 0);
+        lab.run("always", 1, "--restart=always");
+        runTwoOnOneGpu();
+        end.ofTheEngine();
+        Lab.await(() ->
+                running("first") + running("second") == 1
+                        ? List.of()
+                        : List.of("neither runs, or both do"));
+        String winner = running("first") == 1 ? "first" : "second";
+        String loser = running("first") == 1 ? "second" : "first";
+        lab.awaitHolders(Map.of(1, "always", 2, winner));
+        assertTrue(
+                lab.inspect(loser, "{{.State.Error}}").contains("GPU 2 (GPU-5c1a2006) is held by "),
+                loser);
+        assertRefused(1, "always");
+        docker("start", "once").ok();
+        docker("stop", winner).ok();
+        docker("start", loser).ok();
+        lab.awaitHolders(Map.of(0, "once", 1, "always", 2, loser));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void containersThatOutliveTheEngineKeepTheirGpus(End end) {
+        lab.engine().restart("--live-restore");
+        lab.run("once", 0);
+        lab.run("always", 1, "--restart=always");
+        runTwoOnOneGpu();
+        lab.awaitHolders(Map.of(0, "once", 1, "always", 2, "second"));
+        var leases = lab.registry().live();
+        end.ofTheEngine();
+        lab.awaitHolders(Map.of(0, "once", 1, "always", 2, "second"));
+        assertRefused(0, "once");
+        assertRefused(2, "second");
+        assertEquals(leases, lab.registry().live());
+        assertEquals(0, running("first"));
+        // Its end is seen by the engine that it did not start under.
+        docker("kill", "once").ok();
+        lab.run("next", 0);
+        docker("restart", "always").ok();
+        lab.awaitHolders(Map.of(0, "next", 1, "always", 2, "second"));
+    }
+
+    @Test
+    void endThatNoEngineSawIsSeenByUs() {
+        lab.engine().restart("--live-restore");
+        lab.run("train", 0);
+        String pid = lab.inspect("train", "{{.State.Pid}}");
+        lab.engine().kill();
+        Command.of("kill", "-KILL", pid).run().ok();
+        lab.engine().start();
+        lab.run("next", 0);
+        lab.awaitHolders(Map.of(0, "next"));
+    }
+
+    private static void runTwoOnOneGpu() {
+        lab.run("first", 2, "--restart=always");
+        docker("stop", "first").ok();
+        lab.run("second", 2, "--restart=always");
+    }
+
+    private static int running(String container) {
+        return lab.inspect(container, "{{.State.Status}}").equals("running") ? 1 : 0;
+    }
+
+    /** Starts all that at once, since each command waits for the daemon. */
+    private static List<CompletableFuture<Command.Result>> begin(String... commands) {
+        return Stream.of(commands)
+                .map(line -> lab.engine().docker((Object[]) line.split(" ")))
+                .map(command -> CompletableFuture.supplyAsync(command::run))
+                .toList();
+    }
+
+    @Test
+    void daemonThatIsAwayForASecondIsWaitedFor() throws Exception {
+        lab.create("started", 0);
+        lab.run("killed", 1);
+        lab.run("removed", 2);
+        lab.run("stays", 3);
+        lab.daemon().kill();
+        var commands = begin("start started", "kill killed", "rm -f removed");
+        Thread.sleep(1_000);
+        lab.startDaemon();
+        commands.forEach(command -> command.join().ok());
+        lab.awaitHolders(Map.of(0, "started", 3, "stays"));
+    }
+
+    @Test
+    void whatHappenedWhileTheDaemonWasAwayIsMadeUpFor() throws Exception {
+        lab.create("started", 0);
+        lab.run("killed", 1);
+        lab.run("removed", 2);
+        lab.run("stays", 3);
+        lab.daemon().kill();
+        var commands = begin("start started", "kill killed", "rm -f removed");
+        Thread.sleep(30_000);
+        assertNotEquals(0, commands.getFirst().join().exitCode());
+        lab.startDaemon();
+        commands.subList(1, 3).forEach(command -> command.join().ok());
+        lab.awaitHolders(Map.of(3, "stays"));
+        docker("start", "started").ok();
+        lab.run("next", 1);
+        lab.awaitHolders(Map.of(0, "started", 1, "next", 3, "stays"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"'',GRACEFUL", "'',KILLED", "--live-restore,GRACEFUL", "--live-restore,KILLED"})
+    void daemonMayStartAfterTheEngine(String option, End end) throws Exception {
+        lab.engine().restart(option.isEmpty() ? new String[0] : new String[] {option});
+        lab.run("train", 0);
+        lab.run("always", 1, "--restart=always");
+        lab.daemon().kill();
+        var engine = CompletableFuture.runAsync(end::ofTheEngine);
+        Thread.sleep(2_000);
+        lab.startDaemon();
+        engine.join();
+        lab.awaitHolders(option.isEmpty() ? Map.of(1, "always") : Map.of(0, "train", 1, "always"));
+        docker("restart", "train").ok();
+        lab.awaitHolders(Map.of(0, "train", 1, "always"));
+    }
+
+    /** What may be lost of the state folder while the daemon does not run. */
+    private enum Loss {
+        REGISTRY {
+            @Override
+            void happen(Path state) {
+                Command.of("sh", "-c", "rm " + state + "/registry.db*").run().ok();
+            }
+        },
+        EVERYTHING {
+            @Override
+            void happen(Path state) {
+                Folders.remove(state);
+            }
+        },
+        SENSE {
+            @Override
+            void happen(Path state) throws IOException {
+                Files.writeString(state.resolve("registry.db"), "garbage".repeat(10_000));
+            }
+        };
+
+        abstract void happen(Path state) throws IOException;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void lostRegistryIsRebuilt(Loss loss) throws Exception {
+        lab.create("created", 0);
+        lab.run("train", 0);
+        lab.run("stopped", 1);
+        docker("kill", "stopped").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        lab.daemon().stop();
+        loss.happen(lab.daemon().state());
+        lab.startDaemon();
+        // At once, whatever is known by now: all that is not known is held.
+        Command.Result refused = docker("start", "created");
+        assertTrue(
+                refused.err().contains("GPU 0 (GPU-5c1a0000) is held by")
+                        || refused.err().contains("the registry was lost"),
+                refused::toString);
+        lab.awaitHolders(Map.of(0, "train"));
+        assertRefused(0, "train");
+        docker("start", "stopped").ok();
+        lab.awaitHolders(Map.of(0, "train", 1, "stopped"));
+        docker("kill", "train").ok();
+        docker("start", "created").ok();
+        lab.awaitHolders(Map.of(0, "created", 1, "stopped"));
+        if (loss == Loss.SENSE) {
+            assertTrue(
+                    lab.log()
+                            .matches(
+                                    "(?s).*registry.db is damaged .*kept as"
+                                            + " registry.db.damaged-.*"),
+                    lab.log());
+            try (Stream<Path> kept = Files.list(lab.daemon().state())) {
+                assertTrue(
+                        kept.anyMatch(file ->
+                                file.getFileName().toString().startsWith("registry.db.damaged-")));
+            }
+        }
+    }
+
+    @Test
+    void leasesOfAnotherBootHaveEndedAndWhatRunsHasNewOnes() {
+        lab.run("train", 0);
+        lab.create("created", 1);
+        lab.awaitHolders(Map.of(0, "train"));
+        String boot = lab.host().read(BOOT_ID);
+        lab.daemon().stop();
+        lab.host().write(BOOT_ID, "01234567-89ab-cdef-0123-456789abcdef\n");
+        try {
+            lab.startDaemon();
+            lab.awaitHolders(Map.of(0, "train"));
+            assertEquals("the host was restarted", lab.registry().ends("train").getFirst());
+            assertRefused(0, "train");
+        } finally {
+            lab.daemon().stop();
+            lab.host().write(BOOT_ID, boot);
+            lab.startDaemon();
+        }
+    }
+
+    @Test
+    void stoppedContainersDoNotDelayTheEngine() {
+        Duration without = start();
+        var creations =
+                IntStream.range(0, 4)
+                        .mapToObj(gpu -> CompletableFuture.runAsync(() -> create(gpu, 13)))
+                        .toList();
+        creations.forEach(CompletableFuture::join);
+        lab.awaitHolders(Map.of());
+        int before = lab.engine().log().length();
+        Duration with = start();
+        System.out.printf(
+                "%s: the engine starts in %d ms, with 52 stopped containers with GPUs in %d ms%n",
+                release, without.toMillis(), with.toMillis());
+        String log = lab.engine().log().substring(before);
+        assertFalse(log.contains("retrying in"), log);
+        assertTrue(with.compareTo(Duration.ofSeconds(60)) < 0, with::toString);
+    }
+
+    private static void create(int gpu, int count) {
+        for (int i = 0; i < count; i++) {
+            lab.create("created-" + gpu + "-" + i, gpu);
+        }
+    }
+
+    private static Duration start() {
+        lab.engine().kill();
+        long begin = System.nanoTime();
+        lab.engine().start();
+        return Duration.ofNanos(System.nanoTime() - begin);
+    }
+}

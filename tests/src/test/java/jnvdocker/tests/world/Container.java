@@ -1,0 +1,93 @@
+package jnvdocker.tests.world;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * A container, as docker tells of it.
+ *
+ * @param state as docker says it: {@code running}
+ * @param pid of its first process, 0 when there is none
+ * @param label the claim that it was labelled with, empty without
+ * @param claims whose volumes it mounts
+ * @param devices its nodes
+ */
+record Container(
+        String name,
+        String state,
+        int pid,
+        String label,
+        Set<String> claims,
+        List<String> devices) {
+    private static final String CLAIM_VOLUME = "jnvdocker_claim_";
+
+    /** For docker inspect, which then prints what {@link #parse} reads. */
+    static final String FORMAT =
+            String.join(
+                    "\t",
+                    "{{.Name}}",
+                    "{{.State.Status}}",
+                    "{{.State.Pid}}",
+                    "{{index .Config.Labels \"jnvdocker.claim\"}}",
+                    "{{range .Mounts}}{{.Name}} {{end}}",
+                    "{{range .HostConfig.Devices}}{{.PathInContainer}} {{end}}");
+
+    static Container parse(String line) {
+        String[] words = line.split("\t", -1);
+        return new Container(
+                words[0].substring(1),
+                words[1],
+                Integer.parseInt(words[2]),
+                words[3],
+                claimsOf(Arrays.stream(words[4].split(" "))),
+                Arrays.stream(words[5].split(" "))
+                        .filter(node -> node.matches("/dev/nvidia\\d+"))
+                        .sorted()
+                        .toList());
+    }
+
+    boolean runs() {
+        return pid != 0;
+    }
+
+    boolean isClaimed() {
+        return claims.contains(label);
+    }
+
+    /** A container that is about to be started again keeps its lease. */
+    boolean isOf(Registry.Lease lease) {
+        return claims.contains(lease.claim()) && (runs() || state.equals("restarting"));
+    }
+
+    List<String> differences(List<Registry.Lease> live) {
+        var own = live.stream().filter(lease -> lease.claim().equals(label)).findFirst();
+        if (own.isEmpty()) {
+            return List.of(name + " runs without a lease");
+        }
+        List<String> nodes =
+                own.get().minors().values().stream()
+                        .map(minor -> "/dev/nvidia" + minor)
+                        .sorted()
+                        .toList();
+        List<String> wrong = new ArrayList<>();
+        if (!nodes.equals(devices)) {
+            wrong.add(name + " has the nodes " + devices + " and a lease of " + nodes);
+        }
+        if (own.get().init() != pid) {
+            wrong.add(name + " has the first process " + pid + " and the lease " + own.get());
+        }
+        return wrong;
+    }
+
+    /** The claims among volumes, by the volumes' names. */
+    static Set<String> claimsOf(Stream<String> volumes) {
+        return volumes.filter(name -> name.startsWith(CLAIM_VOLUME))
+                .map(name -> name.substring(CLAIM_VOLUME.length()))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+}
