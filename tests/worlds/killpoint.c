@@ -4,9 +4,13 @@
  * /registry.db in its path: the database, its -wal and its -journal. What is written through a mapping
  * (the -shm) is not seen, only that the file was made longer.
  *
+ * Or, given a socket's path, counts the moments before and after each call by which the process writes to or
+ * reads from what listens there. What it forks does not count.
+ *
+ *   KILLPOINT_SOCKET=PATH     counts that, in place of the registry's files
  *   KILLPOINT_AT=N            the N-th call does not happen: the process is killed as by kill -9
  *   KILLPOINT_TORN=1          with it: if the N-th is a write, half of its bytes are written first
- *   KILLPOINT_ERROR=N:ERRNO   from the N-th on the calls fail with that number
+ *   KILLPOINT_ERROR=N:ERRNO[:COUNT]   from the N-th on the calls, or that many of them, fail with that number
  *   KILLPOINT_COUNT=FILE      holds the number of calls so far, the last one included
  *
  * System calls are made directly: dlsym allocates, and the first call may come before any constructor.
@@ -21,13 +25,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-static long kill_at, fail_from, calls;
+static long kill_at, fail_from, fail_count = LONG_MAX, calls;
 static bool torn;
 static int failure;
-static const char *count_file;
+static const char *count_file, *socket_path;
+static pid_t socket_user;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void read_environment(void)
@@ -37,15 +44,17 @@ __attribute__((constructor)) static void read_environment(void)
     kill_at = at != NULL ? atol(at) : 0;
     torn = getenv("KILLPOINT_TORN") != NULL;
     count_file = getenv("KILLPOINT_COUNT");
-    if (error != NULL && sscanf(error, "%ld:%d", &fail_from, &failure) != 2) {
-        fprintf(stderr, "killpoint: KILLPOINT_ERROR=%s is not N:ERRNO\n", error);
+    socket_path = getenv("KILLPOINT_SOCKET");
+    socket_user = getpid();
+    if (error != NULL && sscanf(error, "%ld:%d:%ld", &fail_from, &failure, &fail_count) < 2) {
+        fprintf(stderr, "killpoint: KILLPOINT_ERROR=%s is not N:ERRNO[:COUNT]\n", error);
         _exit(2);
     }
 }
 
 static bool is_registry(const char *path)
 {
-    return strstr(path, "/registry.db") != NULL;
+    return socket_path == NULL && strstr(path, "/registry.db") != NULL;
 }
 
 static bool is_registry_fd(int fd)
@@ -60,6 +69,17 @@ static bool is_registry_fd(int fd)
     }
     path[length] = '\0';
     return is_registry(path);
+}
+
+static bool is_socket_fd(int fd)
+{
+    struct sockaddr_un peer = {0};
+    socklen_t length = sizeof peer - 1;
+    int before = errno;
+    bool is = socket_path != NULL && getpid() == socket_user &&
+              getpeername(fd, (struct sockaddr *)&peer, &length) == 0 && strcmp(peer.sun_path, socket_path) == 0;
+    errno = before;
+    return is;
 }
 
 static void keep_count(void)
@@ -103,7 +123,7 @@ static bool passes(const struct write *write)
     bool fails;
     pthread_mutex_lock(&mutex);
     calls++;
-    fails = fail_from > 0 && calls >= fail_from;
+    fails = fail_from > 0 && calls >= fail_from && calls - fail_from < fail_count;
     if (count_file != NULL) {
         keep_count();
     }
@@ -138,6 +158,24 @@ ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset)
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) __attribute__((alias("pwrite")));
+
+ssize_t send(int fd, const void *bytes, size_t length, int flags)
+{
+    bool counts = is_socket_fd(fd);
+    if (counts && !passes(NULL))
+        return -1;
+    ssize_t sent = syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0);
+    return counts && !passes(NULL) ? -1 : sent;
+}
+
+ssize_t read(int fd, void *bytes, size_t length)
+{
+    bool counts = is_socket_fd(fd);
+    if (counts && !passes(NULL))
+        return -1;
+    ssize_t got = syscall(SYS_read, fd, bytes, length);
+    return counts && !passes(NULL) ? -1 : got;
+}
 
 int ftruncate(int fd, off_t length)
 {

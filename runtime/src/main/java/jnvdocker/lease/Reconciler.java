@@ -207,9 +207,7 @@ public final class Reconciler {
             // It can't start again, so nobody need wait for that.
             registry.end(lease.get(), why);
         }
-        // Another container may mount it, and then it is that one's from now on.
-        registry.unnamed(claim);
-        if (!removeUnused(claim)) {
+        if (!removeOrUnname(claim)) {
             reconcile();
         }
     }
@@ -280,13 +278,13 @@ public final class Reconciler {
             throws IOException {
         Optional<Claim> claim = registry.claim(id);
         if (claim.isEmpty()) {
-            restore(id, container, engineId, LIMIT);
-            claim = registry.claim(id);
-            // Removed after it was listed: what was told of that was of no claim that we knew.
-            if (claim.isPresent() && engine.inspect(container.id(), LIMIT).isEmpty()) {
+            if (restore(id, container, engineId, LIMIT)
+                    && engine.inspect(container.id(), LIMIT).isEmpty()) {
+                // Removed since it was listed: its claim was not lost, but forgotten.
                 removeUnused(id);
                 return;
             }
+            claim = registry.claim(id);
         }
         if (claim.isEmpty()) {
             return;
@@ -350,7 +348,8 @@ public final class Reconciler {
         }
     }
 
-    private void restore(
+    /** Returns whether it was not known. */
+    private boolean restore(
             String id, ContainerEngine.Listed container, String engineId, Duration limit)
             throws IOException {
         Map<String, Integer> indices = new HashMap<>();
@@ -373,12 +372,14 @@ public final class Reconciler {
                             + " again with 'jnvdocker run'",
                     container.name(),
                     id);
-            return;
+            return false;
         }
         files.write(claim.get());
-        if (registry.restore(claim.get(), true)) {
-            LOG.warn("claim {} was lost, and is known again from its container", id);
+        boolean lost = registry.restore(claim.get(), true);
+        if (lost) {
+            LOG.info("claim {} is known again from its container {}", id, container.name());
         }
+        return lost;
     }
 
     /** The label has no minors: those of today must do, since the options are gone as well. */
@@ -394,14 +395,28 @@ public final class Reconciler {
                 new Claim(id, engineId, unknown, gpus, "?", registry.now(), Optional.empty()));
     }
 
-    /** Without a container it is tried again by every sweep, whatever comes in between now. */
     private void tryToRemove(String claim) throws IOException {
-        registry.unnamed(claim);
         try {
-            removeUnused(claim);
+            removeOrUnname(claim);
         } catch (IOException e) {
             LOG.debug("claim {}: {}", claim, FileErrors.describe(e));
         }
+    }
+
+    /**
+     * One that stays has no container from now on: another may mount it, and then it is that one's;
+     * else every sweep tries again. One that goes keeps its container's name, for the history.
+     */
+    private boolean removeOrUnname(String claim) throws IOException {
+        boolean removed = false;
+        try {
+            removed = removeUnused(claim);
+        } finally {
+            if (!removed) {
+                registry.unnamed(claim);
+            }
+        }
+        return removed;
     }
 
     /**

@@ -79,25 +79,41 @@ final class RegistryDatabase implements AutoCloseable {
     <T> T transaction(Work<T> work) throws RegistryException {
         lock.lock();
         try {
-            T result = work.in(new Transaction(connection));
-            connection.commit();
-            return result;
+            return inTransaction(connection, work);
         } catch (SQLException e) {
-            rollBack();
             throw failure(file, "use", e);
-        } catch (RuntimeException | Error e) {
-            rollBack();
-            throw e;
         } finally {
             lock.unlock();
         }
     }
 
-    private void rollBack() {
+    /**
+     * By SQLite's own commands: when a write fails it may roll back by itself, and the driver, who
+     * does not notice, would let what follows have no transaction at all.
+     */
+    private static <T> T inTransaction(Connection connection, Work<T> work) throws SQLException {
+        execute(connection, "BEGIN IMMEDIATE");
         try {
-            connection.rollback();
+            T result = work.in(new Transaction(connection));
+            execute(connection, "COMMIT");
+            return result;
+        } catch (SQLException | RuntimeException | Error e) {
+            rollBack(connection);
+            throw e;
+        }
+    }
+
+    private static void rollBack(Connection connection) {
+        try {
+            execute(connection, "ROLLBACK");
         } catch (SQLException e) {
-            LOG.error("cannot roll back: {}", e.getMessage());
+            LOG.debug("rolled back already: {}", e.getMessage());
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.executeUpdate(sql);
         }
     }
 
@@ -123,7 +139,6 @@ final class RegistryDatabase implements AutoCloseable {
         SQLiteConfig config = new SQLiteConfig();
         config.setJournalMode(SQLiteConfig.JournalMode.WAL);
         config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
-        config.setTransactionMode(SQLiteConfig.TransactionMode.IMMEDIATE);
         config.enforceForeignKeys(true);
         config.setBusyTimeout(5_000);
         Connection connection =
@@ -158,7 +173,6 @@ final class RegistryDatabase implements AutoCloseable {
                             + SCHEMA
                             + " at most, install the newer one again");
         }
-        connection.setAutoCommit(false);
         for (int next = version + 1; next <= SCHEMA; next++) {
             migrate(connection, next);
         }
@@ -166,13 +180,18 @@ final class RegistryDatabase implements AutoCloseable {
 
     private static void migrate(Connection connection, int version)
             throws SQLException, IOException {
+        String schema;
         try (InputStream in =
-                        RegistryDatabase.class.getResourceAsStream("schema-" + version + ".sql");
-                Statement statement = connection.createStatement()) {
-            statement.executeUpdate(new String(in.readAllBytes(), StandardCharsets.UTF_8));
-            statement.executeUpdate("PRAGMA user_version = " + version);
-            connection.commit();
+                RegistryDatabase.class.getResourceAsStream("schema-" + version + ".sql")) {
+            schema = new String(in.readAllBytes(), StandardCharsets.UTF_8);
         }
+        inTransaction(
+                connection,
+                _ -> {
+                    execute(connection, schema);
+                    execute(connection, "PRAGMA user_version = " + version);
+                    return null;
+                });
     }
 
     /** SQLite's locks and its shared memory do not work over a network. */
@@ -217,11 +236,25 @@ final class RegistryDatabase implements AutoCloseable {
     }
 
     private static RegistryException failure(Path file, String what, SQLException e) {
-        String remedy =
-                isDamage(e)
-                        ? "; restart jnvdockerd, which keeps the damaged file and makes a new one"
-                        : "; look at that disk's space, health and mount options";
         return new RegistryException(
-                "cannot " + what + " the registry " + file + ": " + e.getMessage() + remedy, e);
+                "cannot "
+                        + what
+                        + " the registry "
+                        + file
+                        + ": "
+                        + e.getMessage()
+                        + "; "
+                        + remedy(e),
+                e);
+    }
+
+    private static String remedy(SQLException e) {
+        if (isDamage(e)) {
+            return "restart jnvdockerd, which keeps the damaged file and makes a new one";
+        }
+        return e instanceof SQLiteException sqlite
+                        && sqlite.getResultCode() == SQLiteErrorCode.SQLITE_BUSY
+                ? "another program keeps it locked, end that one first"
+                : "look at that disk's space, health and mount options";
     }
 }

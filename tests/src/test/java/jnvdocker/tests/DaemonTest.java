@@ -145,6 +145,28 @@ class DaemonTest {
     }
 
     @Test
+    void deletedLockLetsNoSecondDaemonIn() throws IOException {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        ProcessHandle first = ProcessHandle.of(daemon.pid().orElseThrow()).orElseThrow();
+        try {
+            Files.delete(daemon.socket().resolveSibling("jnvdockerd.pid"));
+            Command.Result second = daemon.jnvdockerd().run();
+            assertEquals(125, second.exitCode());
+            assertTrue(second.err().contains("set JNVDOCKER_STATE_DIR"), second::toString);
+
+            Files.delete(daemon.state().resolve("jnvdockerd.lock"));
+            // The registry is locked as well, and if not just then, the sockets are served.
+            second = daemon.jnvdockerd().run();
+            assertEquals(125, second.exitCode());
+            assertTrue(second.err().contains("another "), second::toString);
+            assertEquals("", daemon.jnvdocker("gpu", "ls").run().ok().err());
+        } finally {
+            first.destroy();
+            first.onExit().join();
+        }
+    }
+
+    @Test
     void sigtermEndsItCleanly() throws Exception {
         Process process = daemon.jnvdockerd().start();
         while (!Files.exists(daemon.socket())) {

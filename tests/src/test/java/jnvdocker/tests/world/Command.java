@@ -3,6 +3,7 @@ package jnvdocker.tests.world;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
 /** A program to run, and how it ended. Never through a shell. */
@@ -24,6 +26,7 @@ public final class Command {
     private final Map<String, String> environment = new HashMap<>();
     private String input = "";
     private Path folder = Path.of("/");
+    private Redirect output = Redirect.PIPE;
 
     /** How a program ended. The fields are as it left them, line ends included. */
     public record Result(int exitCode, String out, String err) {
@@ -76,8 +79,22 @@ public final class Command {
         return this;
     }
 
+    /** Has another program run it, by these words before its own. */
+    public Command after(Object... program) {
+        Command both = of(program);
+        both.words.addAll(words);
+        return both.with(environment).in(folder);
+    }
+
+    /** Has both streams appended to a file, for a process that nobody reads from. */
+    public Command log(Path file) {
+        output = Redirect.appendTo(file.toFile());
+        return this;
+    }
+
     public Process start() {
         ProcessBuilder builder = new ProcessBuilder(words).directory(folder.toFile());
+        builder.redirectOutput(output).redirectError(output);
         builder.environment().keySet().removeIf(Command::isOfAnotherWorld);
         builder.environment().putAll(environment);
         try {
@@ -96,8 +113,10 @@ public final class Command {
 
     public Result run() {
         Process process = start();
-        var out = CompletableFuture.supplyAsync(() -> text(process.getInputStream()));
-        var err = CompletableFuture.supplyAsync(() -> text(process.getErrorStream()));
+        // A pool of threads may have but one, and others may wait for it.
+        Executor threads = Thread::startVirtualThread;
+        var out = CompletableFuture.supplyAsync(() -> text(process.getInputStream()), threads);
+        var err = CompletableFuture.supplyAsync(() -> text(process.getErrorStream()), threads);
         try {
             process.getOutputStream().write(input.getBytes(StandardCharsets.UTF_8));
             process.getOutputStream().close();

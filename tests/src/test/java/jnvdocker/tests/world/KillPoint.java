@@ -11,7 +11,7 @@ import java.util.Map;
 /**
  * A point in what a process writes to the registry's files ({@code registry.db} and those beside
  * it) at which it is killed, or from which on its disk fails. Every call by which it writes,
- * truncates, syncs or removes one counts, beginning with 1.
+ * truncates, syncs or removes one counts, beginning with 1. Or a point in its talk over a socket.
  *
  * <p>Its {@link #environment} is for a process that the test starts itself, {@link
  * TestDaemon#jnvdockerd} for example: a client would keep it from the daemon that it starts.
@@ -58,6 +58,19 @@ public final class KillPoint implements AutoCloseable {
     /** This call and all later ones fail. */
     public static KillPoint failingFrom(int call, DiskError error) {
         return never().with("KILLPOINT_ERROR", call + ":" + error.errno);
+    }
+
+    /** This call fails, and no other. */
+    public static KillPoint failingAt(int call, DiskError error) {
+        return never().with("KILLPOINT_ERROR", call + ":" + error.errno + ":1");
+    }
+
+    /**
+     * The process is killed at that moment of its talk with what listens at the socket: there is
+     * one before and one after each call by which it writes or reads.
+     */
+    public static KillPoint talking(Path socket, int moment) {
+        return before(moment).with("KILLPOINT_SOCKET", socket);
     }
 
     private KillPoint with(String variable, Object value) {

@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * A host with four GPUs, its engine and its daemon, and what must be true of them: each GPU has one
+ * A host with GPUs, its engine and its daemon, and what must be true of them: each GPU has one
  * holder, the registry knows it, and it knows of nobody else.
  */
 public final class Lab implements AutoCloseable {
@@ -29,8 +29,13 @@ public final class Lab implements AutoCloseable {
 
     /** The engine has the image {@code plain}, which asks for nothing. */
     public Lab(TestEngine.Release release) {
+        this(release, 4);
+    }
+
+    /** The host has that many GPUs. */
+    public Lab(TestEngine.Release release, int gpus) {
         engine = new TestEngine(release);
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, gpus);
         daemon = new TestDaemon(engine, host);
         registry = new Registry(daemon);
         engine.image("plain", "--small");

@@ -112,6 +112,16 @@ public final class Registry {
                 row -> row.getString(1));
     }
 
+    /** Changes it by hand, while no daemon runs. */
+    public void change(String sql) {
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement()) {
+            statement.executeUpdate(sql);
+        } catch (SQLException e) {
+            throw new AssertionError("cannot change " + file, e);
+        }
+    }
+
     @FunctionalInterface
     private interface Row<T> {
         T of(ResultSet row) throws SQLException;

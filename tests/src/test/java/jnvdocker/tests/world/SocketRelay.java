@@ -7,17 +7,37 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Makes an engine reachable at a second address, Unix or TCP, as one on another machine would be.
+ * Makes a Unix socket reachable at a second address, Unix or TCP: an engine, as one on another
+ * machine would be.
  */
 public final class SocketRelay implements AutoCloseable {
     private final ServerSocketChannel server;
     private final Path target;
+    private final Tap tap;
+
+    /** What was read at once from either side: a request or an answer, unless it is large. */
+    @FunctionalInterface
+    public interface Piece {
+        void deliver() throws IOException;
+    }
+
+    /** Sees to all that passes, on several threads; what it does not deliver is lost. */
+    @FunctionalInterface
+    public interface Tap {
+        void pass(Piece piece) throws IOException;
+    }
 
     public SocketRelay(SocketAddress address, Path target) {
+        this(address, target, Piece::deliver);
+    }
+
+    public SocketRelay(SocketAddress address, Path target, Tap tap) {
         this.target = target;
+        this.tap = tap;
         try {
             server =
                     address instanceof UnixDomainSocketAddress
@@ -64,25 +84,38 @@ public final class SocketRelay implements AutoCloseable {
         }
     }
 
-    private static void copy(SocketChannel from, SocketChannel to) {
+    /** Who is reset on one side is hung up on at the other: nobody waits for an answer. */
+    private void copy(SocketChannel from, SocketChannel to) {
         ByteBuffer bytes = ByteBuffer.allocate(1 << 16);
         try {
-            while (from.read(bytes.clear()) >= 0) {
-                bytes.flip();
-                while (bytes.hasRemaining()) {
-                    to.write(bytes);
+            try {
+                while (from.read(bytes.clear()) >= 0) {
+                    bytes.flip();
+                    tap.pass(() -> write(bytes, to));
                 }
+            } finally {
+                to.shutdownOutput();
             }
-            to.shutdownOutput();
         } catch (IOException e) {
             // One side is gone.
         }
     }
 
+    private static void write(ByteBuffer bytes, SocketChannel to) throws IOException {
+        while (bytes.hasRemaining()) {
+            to.write(bytes);
+        }
+    }
+
+    /** Takes no more connections; those that there are go on. */
     @Override
     public void close() {
         try {
+            SocketAddress address = server.getLocalAddress();
             server.close();
+            if (address instanceof UnixDomainSocketAddress unix) {
+                Files.deleteIfExists(unix.getPath());
+            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -2,6 +2,8 @@ package jnvdocker.tests.world;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -82,6 +84,31 @@ public final class TestDaemon implements AutoCloseable {
         List<Object> words = new ArrayList<>(List.of(Project.tree().resolve("bin/jnvdockerd")));
         words.addAll(Arrays.asList(arguments));
         return Command.of(words.toArray()).with(environment);
+    }
+
+    /**
+     * Starts {@code jnvdockerd} with more variables, logging where a client would have it log.
+     * Returns when it serves or has ended.
+     */
+    public Process launch(Map<String, String> variables) {
+        try {
+            Files.createDirectories(log().getParent());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Process process = jnvdockerd().with(variables).log(log()).start();
+        while (process.isAlive() && !answers()) {
+            LockSupport.parkNanos(5_000_000);
+        }
+        return process;
+    }
+
+    private boolean answers() {
+        try (SocketChannel _ = SocketChannel.open(UnixDomainSocketAddress.of(socket()))) {
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /** The daemon's process id, as long as one runs. */

@@ -1,0 +1,145 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.KillPoint;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.SocketRelay;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A client is killed at any moment, also when it has become docker: nobody keeps a GPU for it, and
+ * nothing half-made is left.
+ */
+@Tag("docker")
+@Tag("root")
+class ClientCrashTest {
+    private static final int KILLED = 128 + 9;
+    private static final int GPUS = 4;
+
+    private static Lab lab;
+    private static Path folder;
+
+    /** What is typed. The file makes the daemon have the client call a program. */
+    enum Typed {
+        RUN_DETACHED("run -d --env-file FILE --gpus 1 plain sleep 1000"),
+        RUN("run --env-file FILE --gpus 1 plain sleep 1"),
+        CREATE("create --env-file FILE --gpus 1 plain true");
+
+        private final String words;
+
+        Typed(String words) {
+            this.words = words;
+        }
+
+        Command command() {
+            String file = folder.resolve("env").toString();
+            return lab.daemon().jnvdocker((Object[]) words.replace("FILE", file).split(" "));
+        }
+    }
+
+    @BeforeAll
+    static void open() throws IOException {
+        lab = new Lab(TestEngine.Release.DEBIAN_STABLE);
+        folder = Folders.make("client");
+        Files.writeString(folder.resolve("env"), "KEY=value\n");
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.clear();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void clientKilledAtAnyMomentOfItsTalkWithTheDaemonHoldsNothing(Typed typed) {
+        int moment = 1;
+        while (talkUpTo(moment, typed)) {
+            assertAllCanBeHad();
+            assertEquals("", lab.docker("ps", "-aq").ok().out(), "docker was not run");
+            moment++;
+        }
+        lab.awaitTruth();
+        System.out.println(
+                typed + ": the client was killed at each of " + (moment - 1) + " moments");
+    }
+
+    /** Whether the client was killed. */
+    private static boolean talkUpTo(int moment, Typed typed) {
+        try (KillPoint point = KillPoint.talking(lab.daemon().socket(), moment)) {
+            Command.Result result = typed.command().with(point.environment()).run();
+            if (result.exitCode() != KILLED) {
+                result.ok();
+            }
+            return result.exitCode() == KILLED;
+        }
+    }
+
+    /** At once, by whoever asks for them. */
+    private static void assertAllCanBeHad() {
+        String container =
+                lab.jnvdocker("create", "--gpus", GPUS, "plain", "true").ok().out().strip();
+        lab.docker("rm", container).ok();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"RUN", "CREATE"})
+    void dockerKilledAtAnyMomentOfItsTalkWithTheEngineHoldsNoMoreThanItsContainer(Typed typed)
+            throws Exception {
+        int moment = 1;
+        while (dockerUpTo(moment, typed)) {
+            lab.awaitTruth();
+            if (lab.registry().holders().isEmpty()) {
+                assertAllCanBeHad();
+            }
+            lab.engine().removeContainers();
+            moment++;
+        }
+        System.out.println(typed + ": docker was killed at each of " + (moment - 1) + " moments");
+    }
+
+    /** Whether docker was killed: when that piece of its talk, of either side, has passed. */
+    private static boolean dockerUpTo(int moment, Typed typed) throws Exception {
+        Path socket = folder.resolve("docker.sock");
+        CompletableFuture<Process> docker = new CompletableFuture<>();
+        AtomicInteger passed = new AtomicInteger();
+        SocketRelay.Tap kill =
+                piece -> {
+                    piece.deliver();
+                    if (passed.incrementAndGet() == moment) {
+                        docker.join().destroyForcibly();
+                    }
+                };
+        try (SocketRelay _ =
+                new SocketRelay(UnixDomainSocketAddress.of(socket), lab.engine().socket(), kill)) {
+            docker.complete(
+                    typed.command()
+                            .with("NV_DOCKER", "env DOCKER_HOST=unix://" + socket + " docker")
+                            .log(folder.resolve("log"))
+                            .start());
+            return docker.join().waitFor() == KILLED;
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.StartingGate;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+
+/** However many ask at once, each GPU has one holder at any instant. */
+@Tag("docker")
+@Tag("root")
+class ConcurrencyTest {
+    private static final int GPUS = 8;
+    private static final int RIVALS = 16;
+    private static final int REFUSED = 125;
+
+    private static Lab lab;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
+        lab.daemon().stop();
+        lab.daemon().with("JNVDOCKER_DEBUG", 1);
+        lab.startDaemon();
+        lab.engine().image("glibc");
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.clear();
+    }
+
+    @Test
+    void sixtyFourContainersTakeTurnsOnEightGpus() throws IOException {
+        Path folder = Folders.make("intervals");
+        try {
+            List<CompletableFuture<Integer>> users =
+                    Stream.generate(() ->
+                                    CompletableFuture.supplyAsync(
+                                            () -> runUntilServed(folder),
+                                            Thread::startVirtualThread))
+                            .limit(64)
+                            .toList();
+            int refusals = users.stream().mapToInt(CompletableFuture::join).sum();
+            List<Interval> intervals = Interval.read(folder.resolve("intervals"));
+            assertEquals(64, intervals.size());
+            assertTurns(intervals);
+            long used = intervals.stream().map(Interval::node).distinct().count();
+            System.out.println("64 containers on " + used + " GPUs, " + refusals + " refusals");
+        } finally {
+            Folders.remove(folder);
+        }
+    }
+
+    /** How often it was refused before. */
+    private static int runUntilServed(Path folder) {
+        String work =
+                "begin=$(date +%s%N); sleep 0.2;"
+                        + " echo $(ls /dev/nvidia[0-9]*) $begin $(date +%s%N) >> /share/intervals";
+        for (int refusals = 0; ; refusals++) {
+            Command.Result result =
+                    lab.jnvdocker(
+                            "run",
+                            "--rm",
+                            "--gpus=1",
+                            "-v",
+                            folder + ":/share",
+                            "glibc",
+                            "sh",
+                            "-c",
+                            work);
+            if (result.exitCode() != REFUSED) {
+                result.ok();
+                return refusals;
+            }
+            assertRefused(result.err());
+            LockSupport.parkNanos(100_000_000);
+        }
+    }
+
+    private static void assertRefused(String words) {
+        assertTrue(words.startsWith("jnvdocker: 1 GPU is asked for, and none is free: "), words);
+    }
+
+    /** When a container had a GPU, by the clock of the machine. */
+    private record Interval(String node, long begin, long end) {
+        static List<Interval> read(Path file) throws IOException {
+            return Files.readAllLines(file).stream().map(Interval::parse).toList();
+        }
+
+        private static Interval parse(String line) {
+            String[] words = line.split(" ");
+            assertEquals(3, words.length, line);
+            return new Interval(words[0], Long.parseLong(words[1]), Long.parseLong(words[2]));
+        }
+    }
+
+    private static void assertTurns(List<Interval> intervals) {
+        Map<String, Interval> last = new HashMap<>();
+        intervals.stream()
+                .sorted(Comparator.comparing(Interval::begin))
+                .forEach(next -> {
+                    Interval before = last.put(next.node(), next);
+                    assertTrue(
+                            before == null || before.end() <= next.begin(),
+                            () -> "two at once: " + before + " and " + next);
+                });
+    }
+
+    @Test
+    void oneOfSixteenGetsTheLastGpu() throws Exception {
+        holdAllButOne();
+        for (int round = 1; round <= 200; round++) {
+            contest(round);
+        }
+    }
+
+    private static void holdAllButOne() {
+        lab.jnvdocker("run", "-d", "--gpus", GPUS - 1, "--name=others", "plain", "sleep", "1000")
+                .ok();
+    }
+
+    /** A client that is given a GPU, and keeps it because its docker does not get any further. */
+    private static Command reservation() {
+        return lab.daemon()
+                .jnvdocker("run", "--gpus=1", "plain", "true")
+                .with("NV_DOCKER", Project.fixture("bin/hanging-docker") + " before-create");
+    }
+
+    private static void contest(int round) throws Exception {
+        List<Process> clients = StartingGate.start(RIVALS, ConcurrencyTest::reservation);
+        try {
+            int winners = 0;
+            for (Process client : clients) {
+                if ("before-create".equals(client.inputReader().readLine())) {
+                    winners++;
+                } else {
+                    assertRefused(new String(client.getErrorStream().readAllBytes()));
+                    assertEquals(REFUSED, client.waitFor());
+                }
+            }
+            assertEquals(1, winners, "round " + round);
+            assertEquals(List.of(), lab.registry().heldTwice());
+        } finally {
+            for (Process client : clients) {
+                client.destroyForcibly().waitFor();
+            }
+        }
+    }
+
+    @Test
+    void oneOfSixteenStartsAContainerOnTheLastGpu() throws Exception {
+        holdAllButOne();
+        for (int round = 1; round <= 10; round++) {
+            List<String> containers = new ArrayList<>();
+            for (Process process : StartingGate.start(RIVALS, ConcurrencyTest::container)) {
+                String container = process.inputReader().readLine();
+                String words = new String(process.getErrorStream().readAllBytes());
+                if (process.waitFor() == 0) {
+                    containers.add(container);
+                } else {
+                    assertRefused(words);
+                    assertEquals(REFUSED, process.exitValue());
+                }
+            }
+            assertEquals(1, containers.size(), "round " + round);
+            lab.docker("rm", "-f", containers.getFirst()).ok();
+        }
+    }
+
+    private static Command container() {
+        return lab.daemon().jnvdocker("run", "-d", "--gpus=1", "plain", "sleep", "1000");
+    }
+}

@@ -1,0 +1,265 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.KillPoint;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.SocketRelay;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
+
+/**
+ * The daemon is killed at any moment while GPUs are used: the next one goes on with what is true.
+ * Of the many moments each test takes a few, or all with {@code KILL_POINTS=all} in the
+ * environment.
+ */
+@Tag("docker")
+@Tag("root")
+class DaemonCrashTest {
+    private static final int GPUS = 4;
+    private static final int FEW = 6;
+    private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
+    private static final Executor THREADS = Thread::startVirtualThread;
+
+    private static Lab lab;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.DEBIAN_STABLE);
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.startDaemon();
+        lab.clear();
+    }
+
+    /** What users do, whether or not it succeeds. */
+    private static void useGpus() {
+        lab.gpuContainer("run", "train", 0).run();
+        lab.jnvdocker("run", "-d", "--name=big", "--gpus=2", "plain", "sleep", "1000");
+        lab.docker("stop", "train");
+        lab.docker("start", "train");
+        lab.docker("rm", "-f", "big");
+        lab.jnvdocker("run", "--rm", "--gpus=1", "plain", "true");
+    }
+
+    /** The registry is true, and what is free can be had. */
+    private static void assertSound(String when) {
+        try {
+            lab.awaitTruth();
+            int free = GPUS - lab.registry().holders().size();
+            Command.Result more = lab.jnvdocker("create", "--gpus", free + 1, "plain");
+            assertEquals(125, more.exitCode(), more::toString);
+            if (free > 0) {
+                lab.jnvdocker("create", "--gpus", free, "plain").ok();
+            }
+            lab.clear();
+        } catch (AssertionError e) {
+            throw new AssertionError(when + ": " + e.getMessage() + "\n" + lab.log(), e);
+        }
+    }
+
+    private static List<Integer> chosen(String what, int moments) {
+        int step = ALL ? 1 : Math.max(1, moments / FEW);
+        List<Integer> all =
+                IntStream.iterate(1, moment -> moment <= moments, moment -> moment + step)
+                        .boxed()
+                        .toList();
+        System.out.println(what + ": " + all + " of " + moments);
+        return all;
+    }
+
+    enum Strike {
+        BEFORE(KillPoint::before),
+        AMID(KillPoint::amid);
+
+        private final IntFunction<KillPoint> at;
+
+        Strike(IntFunction<KillPoint> at) {
+            this.at = at;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void killedAtAnyWriteToTheRegistry(Strike strike) throws Exception {
+        for (int write : chosen("killed " + strike + " a write", writes())) {
+            lab.daemon().stop();
+            try (KillPoint point = strike.at.apply(write)) {
+                Process process = lab.daemon().launch(point.environment());
+                var next = process.onExit().thenRunAsync(lab::startDaemon, THREADS);
+                useGpus();
+                if (!process.isAlive()) {
+                    next.join();
+                }
+                assertSound(strike + " write " + write);
+            }
+        }
+    }
+
+    private static int writes() {
+        lab.daemon().stop();
+        try (KillPoint point = KillPoint.never()) {
+            lab.daemon().launch(point.environment());
+            useGpus();
+            lab.clear();
+            lab.daemon().stop();
+            return point.calls();
+        }
+    }
+
+    @Test
+    void processThatGotThePidOfTheClientIsNotTheClient() throws Exception {
+        Process client =
+                lab.gpuContainer("run", "train", 0)
+                        .with("NV_DOCKER", Project.fixture("bin/hanging-docker") + " before-create")
+                        .start();
+        try {
+            assertEquals("before-create", client.inputReader().readLine());
+            lab.daemon().stop();
+            assertEquals(Map.of(0, "reservation"), lab.registry().holders());
+            // As if the client had started earlier, and what runs now had its pid.
+            lab.registry().change("UPDATE lease SET start = start - 1 WHERE until IS NULL");
+            lab.startDaemon();
+            lab.run("next", 0);
+            lab.awaitHolders(Map.of(0, "next"));
+        } finally {
+            client.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void processThatGotThePidOfTheContainerIsNotTheContainer() {
+        lab.run("train", 0);
+        lab.daemon().stop();
+        lab.docker("kill", "train").ok();
+        lab.registry()
+                .change(
+                        "UPDATE lease SET init_pid = "
+                                + ProcessHandle.current().pid()
+                                + " WHERE until IS NULL");
+        lab.startDaemon();
+        lab.awaitHolders(Map.of());
+        lab.run("next", 0);
+        lab.awaitHolders(Map.of(0, "next"));
+    }
+
+    /** What becomes of the request or the answer at which the daemon is killed. */
+    enum Passage {
+        LOST,
+        DELIVERED
+    }
+
+    /** dockerd asks again for a while, so that its command may even succeed. */
+    @ParameterizedTest
+    @EnumSource
+    void killedAtAnyVerb(Passage passage) {
+        try (PluginRelay relay = new PluginRelay()) {
+            useGpus();
+            lab.clear();
+            for (int piece : chosen("killed at a request or its answer", relay.passed())) {
+                relay.kill(piece, passage);
+                useGpus();
+                relay.join();
+                assertSound("at request or answer " + piece + ", which was " + passage);
+            }
+        }
+    }
+
+    /**
+     * Stands between dockerd and the daemon, and kills the daemon. To that it is the engine that
+     * mounts volumes, and as such it lives on.
+     */
+    private static final class PluginRelay implements AutoCloseable {
+        private final Path folder = Folders.make("plugins");
+        private final String plugins = lab.daemon().environment().get("JNVDOCKER_PLUGIN_DIR");
+        private final SocketRelay relay;
+        private final AtomicInteger passed = new AtomicInteger();
+        private volatile int last = Integer.MAX_VALUE;
+        private volatile Passage passage = Passage.DELIVERED;
+        private final Semaphore restarted = new Semaphore(0);
+
+        PluginRelay() {
+            Path socket = lab.daemon().pluginSocket();
+            restart(folder);
+            relay =
+                    new SocketRelay(
+                            UnixDomainSocketAddress.of(socket),
+                            lab.daemon().pluginSocket(),
+                            this::pass);
+        }
+
+        private static void restart(Object plugins) {
+            lab.daemon().stop();
+            lab.daemon().with("JNVDOCKER_PLUGIN_DIR", plugins);
+            lab.startDaemon();
+        }
+
+        int passed() {
+            return passed.get();
+        }
+
+        /** The daemon is killed at the n-th request or answer from now on. */
+        void kill(int piece, Passage passageOfIt) {
+            passage = passageOfIt;
+            passed.set(0);
+            last = piece;
+        }
+
+        /** Returns when there is another daemon, if the one was killed. */
+        void join() {
+            if (passed.get() >= last) {
+                restarted.acquireUninterruptibly();
+            }
+            last = Integer.MAX_VALUE;
+        }
+
+        private void pass(SocketRelay.Piece piece) throws IOException {
+            boolean kills = passed.incrementAndGet() == last;
+            if (!kills || passage == Passage.DELIVERED) {
+                piece.deliver();
+            }
+            if (kills) {
+                lab.daemon().kill();
+                THREADS.execute(() -> {
+                    lab.startDaemon();
+                    restarted.release();
+                });
+            }
+        }
+
+        @Override
+        public void close() {
+            relay.close();
+            restart(plugins);
+            Folders.remove(folder);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package jnvdocker.tests.world;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/** Starts programs in the same instant: each waits in a process of its own until all do. */
+public final class StartingGate {
+    private static final String WAIT =
+            "exec 3< \"$0\"; echo; read -r _ <&3; exec 3<&-; exec \"$@\"";
+
+    private StartingGate() {}
+
+    /** Returns when they run; nothing of their output was read. */
+    public static List<Process> start(int count, Supplier<Command> command) {
+        Path folder = Folders.make("gate");
+        Path gate = folder.resolve("gate");
+        Command.of("mkfifo", gate).run().ok();
+        // Who opens a pipe both ways does not wait for others; who reads it waits for its end.
+        try (FileChannel _ =
+                FileChannel.open(gate, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            List<Process> processes =
+                    Stream.generate(command)
+                            .limit(count)
+                            .map(waiting -> waiting.after("sh", "-c", WAIT, gate).start())
+                            .toList();
+            for (Process process : processes) {
+                process.inputReader().readLine();
+            }
+            return processes;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } finally {
+            Folders.remove(folder);
+        }
+    }
+}
