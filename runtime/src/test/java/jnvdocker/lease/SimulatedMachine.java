@@ -1,0 +1,190 @@
+package jnvdocker.lease;
+
+import jnvdocker.process.ProcessId;
+import jnvdocker.process.Processes;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.function.BinaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The processes, cgroups and clocks of one machine. Time stands still unless somebody lets it pass.
+ * Pids are few, so that they come again soon, and after a boot they all begin anew.
+ */
+final class SimulatedMachine implements Processes, InstantSource {
+    private static final int FIRST_PID = 100;
+    private static final int PIDS = 40;
+    private static final Duration TICK = Duration.ofMillis(10);
+
+    /**
+     * @param claim whose folder it has mounted, if any
+     * @param cgroup it is in, if that is of a container
+     */
+    private record Running(
+            ProcessId id, Optional<String> claim, Optional<String> cgroup, boolean killed) {}
+
+    private final Path state;
+    private final Runnable moment;
+    private final Map<Integer, Running> running = new TreeMap<>();
+    private int boots;
+    private int lastPid;
+    private long ticks;
+    private long nanos;
+    private Instant wall = Instant.parse("2024-01-02T09:12:00Z");
+
+    /**
+     * @param moment called whenever somebody looks at it, since anything may have happened then
+     */
+    SimulatedMachine(Path state, Runnable moment) {
+        this.state = state;
+        this.moment = moment;
+        boot();
+    }
+
+    void boot() {
+        boots++;
+        running.clear();
+        lastPid = 0;
+        ticks = 100;
+    }
+
+    String bootId() {
+        return "boot-" + boots;
+    }
+
+    /** A process that is in no container. */
+    ProcessId spawn() {
+        return spawn(Optional.empty(), Optional.empty());
+    }
+
+    ProcessId spawn(Optional<String> claim, Optional<String> cgroup) {
+        do {
+            lastPid = lastPid % PIDS + 1;
+        } while (running.containsKey(FIRST_PID + lastPid));
+        pass(TICK);
+        ProcessId id = new ProcessId(FIRST_PID + lastPid, ++ticks);
+        running.put(id.pid(), new Running(id, claim, cgroup, false));
+        return id;
+    }
+
+    /** It ends at once. */
+    void end(ProcessId process) {
+        if (lives(process)) {
+            running.remove(process.pid());
+        }
+    }
+
+    /**
+     * It has been sent SIGKILL, and hangs.
+     *
+     * @param shown whether its mounts are still to be seen
+     */
+    void hang(ProcessId process, boolean shown) {
+        Running before = running.get(process.pid());
+        Optional<String> claim = before.claim().filter(_ -> shown);
+        running.put(process.pid(), new Running(process, claim, before.cgroup(), true));
+    }
+
+    /** The truth, for whoever is not of the system under test. */
+    boolean lives(ProcessId process) {
+        Running found = running.get(process.pid());
+        return found != null && found.id().equals(process);
+    }
+
+    List<ProcessId> hanging() {
+        return running.values().stream().filter(Running::killed).map(Running::id).toList();
+    }
+
+    /** Whether a process hangs that shows no mounts any more. */
+    boolean hidesAny() {
+        return running.values().stream().anyMatch(it -> it.killed() && it.claim().isEmpty());
+    }
+
+    void pass(Duration duration) {
+        nanos += duration.toNanos();
+        ticks += duration.dividedBy(TICK);
+        wall = wall.plus(duration);
+    }
+
+    /** Somebody sets the clock. */
+    void setClock(Duration forth) {
+        wall = wall.plus(forth);
+    }
+
+    long nanos() {
+        return nanos;
+    }
+
+    @Override
+    public Instant instant() {
+        return wall;
+    }
+
+    @Override
+    public Optional<ProcessId> find(int pid) {
+        moment.run();
+        return Optional.ofNullable(running.get(pid)).map(Running::id);
+    }
+
+    @Override
+    public boolean isKilled(ProcessId process) {
+        moment.run();
+        return lives(process) && running.get(process.pid()).killed();
+    }
+
+    @Override
+    public Optional<String> cgroup(ProcessId process, String containerId) {
+        moment.run();
+        return lives(process) && !containerId.isEmpty()
+                ? running.get(process.pid()).cgroup().filter(path -> path.contains(containerId))
+                : Optional.empty();
+    }
+
+    @Override
+    public boolean hasProcesses(String cgroup) {
+        moment.run();
+        return running.values().stream()
+                .anyMatch(process -> process.cgroup().equals(Optional.of(cgroup)));
+    }
+
+    @Override
+    public Map<String, ProcessId> oldestWithMount(Pattern root) {
+        moment.run();
+        Map<String, ProcessId> oldest = new HashMap<>();
+        for (Running process : running.values()) {
+            process.claim()
+                    .ifPresent(claim -> {
+                        Matcher matcher = root.matcher(state + "/claims/" + claim + "/mount");
+                        if (matcher.matches()) {
+                            oldest.merge(
+                                    matcher.group(1),
+                                    process.id(),
+                                    BinaryOperator.minBy(
+                                            Comparator.comparingLong(ProcessId::startTime)));
+                        }
+                    });
+        }
+        return oldest;
+    }
+
+    @Override
+    public Optional<String> mountRoot(Path folder) {
+        return Optional.of(folder.toString());
+    }
+
+    @Override
+    public OptionalInt loginUid(int pid) {
+        return OptionalInt.empty();
+    }
+}
