@@ -119,8 +119,8 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     @Override
     public String id(Duration limit) throws EngineException {
-        return memory.id(
-                () -> ask("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
+        return memory.id(() ->
+                askInBackground("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
     }
 
     /** What is remembered of the engine, as long as somebody follows what happens to it. */
