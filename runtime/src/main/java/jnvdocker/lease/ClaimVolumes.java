@@ -180,10 +180,23 @@ public final class ClaimVolumes implements PluginVolumes {
     private Claim claim(String id) throws IOException, VolumeException {
         Optional<Claim> known = registry.claim(id);
         if (known.isEmpty() && !reconciler.isComplete()) {
-            reconciler.restore(LIST_LIMIT);
+            restore(id);
             known = registry.claim(id);
         }
         return known.orElseThrow(() -> unknown(name(id)));
+    }
+
+    private void restore(String id) throws VolumeException {
+        try {
+            reconciler.restore(LIST_LIMIT);
+        } catch (IOException e) {
+            throw new VolumeException(
+                    "the registry was lost, and "
+                            + name(id)
+                            + " is not known until the engine answers; try again when 'docker ps'"
+                            + " does",
+                    e);
+        }
     }
 
     /** A stopped container keeps its nodes, and after re-cabling they may be another GPU's. */

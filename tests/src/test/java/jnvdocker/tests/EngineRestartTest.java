@@ -195,7 +195,7 @@ class EngineRestartTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"'',GRACEFUL", "'',KILLED", "--live-restore,GRACEFUL", "--live-restore,KILLED"})
+    @CsvSource({"'',KILLED", "--live-restore,GRACEFUL"})
     void daemonMayStartAfterTheEngine(String option, End end) throws Exception {
         lab.engine().restart(option.isEmpty() ? new String[0] : new String[] {option});
         lab.run("train", 0);

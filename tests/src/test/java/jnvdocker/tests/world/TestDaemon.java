@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /** An installed jnvdocker with folders of its own: the built tree's client and its daemon. */
 public final class TestDaemon implements AutoCloseable {
@@ -146,11 +147,20 @@ public final class TestDaemon implements AutoCloseable {
         }
     }
 
-    /** A zombie has ended, however long init takes to notice: it has no program any more. */
+    /** Its sockets are open until the last thread has ended; there may be no program by then. */
     private static boolean runs(long pid) {
+        try (Stream<Path> threads = Files.list(Path.of("/proc/" + pid + "/task"))) {
+            return threads.anyMatch(TestDaemon::hasNotEnded);
+        } catch (IOException | UncheckedIOException e) {
+            return false;
+        }
+    }
+
+    /** A zombie has ended, however long its parent takes to notice. */
+    private static boolean hasNotEnded(Path thread) {
         try {
-            Files.readSymbolicLink(Path.of("/proc/" + pid + "/exe"));
-            return true;
+            String stat = Files.readString(thread.resolve("stat"));
+            return "ZX".indexOf(stat.charAt(stat.lastIndexOf(')') + 2)) < 0;
         } catch (IOException e) {
             return false;
         }
