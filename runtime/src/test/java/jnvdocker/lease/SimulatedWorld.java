@@ -213,10 +213,19 @@ final class SimulatedWorld
 
     @Override
     public void mounted(SimulatedContainer container) {
-        container.released = false;
-        container.troubled = false;
+        // By force, after the daemon had granted the mount and before the engine saw that.
+        container.released = container.claim().filter(this::isReleased).isPresent();
+        container.troubled = container.released;
         container.lease = container.claim().flatMap(this::liveLease).map(Lease::id);
         say(container + " mounted under lease " + container.lease.map(String::valueOf).orElse("-"));
+    }
+
+    private boolean isReleased(String claim) {
+        try {
+            return daemon.isUp() && daemon.parts().registry().isReleased(claim);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private Optional<Lease> liveLease(String claim) {
