@@ -124,8 +124,8 @@ public final class DriverVolumes implements PluginVolumes {
             return info(name, own.get());
         }
         DriverVersion loaded = loaded();
-        if (wanted.compareTo(loaded) <= 0) {
-            // A container that names it may be there, and mount makes it or serves the loaded one.
+        if (wanted.compareTo(loaded) < 0) {
+            // A container that names it may still be there, and mount serves it.
             return new VolumeInfo(name, store.path(loaded), Map.of("driver", loaded.text()));
         }
         throw new VolumeException(
