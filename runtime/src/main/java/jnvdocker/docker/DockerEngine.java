@@ -275,11 +275,11 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
 
     /**
      * Asks on nobody's behalf. To connect to an engine that is stopped would start it, where
-     * systemd listens for it.
+     * systemd listens for it; one that is told to stop listens no more long before its events end.
      */
     private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
-        if (!memory.isFollowed() && !servers.isServed(socket)) {
+        if (!servers.isServed(socket)) {
             throw new EngineException("the Docker engine at " + socket + " is stopped", null);
         }
         return ask(what, limit, question);

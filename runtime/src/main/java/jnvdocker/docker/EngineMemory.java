@@ -30,10 +30,6 @@ final class EngineMemory {
         followed = false;
     }
 
-    synchronized boolean isFollowed() {
-        return followed;
-    }
-
     /** The engine has read its configuration again. */
     synchronized void forget() {
         generation++;

@@ -192,6 +192,20 @@ class SystemdTest {
     }
 
     @Test
+    void dockerThatIsStoppedStaysStopped() throws InterruptedException {
+        machine.jnvdocker("run", "-d", "--stop-signal=KILL", "--gpus=1", "cuda", "sleep", "1000")
+                .run()
+                .ok();
+        systemctl("stop", DOCKER);
+        // Longer than the daemon waits between its looks at the engine and at the leases.
+        Thread.sleep(6_000);
+        assertInactive(DOCKER);
+        assertActive("docker.socket");
+        systemctl("start", DOCKER).ok();
+        machine.jnvdocker("run", "--rm", "--gpus=all", "cuda", "true").run().ok();
+    }
+
+    @Test
     void daemonThatNeverStartsKeepsDockerFromNothing() throws InterruptedException {
         breakConfiguration();
         assertNotEquals(0, systemctl("restart", SERVICE).exitCode());
