@@ -10,7 +10,6 @@ import jnvdocker.docker.DockerCommandLine;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.RunCommand;
 import jnvdocker.docker.Verb;
-import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -41,6 +40,7 @@ public final class StartContainer {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(20);
 
     private final Host host;
+    private final GpuInventory inventory;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
@@ -58,12 +58,14 @@ public final class StartContainer {
 
     public StartContainer(
             Host host,
+            GpuInventory inventory,
             DockerEngine engine,
             DriverVolumeStore volumes,
             ContainerPlanner planner,
             Leases leases,
             Policy policy) {
         this.host = host;
+        this.inventory = inventory;
         this.engine = engine;
         this.volumes = volumes;
         this.planner = planner;
@@ -120,7 +122,7 @@ public final class StartContainer {
             return;
         }
         refuseWhereItCannotWork(run, where);
-        HostDriver driver = new GpuInventory(host, new DeviceNodes(host)).read();
+        HostDriver driver = inventory.read();
         for (Unchecked unchecked : needs.check(driver.facts())) {
             client.message(unchecked.message());
         }
@@ -188,7 +190,7 @@ public final class StartContainer {
     /** {@code --device /dev/nvidia1} names a GPU by its minor, which is not its index. */
     private GpuRequest requestOfNodes(RunCommand run) throws IOException, RefusedException {
         List<String> addresses = new ArrayList<>();
-        for (var gpu : HostDriver.read(host).gpus()) {
+        for (var gpu : inventory.read().gpus()) {
             if (run.gpuNodes().contains(gpu.minor())) {
                 addresses.add(gpu.pciAddress());
             }

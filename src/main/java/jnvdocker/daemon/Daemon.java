@@ -70,20 +70,23 @@ final class Daemon implements AutoCloseable {
         started.push(FolderLock.take(folders.state(), STATE_LOCK, "set JNVDOCKER_STATE_DIR"));
         Config config = Config.read(folders.config(), folders.configNamed());
         Host host = host(folders.hostRoot());
+        DeviceNodes nodes = new DeviceNodes(host);
+        GpuInventory inventory = new GpuInventory(host, nodes);
         DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
         DockerEngine engine = new DockerEngine(folders.dockerSocket());
         started.push(engine);
-        LeaseParts parts = LeaseParts.open(world(folders, host, engine));
+        LeaseParts parts = LeaseParts.open(world(folders, host, inventory, engine));
         started.push(parts);
+        makeDriverVolume(host, volumes);
         VolumePlugin plugin =
                 new VolumePlugin(List.of(new DriverVolumes(host, volumes), parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler()));
-        ContainerPlanner planner =
-                new ContainerPlanner(new DeviceNodes(host), folders.pluginName());
+        ContainerPlanner planner = new ContainerPlanner(nodes, folders.pluginName());
         StartContainer start =
                 new StartContainer(
                         host,
+                        inventory,
                         engine,
                         volumes,
                         planner,
@@ -99,7 +102,6 @@ final class Daemon implements AutoCloseable {
                 new GpuCommand(host, volumes, parts.leases(), uninstall, installation(folders));
         Commands commands = new Commands(start, gpu);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
-        Thread.ofVirtual().start(() -> warmUp(host, volumes));
     }
 
     private Installation installation(Folders folders) throws IOException {
@@ -116,7 +118,8 @@ final class Daemon implements AutoCloseable {
         ended.await();
     }
 
-    private static LeaseParts.World world(Folders folders, Host host, DockerEngine engine)
+    private static LeaseParts.World world(
+            Folders folders, Host host, GpuInventory inventory, DockerEngine engine)
             throws IOException {
         return new LeaseParts.World(
                 folders.state(),
@@ -124,15 +127,26 @@ final class Daemon implements AutoCloseable {
                 folders.pluginName(),
                 Processes.ofThisMachine(),
                 engine,
-                () -> new GpuInventory(host, new DeviceNodes(host)).read().gpus(),
+                () -> inventory.read().gpus(),
                 InstantSource.system(),
                 Pace.REAL);
     }
 
     /**
-     * What the first container would wait for: it is ready before that, or fails with a log line.
+     * What the first container would wait for. Where there is none at all the state may have been
+     * lost, and docker forgets a volume for good that it asks for and that isn't there yet: then
+     * this waits until it is.
      */
-    private static void warmUp(Host host, DriverVolumeStore volumes) {
+    private static void makeDriverVolume(Host host, DriverVolumeStore volumes) throws IOException {
+        if (volumes.list().isEmpty()) {
+            tryToMake(host, volumes);
+        } else {
+            Thread.ofVirtual().start(() -> tryToMake(host, volumes));
+        }
+    }
+
+    /** What can't be made now is tried again by who needs it, and is told why. */
+    private static void tryToMake(Host host, DriverVolumeStore volumes) {
         try {
             volumes.checkExecutable();
             volumes.build(host, HostDriver.readVersion(host));
