@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -116,16 +117,13 @@ public final class Reconciler {
     public void reconcile() throws IOException {
         String id = engine.id(LIMIT);
         List<Claim> known = registry.claims();
-        List<ContainerEngine.Listed> listed = engine.labelled(Leases.CLAIM_LABEL, LIMIT);
+        List<Carrier> carriers = carriers(LIMIT);
         Set<String> present = new HashSet<>();
-        listed.forEach(container -> present.add(container.id()));
+        carriers.forEach(carrier -> present.add(carrier.container().id()));
         Set<String> named = new HashSet<>();
-        for (ContainerEngine.Listed container : listed) {
-            Optional<String> claim = claimOf(container.labels(), container.volumes());
-            if (claim.isPresent()) {
-                named.add(claim.get());
-                meet(claim.get(), container, id, present);
-            }
+        for (Carrier carrier : carriers) {
+            named.add(carrier.claim());
+            meet(carrier, id, present);
         }
         meetProcesses();
         ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
@@ -231,12 +229,10 @@ public final class Reconciler {
     /** Restores all claims that containers carry, as far as the engine tells in that time. */
     void restore(Duration limit) throws IOException {
         String id = engine.id(limit);
-        for (ContainerEngine.Listed container : engine.labelled(Leases.CLAIM_LABEL, limit)) {
-            Optional<String> claim = claimOf(container.labels(), container.volumes());
-            if (claim.isPresent() && registry.claim(claim.get()).isEmpty()) {
-                restore(claim.get(), container, id, limit);
-                registry.named(
-                        claim.get(), new Claim.ContainerRef(container.id(), container.name()));
+        for (Carrier carrier : carriers(limit)) {
+            if (registry.claim(carrier.claim()).isEmpty()) {
+                restore(carrier, id, limit);
+                name(carrier);
             }
         }
         meetProcesses();
@@ -249,7 +245,7 @@ public final class Reconciler {
      * @throws RegistryException when the engine does not tell in that time
      */
     void learnOfRunning(Duration limit) throws IOException {
-        if (!registry.isNew() || !isAnyUnknown()) {
+        if (!registry.isNew() || unknownThatRun().isEmpty()) {
             return;
         }
         try {
@@ -264,21 +260,65 @@ public final class Reconciler {
         }
     }
 
-    private boolean isAnyUnknown() throws IOException {
+    /** Claims that processes have mounted, and that were lost. */
+    private Set<String> unknownThatRun() throws IOException {
+        Set<String> unknown = new HashSet<>();
         for (String claim : evidence.claimsBeneath(files.state())) {
             if (registry.claim(claim).isEmpty()) {
-                return true;
+                unknown.add(claim);
             }
         }
-        return false;
+        return unknown;
     }
 
-    private void meet(
-            String id, ContainerEngine.Listed container, String engineId, Set<String> present)
-            throws IOException {
+    /**
+     * A container by which a claim is known.
+     *
+     * @param own whether it carries the claim's label, and does not only share its volume
+     */
+    private record Carrier(String claim, ContainerEngine.Listed container, boolean own) {}
+
+    private void name(Carrier carrier) throws IOException {
+        ContainerEngine.Listed container = carrier.container();
+        registry.named(carrier.claim(), new Claim.ContainerRef(container.id(), container.name()));
+        if (!carrier.own()) {
+            // Its end is not the claim's, and no event of it tells of the claim.
+            registry.unnamed(carrier.claim());
+        }
+    }
+
+    /**
+     * All containers that carry a claim's label. A claim that is lost may also be known by one that
+     * only shares its volume, when its own container is gone.
+     */
+    private List<Carrier> carriers(Duration limit) throws IOException {
+        List<Carrier> carriers = new ArrayList<>();
+        Set<String> lost = unknownThatRun();
+        for (ContainerEngine.Listed container : engine.labelled(Leases.CLAIM_LABEL, limit)) {
+            Optional<String> claim = claimOf(container.labels(), container.volumes());
+            if (claim.isPresent()) {
+                carriers.add(new Carrier(claim.get(), container, true));
+                lost.remove(claim.get());
+            }
+        }
+        if (!lost.isEmpty()) {
+            List<String> volumes = lost.stream().map(ClaimVolumes::name).toList();
+            for (ContainerEngine.Listed container : engine.using(volumes, limit)) {
+                container.volumes().stream()
+                        .flatMap(volume -> ClaimVolumes.claimOf(volume).stream())
+                        .filter(lost::contains)
+                        .forEach(claim -> carriers.add(new Carrier(claim, container, false)));
+            }
+        }
+        return carriers;
+    }
+
+    private void meet(Carrier carrier, String engineId, Set<String> present) throws IOException {
+        String id = carrier.claim();
+        ContainerEngine.Listed container = carrier.container();
         Optional<Claim> claim = registry.claim(id);
         if (claim.isEmpty()) {
-            if (restore(id, container, engineId, LIMIT)
+            if (restore(carrier, engineId, LIMIT)
                     && engine.inspect(container.id(), LIMIT).isEmpty()) {
                 // Removed since it was listed: its claim was not lost, but forgotten.
                 removeUnused(id);
@@ -290,7 +330,7 @@ public final class Reconciler {
             return;
         }
         if (isItsOwn(claim.get(), container.id(), present)) {
-            registry.named(id, new Claim.ContainerRef(container.id(), container.name()));
+            name(carrier);
         }
         if (container.isActive() && !isLearnt(id)) {
             learn(container.id(), id);
@@ -349,9 +389,9 @@ public final class Reconciler {
     }
 
     /** Returns whether it was not known. */
-    private boolean restore(
-            String id, ContainerEngine.Listed container, String engineId, Duration limit)
-            throws IOException {
+    private boolean restore(Carrier carrier, String engineId, Duration limit) throws IOException {
+        String id = carrier.claim();
+        ContainerEngine.Listed container = carrier.container();
         Map<String, Integer> indices = new HashMap<>();
         Map<String, Gpu> present = new HashMap<>();
         for (Gpu gpu : inventory.gpus()) {

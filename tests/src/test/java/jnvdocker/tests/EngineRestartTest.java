@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -235,7 +236,7 @@ class EngineRestartTest {
     }
 
     @ParameterizedTest
-    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "EVERYTHING")
+    @EnumSource
     void lostRegistryIsRebuilt(Loss loss) throws Exception {
         lab.create("created", 0);
         lab.run("train", 0);
@@ -271,6 +272,29 @@ class EngineRestartTest {
                                 file.getFileName().toString().startsWith("registry.db.damaged-")));
             }
         }
+    }
+
+    /** The container that shares a claim has neither its label nor a GPU's node. */
+    @ParameterizedTest
+    @EnumSource
+    void lostRegistryKnowsWhoSharesAClaim(Loss loss) throws Exception {
+        lab.run("train", 0);
+        docker("kill", "train").ok();
+        lab.awaitHolders(Map.of());
+        docker("run", "-d", "--name=guest", "--volumes-from=train", "plain", "sleep", "1000").ok();
+        docker("rm", "train").ok();
+        lab.daemon().stop();
+        loss.happen(lab.daemon().state());
+        lab.startDaemon();
+        Command.Result refused = lab.gpuContainer("run", "next", 0).run();
+        assertEquals(125, refused.exitCode(), refused::toString);
+        Lab.await(() ->
+                lab.registry().holders().keySet().equals(Set.of(0))
+                        ? List.of()
+                        : List.of("GPU 0 has no holder"));
+        docker("rm", "-f", "guest").ok();
+        lab.run("next", 0);
+        lab.awaitHolders(Map.of(0, "next"));
     }
 
     @Test
