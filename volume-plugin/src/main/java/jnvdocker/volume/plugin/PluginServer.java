@@ -51,6 +51,7 @@ import java.util.concurrent.TimeUnit;
 public final class PluginServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PluginServer.class);
     private static final int MAX_REQUEST = 1 << 20;
+    private static final String GET = "VolumeDriver.Get";
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
 
@@ -170,6 +171,10 @@ public final class PluginServer implements AutoCloseable {
                 context.writeAndFlush(response(HttpResponseStatus.NOT_FOUND, ""));
             } else if (!accept.startsWith(ACCEPTED)) {
                 context.writeAndFlush(response(HttpResponseStatus.NOT_ACCEPTABLE, ""));
+            } else if (verb.equals(GET) && !request.content().isReadable()) {
+                // Dockerd repeats it so after a connection that has failed. A volume that it is
+                // told is not there it forgets; without an answer it fails what it wanted it for.
+                context.close();
             } else {
                 byte[] body = ByteBufUtil.getBytes(request.content());
                 context.channel().config().setAutoRead(false);

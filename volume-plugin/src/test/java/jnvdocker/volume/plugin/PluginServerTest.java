@@ -76,6 +76,15 @@ class PluginServerTest {
     }
 
     @Test
+    void questionForAVolumeThatHasLostItsNameIsNotAnswered() throws IOException {
+        try (RawHttp http = new RawHttp(socket)) {
+            http.send(RawHttp.post("VolumeDriver.Get", ""));
+            assertTrue(http.isClosed());
+        }
+        assertServed();
+    }
+
+    @Test
     void requestInPiecesIsOne() throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
             for (char piece : RawHttp.post("VolumeDriver.List", "{}").toCharArray()) {
