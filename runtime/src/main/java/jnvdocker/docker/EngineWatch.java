@@ -3,6 +3,7 @@ package jnvdocker.docker;
 import com.github.dockerjava.api.async.ResultCallback;
 import com.github.dockerjava.api.model.Event;
 
+import jnvdocker.lease.Leases;
 import jnvdocker.lease.Reconciler;
 import jnvdocker.posix.FileErrors;
 
@@ -24,7 +25,9 @@ public final class EngineWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
     private static final int RETRY_MILLIS = 500;
     private static final int SWEEP_SECONDS = 5;
-    private static final String CLAIM_LABEL = "jnvdocker.claim";
+
+    /** After so many sweeps everything is compared, whether or not there is a reason. */
+    private static final int SWEEPS = 60;
 
     private final DockerEngine engine;
     private final Reconciler reconciler;
@@ -66,8 +69,12 @@ public final class EngineWatch implements AutoCloseable {
             reconciler.reconcile();
             engine.runtimes(); // what the first run would wait for
             LOG.info("following the engine at {}", engine.socket());
-            while (!listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS)) {
-                perform("sweep", reconciler::sweep);
+            for (int sweep = 1; !listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS); sweep++) {
+                if (sweep % SWEEPS == 0) {
+                    perform("reconcile", reconciler::reconcile);
+                } else {
+                    perform("sweep", reconciler::sweep);
+                }
             }
         } finally {
             engine.memory().leave();
@@ -112,7 +119,7 @@ public final class EngineWatch implements AutoCloseable {
             }
             var actor = Optional.ofNullable(event.getActor());
             Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
-            String claim = attributes.get(CLAIM_LABEL);
+            String claim = attributes.get(Leases.CLAIM_LABEL);
             String container = actor.map(it -> it.getId()).orElse(null);
             if (claim != null && container != null && event.getAction() != null) {
                 Thread.ofVirtual().start(() -> happened(event.getAction(), container, claim));

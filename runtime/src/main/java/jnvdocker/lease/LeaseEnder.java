@@ -76,9 +76,10 @@ final class LeaseEnder {
     boolean end(Collection<Lease> leases, Caller caller) throws IOException {
         List<Lease> containers = new ArrayList<>();
         for (Lease lease : leases) {
-            if (lease.isReservation() && evidence.of(lease) instanceof Evidence.Gone(String why)) {
+            Evidence.Finding finding = evidence.of(lease);
+            if (lease.isReservation() && finding instanceof Evidence.Gone(String why)) {
                 registry.end(lease, why);
-            } else if (!lease.isReservation() && isQuiet(lease)) {
+            } else if (!lease.isReservation() && isQuiet(lease, finding)) {
                 containers.add(lease);
             }
         }
@@ -93,12 +94,13 @@ final class LeaseEnder {
     boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
                 .filter(lease -> !lease.isReservation())
-                .anyMatch(lease -> isQuiet(lease) && quiet(lease).compareTo(SETTLING) < 0);
+                .anyMatch(lease ->
+                        isQuiet(lease, evidence.of(lease)) && quiet(lease).compareTo(SETTLING) < 0);
     }
 
     /** Whether nothing of the container runs; remembers since when. */
-    private boolean isQuiet(Lease lease) {
-        if (evidence.of(lease) instanceof Evidence.Alive) {
+    private boolean isQuiet(Lease lease, Evidence.Finding finding) {
+        if (finding instanceof Evidence.Alive) {
             quietSince.remove(lease.claim().id());
             return false;
         }
@@ -126,8 +128,9 @@ final class LeaseEnder {
     private void endContainers(List<Lease> leases, Caller caller) throws IOException {
         Map<Lease, Evidence.Finding> findings = new HashMap<>();
         for (Lease lease : leases) {
-            if (isQuiet(lease)) {
-                findings.put(lease, evidence.of(lease));
+            Evidence.Finding finding = evidence.of(lease);
+            if (isQuiet(lease, finding)) {
+                findings.put(lease, finding);
             }
         }
         Map<String, List<ContainerEngine.Listed>> users = users(findings.keySet(), caller);

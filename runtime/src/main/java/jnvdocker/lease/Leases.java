@@ -25,9 +25,10 @@ public final class Leases {
     /** Where a container finds its lease. */
     public static final String FOLDER = "/run/jnvdocker";
 
-    /** Carried by every container with GPUs: its claim, and the UUIDs of its GPUs. */
-    static final String CLAIM_LABEL = "jnvdocker.claim";
+    /** Carried by every container with GPUs: the id of its claim. */
+    public static final String CLAIM_LABEL = "jnvdocker.claim";
 
+    /** Likewise: the UUIDs of its GPUs, parted by commas. */
     static final String GPUS_LABEL = "jnvdocker.gpus";
 
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
