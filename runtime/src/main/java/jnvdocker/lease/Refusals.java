@@ -46,25 +46,33 @@ public final class Refusals {
 
     /** {@code is held by alice's container train-7 since 09:12}. */
     public static String held(Lease lease) {
-        return (lease.isReservation() ? "is reserved by " : "is held by ")
+        return "is " + heldBy(lease);
+    }
+
+    private static String heldBy(Lease lease) {
+        return (lease.isReservation() ? "reserved by " : "held by ")
                 + holder(lease)
                 + " since "
                 + time(lease.since());
     }
 
-    /** One clause for each GPU and who has it; the first few, when there are many. */
+    /** One clause for each holder and its GPUs; the first few, when there are many. */
     static String held(List<ClaimedGpu> gpus, List<Lease> leases) {
         List<String> clauses = new ArrayList<>();
-        for (ClaimedGpu gpu : gpus) {
-            leases.stream()
-                    .filter(lease -> holds(lease, gpu.uuid()))
-                    .findFirst()
-                    .ifPresent(lease ->
-                            clauses.add(name(gpu.index(), gpu.uuid()) + " " + held(lease)));
+        for (Lease lease : leases) {
+            List<ClaimedGpu> its = gpus.stream().filter(gpu -> holds(lease, gpu.uuid())).toList();
+            if (its.size() == 1) {
+                ClaimedGpu gpu = its.getFirst();
+                clauses.add(name(gpu.index(), gpu.uuid()) + " " + held(lease));
+            } else if (!its.isEmpty()) {
+                String indices =
+                        its.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+                clauses.add("GPUs " + indices + " are " + heldBy(lease));
+            }
         }
         int more = clauses.size() - NAMED;
         return clauses.stream().limit(NAMED).collect(Collectors.joining(", "))
-                + (more > 0 ? ", and " + more + " more" : "");
+                + (more > 0 ? ", and others by " + more + " more" : "");
     }
 
     private static boolean holds(Lease lease, String uuid) {

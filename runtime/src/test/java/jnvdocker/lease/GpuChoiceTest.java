@@ -96,12 +96,8 @@ class GpuChoiceTest {
                 EVERY,
                 held(1, ALICE, "train-7", B));
         assertBusy(
-                "all GPUs are asked for, and GPU 0 (GPU-5c1a1003) is held by alice's container"
-                        + " big since 2024-01-02 09:12, GPU 1 (GPU-5c1a2006) is held by alice's"
-                        + " container big since 2024-01-02 09:12, GPU 2 (GPU-77777777) is held by"
-                        + " alice's container big since 2024-01-02 09:12, GPU 3 (GPU-88888888) is"
-                        + " held by alice's container big since 2024-01-02 09:12; try again when"
-                        + " all are free",
+                "all GPUs are asked for, and GPUs 0, 1, 2, 3 are held by alice's container big"
+                        + " since 2024-01-02 09:12; try again when all are free",
                 EVERY,
                 held(1, ALICE, "big", A, B, C, D));
     }
@@ -137,11 +133,10 @@ class GpuChoiceTest {
     @Test
     void aCountThatIsNotFreeNamesEveryHolder() throws RefusedException {
         assertBusy(
-                "2 GPUs are asked for, and free is 2: GPU 0 (GPU-5c1a1003) is held by alice's"
-                        + " container train-7 since 2024-01-02 09:12, GPU 1 (GPU-5c1a2006) is held"
-                        + " by alice's container train-7 since 2024-01-02 09:12, GPU 3"
-                        + " (GPU-88888888) is reserved by bob's docker run (pid 4711) since"
-                        + " 2024-01-02 09:12; try again when more are free, or ask for fewer",
+                "2 GPUs are asked for, and free is 2: GPUs 0, 1 are held by alice's container"
+                    + " train-7 since 2024-01-02 09:12, GPU 3 (GPU-88888888) is reserved by bob's"
+                    + " docker run (pid 4711) since 2024-01-02 09:12; try again when more are free,"
+                    + " or ask for fewer",
                 TWO,
                 held(1, ALICE, "train-7", A, B),
                 reserved(2, BOB, D));
@@ -155,15 +150,18 @@ class GpuChoiceTest {
     @Test
     void manyHoldersAreCounted() throws RefusedException {
         List<Gpu> many = IntStream.range(0, 6).mapToObj(GpuChoiceTest::numbered).toList();
-        Lease lease = held(1, ALICE, "big", many.toArray(Gpu[]::new));
-        GpuChoice.Outcome outcome = new GpuChoice(many, holdings(lease)).of(ONE);
+        Lease[] leases =
+                many.stream()
+                        .map(gpu -> held(gpu.index(), ALICE, "c" + gpu.index(), gpu))
+                        .toArray(Lease[]::new);
+        GpuChoice.Outcome outcome = new GpuChoice(many, holdings(leases)).of(ONE);
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-00000000) is held by alice's"
-                        + " container big since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
-                        + " alice's container big since 2024-01-02 09:12, GPU 2 (GPU-00000002) is"
-                        + " held by alice's container big since 2024-01-02 09:12, GPU 3"
-                        + " (GPU-00000003) is held by alice's container big since 2024-01-02"
-                        + " 09:12, and 2 more; try again when more are free",
+                        + " container c0 since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
+                        + " alice's container c1 since 2024-01-02 09:12, GPU 2 (GPU-00000002) is"
+                        + " held by alice's container c2 since 2024-01-02 09:12, GPU 3"
+                        + " (GPU-00000003) is held by alice's container c3 since 2024-01-02"
+                        + " 09:12, and others by 2 more; try again when more are free",
                 assertInstanceOf(GpuChoice.Busy.class, outcome).refusal());
     }
 
