@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * {@code docker run} and {@code docker create}: the straight line from what the user typed to what
@@ -168,11 +169,11 @@ public final class StartContainer {
     private Optional<GpuRequest> wanted(
             RunCommand run, Request request, GpuNeeds needs, ClientConnection client)
             throws IOException, RefusedException {
+        if (!run.gpuNodes().isEmpty()) {
+            return Optional.of(together(run.gpus(), addressesOfNodes(run)));
+        }
         if (run.gpus().isPresent()) {
             return run.gpus();
-        }
-        if (!run.gpuNodes().isEmpty()) {
-            return Optional.of(requestOfNodes(run));
         }
         String variable = request.variable("NV_GPU");
         if (needs.gpus()) {
@@ -188,7 +189,7 @@ public final class StartContainer {
     }
 
     /** {@code --device /dev/nvidia1} names a GPU by its minor, which is not its index. */
-    private GpuRequest requestOfNodes(RunCommand run) throws IOException, RefusedException {
+    private List<String> addressesOfNodes(RunCommand run) throws IOException, RefusedException {
         List<String> addresses = new ArrayList<>();
         for (var gpu : inventory.read().gpus()) {
             if (run.gpuNodes().contains(gpu.minor())) {
@@ -200,7 +201,28 @@ public final class StartContainer {
                     "--device names a GPU's node that this host does not have; 'jnvdocker gpu ls'"
                             + " shows those that it has");
         }
-        return new GpuRequest.Devices(addresses);
+        return addresses;
+    }
+
+    /** What {@code --gpus} and {@code --device} ask for between them. */
+    private static GpuRequest together(Optional<GpuRequest> option, List<String> ofNodes)
+            throws RefusedException {
+        if (option.isEmpty()) {
+            return new GpuRequest.Devices(ofNodes);
+        }
+        return switch (option.get()) {
+            case GpuRequest.All all -> all;
+            case GpuRequest.Devices(List<String> ids)
+                    when ids.size() + ofNodes.size() <= GpuRequest.MAX_IDS ->
+                    new GpuRequest.Devices(Stream.concat(ids.stream(), ofNodes.stream()).toList());
+            case GpuRequest.Devices _, GpuRequest.Count _, GpuRequest.None _ ->
+                    throw new RefusedException(
+                            "--gpus="
+                                    + option.get()
+                                    + " and a --device that names a GPU's node do not go together;"
+                                    + " name all GPUs in one of them, as --gpus"
+                                    + " '\"device=0,1\"'");
+        };
     }
 
     private static void refuseCdi(RunCommand run) throws RefusedException {

@@ -227,6 +227,29 @@ class RunContainerTest {
     }
 
     @Test
+    void gpusOfBothOptionsAreAskedFor() {
+        Command.Result result =
+                jnvdocker("--gpus", "device=0", "--device", "/dev/nvidia2", "plain")
+                        .with("NV_DOCKER", Project.fixture("bin/docker"))
+                        .run()
+                        .ok();
+        assertTrue(result.out().contains("dev/nvidia0:/dev/nvidia0:rw\n"), result::toString);
+        String uuids =
+                result.out()
+                        .lines()
+                        .filter(line -> line.contains("jnvdocker.gpus="))
+                        .findFirst()
+                        .orElse("");
+        assertTrue(uuids.matches(".*=GPU-5c1a0000-[^,]*,GPU-5c1a2006-[^,]*"), result::toString);
+        Command.Result refused = run("--gpus=1", "--device=/dev/nvidia2", "plain", "true");
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertEquals(
+                "jnvdocker: --gpus=1 and a --device that names a GPU's node do not go together;"
+                        + " name all GPUs in one of them, as --gpus '\"device=0,1\"'\n",
+                refused.err());
+    }
+
+    @Test
     void imageThatAsksForNothingIsUntouched() {
         Command.Result result =
                 jnvdocker("plain", "sh", "-c", NODES + " /usr/local/nvidia; env")
