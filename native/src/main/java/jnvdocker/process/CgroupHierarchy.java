@@ -17,8 +17,8 @@ record CgroupHierarchy(Mount mount) {
     /**
      * Empty where none is mounted. A machine that has both versions leaves devices to the first.
      */
-    static Optional<CgroupHierarchy> among(List<Mount> mounts) {
-        return mounts.stream()
+    static Optional<CgroupHierarchy> among(MountTable table) {
+        return table.mounts().stream()
                 .filter(mount -> mount.point().equals(FOLDER) || isBelow(mount.point(), FOLDER))
                 .map(CgroupHierarchy::new)
                 .filter(hierarchy -> hierarchy.isOfDevices() || hierarchy.isUnified())
@@ -43,7 +43,7 @@ record CgroupHierarchy(Mount mount) {
     }
 
     private boolean isOfDevices() {
-        return mount.type().equals("cgroup") && mount.options().contains(CONTROLLER);
+        return mount.type().equals("cgroup") && mount.fileSystemOptions().contains(CONTROLLER);
     }
 
     private boolean isUnified() {

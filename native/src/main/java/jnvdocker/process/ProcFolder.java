@@ -104,19 +104,12 @@ final class ProcFolder implements Processes {
     public Optional<String> mountRoot(Path folder) {
         try {
             Path real = folder.toRealPath();
-            Optional<Mount> nearest = Optional.empty();
-            for (Mount mount : Mount.parseAll(text(SELF + "/mountinfo"))) {
-                // Of those at the same point the last one hides the others.
-                if (real.startsWith(mount.point())
-                        && mount.point().length()
-                                >= nearest.map(it -> it.point().length()).orElse(0)) {
-                    nearest = Optional.of(mount);
-                }
-            }
-            return nearest.map(mount ->
-                    Path.of(mount.root())
-                            .resolve(Path.of(mount.point()).relativize(real))
-                            .toString());
+            return mounts(SELF)
+                    .holding(real)
+                    .map(mount ->
+                            Path.of(mount.root())
+                                    .resolve(Path.of(mount.point()).relativize(real))
+                                    .toString());
         } catch (IOException e) {
             return Optional.empty();
         }
@@ -134,7 +127,7 @@ final class ProcFolder implements Processes {
 
     private Optional<CgroupHierarchy> hierarchy() {
         try {
-            return CgroupHierarchy.among(Mount.parseAll(text(SELF + "/mountinfo")));
+            return CgroupHierarchy.among(mounts(SELF));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -191,9 +184,9 @@ final class ProcFolder implements Processes {
     }
 
     /** The mounts of a process; empty unless it was in that namespace until they were read. */
-    private Optional<List<Mount>> mounts(ProcessId process, String namespace) {
+    private Optional<MountTable> mounts(ProcessId process, String namespace) {
         try {
-            List<Mount> mounts = Mount.parseAll(text(process.pid() + "/mountinfo"));
+            MountTable mounts = mounts(String.valueOf(process.pid()));
             return isIn(process, namespace) ? Optional.of(mounts) : Optional.empty();
         } catch (IOException e) {
             if (isIn(process, namespace)) {
@@ -208,8 +201,8 @@ final class ProcFolder implements Processes {
                 && isAlive(process);
     }
 
-    private static List<String> keys(List<Mount> mounts, Pattern root) {
-        return mounts.stream()
+    private static List<String> keys(MountTable table, Pattern root) {
+        return table.mounts().stream()
                 .map(mount -> root.matcher(mount.root()))
                 .filter(Matcher::matches)
                 .map(matcher -> matcher.group(1))
@@ -230,6 +223,10 @@ final class ProcFolder implements Processes {
             return Optional.empty();
         }
         throw new UncheckedIOException(e);
+    }
+
+    private MountTable mounts(String pid) throws IOException {
+        return MountTable.parse(text(pid + "/mountinfo"));
     }
 
     private String text(String path) throws IOException {

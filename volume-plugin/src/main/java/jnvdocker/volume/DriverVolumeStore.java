@@ -2,6 +2,8 @@ package jnvdocker.volume;
 
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.process.Mount;
+import jnvdocker.process.MountTable;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -137,7 +139,7 @@ public final class DriverVolumeStore {
     public void checkExecutable() throws IOException {
         try {
             Files.createDirectories(root);
-            MountInfo.Mount mount = MountInfo.read().of(root.toRealPath());
+            Mount mount = mountOf(root.toRealPath());
             if (mount.forbidsExecution()) {
                 throw new DriverVolumeException(
                         "no library can be loaded from "
@@ -152,6 +154,12 @@ public final class DriverVolumeStore {
         } catch (IOException e) {
             throw DriverVolumeException.of("can't make the folder of driver volumes", root, e);
         }
+    }
+
+    private static Mount mountOf(Path folder) throws IOException {
+        return MountTable.ofThisProcess()
+                .holding(folder)
+                .orElseThrow(() -> new MalformedFileException("no mount holds " + folder));
     }
 
     private Optional<DriverVolume> remembered(DriverVersion version) {
