@@ -9,16 +9,9 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.Rival;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Files;
@@ -33,50 +26,7 @@ import java.util.stream.IntStream;
  * Whatever is done to a container with GPUs, by whichever docker command, the registry says who has
  * them, and nobody else gets them.
  */
-@Tag("docker")
-@Tag("root")
-@ParameterizedClass
-@EnumSource
-class ClaimLifecycleTest {
-    private static final String SINCE = " since \\d\\d:\\d\\d";
-
-    private static Lab lab;
-
-    ClaimLifecycleTest(@SuppressWarnings("unused") TestEngine.Release release) {}
-
-    @BeforeParameterizedClassInvocation
-    static void open(TestEngine.Release release) {
-        lab = new Lab(release);
-    }
-
-    @AfterParameterizedClassInvocation
-    static void close() {
-        lab.close();
-    }
-
-    @AfterEach
-    void nothingIsLeftOfContainersThatAreGone() {
-        lab.clear();
-    }
-
-    private static Command.Result docker(Object... arguments) {
-        return lab.docker(arguments);
-    }
-
-    /** Asks for the GPU, which makes the daemon look at its holder, and must be refused. */
-    private static void assertRefused(int gpu, String holder) {
-        Command.Result result = lab.gpuContainer("run", "nobody", gpu).run();
-        assertEquals(125, result.exitCode(), result::toString);
-        assertMatches(
-                "jnvdocker: GPU "
-                        + gpu
-                        + " \\(GPU-5c1a\\w{4}\\) is held by \\S+'s container "
-                        + holder
-                        + SINCE
-                        + "; try again when it is free.*\n",
-                result.err());
-    }
-
+class ClaimLifecycleTest extends EachEngineTest {
     /** Docker's own output says who has the GPU, and what to do. */
     private static void assertStartRefused(String container, int gpu, String holder) {
         Command.Result result = docker("start", container);
@@ -89,10 +39,6 @@ class ClaimLifecycleTest {
                         + SINCE
                         + "; start this container again when it is free.*",
                 result.err());
-    }
-
-    private static void assertMatches(String pattern, String text) {
-        assertTrue(text.matches(pattern), () -> text + "--- is not like\n" + pattern);
     }
 
     private static long leaseOf(String container) {

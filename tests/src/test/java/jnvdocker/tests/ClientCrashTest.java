@@ -5,14 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.KillPoint;
-import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.SocketRelay;
-import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -27,13 +23,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * A client is killed at any moment, also when it has become docker: nobody keeps a GPU for it, and
  * nothing half-made is left.
  */
-@Tag("docker")
-@Tag("root")
-class ClientCrashTest {
+class ClientCrashTest extends OneEngineTest {
     private static final int KILLED = 128 + 9;
     private static final int GPUS = 4;
 
-    private static Lab lab;
     private static Path folder;
 
     /** What is typed. The file makes the daemon have the client call a program. */
@@ -55,21 +48,14 @@ class ClientCrashTest {
     }
 
     @BeforeAll
-    static void open() throws IOException {
-        lab = new Lab(TestEngine.Release.DEBIAN_STABLE);
+    static void makeFolder() throws IOException {
         folder = Folders.make("client");
         Files.writeString(folder.resolve("env"), "KEY=value\n");
     }
 
     @AfterAll
-    static void close() {
-        lab.close();
+    static void removeFolder() {
         Folders.remove(folder);
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        lab.clear();
     }
 
     @ParameterizedTest

@@ -5,15 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.KillPoint;
-import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.SocketRelay;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -34,31 +28,11 @@ import java.util.stream.IntStream;
  * Of the many moments each test takes a few, or all with {@code KILL_POINTS=all} in the
  * environment.
  */
-@Tag("docker")
-@Tag("root")
-class DaemonCrashTest {
+class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
     private static final int FEW = 6;
     private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
     private static final Executor THREADS = Thread::startVirtualThread;
-
-    private static Lab lab;
-
-    @BeforeAll
-    static void open() {
-        lab = new Lab(TestEngine.Release.DEBIAN_STABLE);
-    }
-
-    @AfterAll
-    static void close() {
-        lab.close();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        lab.startDaemon();
-        lab.clear();
-    }
 
     /** What users do, whether or not it succeeds. */
     private static void useGpus() {

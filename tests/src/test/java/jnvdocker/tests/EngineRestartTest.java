@@ -8,14 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -32,45 +26,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Whoever of engine, daemon and machine goes away and comes back, the registry is true again. */
-@Tag("docker")
-@Tag("root")
-@ParameterizedClass
-@EnumSource
-class EngineRestartTest {
+class EngineRestartTest extends EachEngineTest {
     private static final String BOOT_ID = "proc/sys/kernel/random/boot_id";
-
-    private static Lab lab;
-
-    private final TestEngine.Release release;
-
-    EngineRestartTest(TestEngine.Release release) {
-        this.release = release;
-    }
-
-    @BeforeParameterizedClassInvocation
-    static void open(TestEngine.Release release) {
-        lab = new Lab(release);
-    }
-
-    @AfterParameterizedClassInvocation
-    static void close() {
-        lab.close();
-    }
-
-    @AfterEach
-    void nothingIsLeftOfContainersThatAreGone() {
-        lab.clear();
-    }
-
-    private static Command.Result docker(Object... arguments) {
-        return lab.docker(arguments);
-    }
-
-    private static void assertRefused(int gpu, String holder) {
-        Command.Result result = lab.gpuContainer("run", "nobody", gpu).run();
-        assertEquals(125, result.exitCode(), result::toString);
-        assertTrue(result.err().contains("'s container " + holder + " since"), result::toString);
-    }
 
     private enum End {
         GRACEFUL,

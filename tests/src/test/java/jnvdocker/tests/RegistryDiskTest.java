@@ -5,13 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.KillPoint;
-import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.TestEngine;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -20,27 +14,7 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /** The registry's disk fails: nobody is given anything, and everybody is told why. */
-@Tag("docker")
-@Tag("root")
-class RegistryDiskTest {
-    private static Lab lab;
-
-    @BeforeAll
-    static void open() {
-        lab = new Lab(TestEngine.Release.DEBIAN_STABLE);
-    }
-
-    @AfterAll
-    static void close() {
-        lab.close();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        lab.startDaemon();
-        lab.clear();
-    }
-
+class RegistryDiskTest extends OneEngineTest {
     @ParameterizedTest
     @EnumSource
     void nothingIsGivenAwayThatCannotBeWrittenDown(KillPoint.DiskError error) {

@@ -1,0 +1,66 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A lab of each engine for all tests of a class, each of which leaves nothing in it. */
+@Tag("docker")
+@Tag("root")
+@ParameterizedClass
+@EnumSource
+abstract class EachEngineTest {
+    static final String SINCE = " since \\d\\d:\\d\\d";
+
+    static Lab lab;
+
+    @Parameter TestEngine.Release release;
+
+    @BeforeParameterizedClassInvocation
+    static void open(TestEngine.Release release) {
+        lab = new Lab(release);
+    }
+
+    @AfterParameterizedClassInvocation
+    static void close() {
+        lab.close();
+    }
+
+    @AfterEach
+    void nothingIsLeftOfContainersThatAreGone() {
+        lab.clear();
+    }
+
+    static Command.Result docker(Object... arguments) {
+        return lab.docker(arguments);
+    }
+
+    /** Asks for the GPU, which makes the daemon look at its holder, and must be refused. */
+    static void assertRefused(int gpu, String holder) {
+        Command.Result result = lab.gpuContainer("run", "nobody", gpu).run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertMatches(
+                "jnvdocker: GPU "
+                        + gpu
+                        + " \\(GPU-5c1a\\w{4}\\) is held by \\S+'s container "
+                        + holder
+                        + SINCE
+                        + "; try again when it is free.*\n",
+                result.err());
+    }
+
+    static void assertMatches(String pattern, String text) {
+        assertTrue(text.matches(pattern), () -> text + "--- is not like\n" + pattern);
+    }
+}
