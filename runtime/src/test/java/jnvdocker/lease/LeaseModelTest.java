@@ -52,7 +52,7 @@ class LeaseModelTest {
             world.settle();
             world.end();
         } catch (IOException | RuntimeException | AssertionError e) {
-            throw new AssertionError(e.getMessage() + ", after\n" + world.trace(), e);
+            throw new AssertionError(e.getMessage() + ", after\n" + world.course.trace(), e);
         }
     }
 

@@ -54,7 +54,7 @@ final class ModelCheck {
         for (SimulatedContainer container : world.allContainers()) {
             if (container.usesGpus(world.machine) && !container.released) {
                 for (int minor : container.settings.minors()) {
-                    String gpu = world.gpuOf(minor);
+                    String gpu = world.gpus.of(minor);
                     SimulatedContainer other = users.put(gpu, container);
                     assertTrue(other == null, () -> gpu + " has " + other + " and " + container);
                 }

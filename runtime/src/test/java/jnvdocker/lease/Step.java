@@ -7,21 +7,21 @@ import java.io.IOException;
  *
  * @param name with its parameters, as a failure shows it
  */
-record Step(String name, SimulatedWorld.Interlude happening) implements SimulatedWorld.Interlude {
+record Step(String name, Course.Interlude happening) implements Course.Interlude {
 
     /** The same, with something else at one of the moments when the daemon looks at the world. */
     Step with(int moment, Step other) {
         return new Step(
                 name + " {at " + moment + ": " + other + "}",
                 world -> {
-                    world.during(moment, other);
+                    world.course.during(moment, other);
                     return happening.in(world);
                 });
     }
 
     @Override
     public boolean in(SimulatedWorld world) throws IOException {
-        return world.make(name, happening);
+        return world.course.make(name, happening);
     }
 
     @Override

@@ -1,8 +1,8 @@
 package jnvdocker.lease;
 
 import jnvdocker.container.GpuRequest;
+import jnvdocker.lease.SimulatedClients.RunOptions;
 import jnvdocker.lease.SimulatedEngine.Mood;
-import jnvdocker.lease.SimulatedWorld.RunOptions;
 
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -42,7 +42,7 @@ final class Steps {
     /** One thing happens during another, or the daemon is killed in the middle of it. */
     private static Arbitrary<Step> twoAtOnce() {
         Arbitrary<Step> kill =
-                Arbitraries.just(new Step("kill the daemon", SimulatedWorld::killDaemon));
+                Arbitraries.just(new Step("kill the daemon", world -> world.daemonSteps.kill()));
         return Combinators.combine(
                         small(),
                         Arbitraries.integers().between(0, 12),
@@ -53,46 +53,68 @@ final class Steps {
     /** What happens all the time. */
     private static Arbitrary<Step> small() {
         return Arbitraries.frequencyOf(
-                Tuple.of(8, run("", SimulatedWorld::clientClaims)),
-                Tuple.of(12, run(", at once", SimulatedWorld::run)),
+                Tuple.of(8, run("", (world, options) -> world.clients.claim(options))),
+                Tuple.of(12, run(", at once", (world, options) -> world.clients.run(options))),
                 Tuple.of(14, clientGoesOn()),
-                Tuple.of(2, which("client dies", SimulatedWorld::clientDies)),
-                Tuple.of(1, which("client hangs up", SimulatedWorld::clientHangsUp)),
-                Tuple.of(6, maybe("start", SELDOM, SimulatedWorld::start)),
+                Tuple.of(2, which("client dies", (world, i) -> world.clients.die(i))),
+                Tuple.of(1, which("client hangs up", (world, i) -> world.clients.hangUp(i))),
+                Tuple.of(
+                        6, maybe("start", SELDOM, (world, i, so) -> world.containers.start(i, so))),
                 Tuple.of(3, finishStart()),
-                Tuple.of(6, maybe("end", SELDOM, SimulatedWorld::end)),
-                Tuple.of(6, which("docker sees an end", SimulatedWorld::handleEnd)),
-                Tuple.of(4, which("docker starts again", SimulatedWorld::startAgain)),
+                Tuple.of(6, maybe("end", SELDOM, (world, i, so) -> world.containers.end(i, so))),
+                Tuple.of(
+                        6,
+                        which("docker sees an end", (world, i) -> world.containers.handleEnd(i))),
+                Tuple.of(
+                        4,
+                        which("docker starts again", (world, i) -> world.containers.startAgain(i))),
                 Tuple.of(4, stop()),
-                Tuple.of(3, which("hung process ends", SimulatedWorld::unhang)),
-                Tuple.of(3, which("restart", SimulatedWorld::restart)),
-                Tuple.of(4, maybe("rm -f", MAYBE, SimulatedWorld::remove)),
-                Tuple.of(3, which("cp", SimulatedWorld::copyFiles)),
-                Tuple.of(1, which("pause", SimulatedWorld::pause)),
-                Tuple.of(1, which("rename", SimulatedWorld::rename)),
-                Tuple.of(1, maybe("share, whole", MAYBE, SimulatedWorld::share)),
-                Tuple.of(1, which("commit", SimulatedWorld::commit)),
-                Tuple.of(1, one("volume prune", SimulatedWorld::pruneVolumes)),
+                Tuple.of(3, which("hung process ends", (world, i) -> world.containers.unhang(i))),
+                Tuple.of(3, which("restart", (world, i) -> world.containers.restart(i))),
+                Tuple.of(
+                        4, maybe("rm -f", MAYBE, (world, i, so) -> world.containers.remove(i, so))),
+                Tuple.of(3, which("cp", (world, i) -> world.containers.copyFiles(i))),
+                Tuple.of(1, which("pause", (world, i) -> world.containers.pause(i))),
+                Tuple.of(1, which("rename", (world, i) -> world.containers.rename(i))),
+                Tuple.of(
+                        1,
+                        maybe(
+                                "share, whole",
+                                MAYBE,
+                                (world, i, so) -> world.containers.share(i, so))),
+                Tuple.of(1, which("commit", (world, i) -> world.containers.commit(i))),
+                Tuple.of(1, one("volume prune", world -> world.containers.pruneVolumes())),
                 Tuple.of(12, handleEvent()),
                 Tuple.of(8, which("later", (world, i) -> world.daemon.handleLater(i))),
-                Tuple.of(4, one("sweep", SimulatedWorld::sweep)),
-                Tuple.of(1, one("reconcile twice", SimulatedWorld::reconcileTwice)),
-                Tuple.of(2, maybe("release, by force", SELDOM, SimulatedWorld::release)),
+                Tuple.of(4, one("sweep", world -> world.daemonSteps.sweep())),
+                Tuple.of(1, one("reconcile twice", world -> world.daemonSteps.reconcileTwice())),
+                Tuple.of(
+                        2,
+                        maybe(
+                                "release, by force",
+                                SELDOM,
+                                (world, i, so) -> world.daemonSteps.release(i, so))),
                 Tuple.of(8, wait(50, 100, 300, 1_000, 12_000)));
     }
 
     /** What happens now and then. */
     private static Arbitrary<Step> large() {
         return Arbitraries.frequencyOf(
-                Tuple.of(4, one("kill the daemon", SimulatedWorld::killDaemon)),
-                Tuple.of(2, flag("lose the registry, damaged", SimulatedWorld::loseRegistry)),
-                Tuple.of(1, one("lose the state folder", SimulatedWorld::loseState)),
-                Tuple.of(2, one("write to disk", SimulatedWorld::reachDisk)),
+                Tuple.of(4, one("kill the daemon", world -> world.daemonSteps.kill())),
+                Tuple.of(
+                        2,
+                        flag(
+                                "lose the registry, damaged",
+                                (world, so) -> world.daemonSteps.loseRegistry(so))),
+                Tuple.of(1, one("lose the state folder", world -> world.daemonSteps.loseState())),
+                Tuple.of(2, one("write to disk", world -> world.host.writeToDisk())),
                 Tuple.of(2, reboot()),
-                Tuple.of(1, which("unplug", SimulatedWorld::unplug)),
+                Tuple.of(1, which("unplug", (world, i) -> world.host.unplug(i))),
                 Tuple.of(
                         3,
-                        flags("stop the engine, kindly, live-restore", SimulatedWorld::stopEngine)),
+                        flags(
+                                "stop the engine, kindly, live-restore",
+                                (world, one, other) -> world.host.stopEngine(one, other))),
                 Tuple.of(3, mood()),
                 Tuple.of(2, setClock()));
     }
@@ -104,10 +126,10 @@ final class Steps {
     /** What is soon done by itself after something large. */
     private static Arbitrary<Step> again() {
         return Arbitraries.frequencyOf(
-                Tuple.of(3, one("start the daemon", SimulatedWorld::startDaemon)),
+                Tuple.of(3, one("start the daemon", world -> world.daemonSteps.start())),
                 Tuple.of(3, startEngine()),
-                Tuple.of(2, one("watch", SimulatedWorld::watch)),
-                Tuple.of(1, one("engine is WELL", world -> world.changeMood(Mood.WELL))));
+                Tuple.of(2, one("watch", world -> world.daemonSteps.watch())),
+                Tuple.of(1, one("engine is WELL", world -> world.host.changeMood(Mood.WELL))));
     }
 
     private static Arbitrary<Step> run(String how, Run what) {
@@ -133,13 +155,15 @@ final class Steps {
                                     + i
                                     + (both ? ", fails" : "")
                                     + (slowly ? ", slowly" : ""),
-                            world -> world.clientGoesOn(i, both, slowly));
+                            world -> world.clients.goOn(i, both, slowly));
                 });
     }
 
     private static Arbitrary<Step> finishStart() {
         return SELDOM.map(fails ->
-                new Step("finish start, fails " + fails, world -> world.finishStart(fails)));
+                new Step(
+                        "finish start, fails " + fails,
+                        world -> world.containers.finishStart(fails)));
     }
 
     private static Arbitrary<Step> stop() {
@@ -147,7 +171,7 @@ final class Steps {
                 .as((i, hangs, shown) ->
                         new Step(
                                 "stop " + i + ", hangs " + hangs + ", shown " + shown,
-                                world -> world.stop(i, hangs, shown)));
+                                world -> world.containers.stop(i, hangs, shown)));
     }
 
     private static Arbitrary<Step> handleEvent() {
@@ -169,7 +193,7 @@ final class Steps {
                                         + recabled
                                         + ", daemon first "
                                         + daemonFirst,
-                                world -> world.reboot(powerLoss, recabled, daemonFirst)));
+                                world -> world.host.reboot(powerLoss, recabled, daemonFirst)));
     }
 
     private static Arbitrary<Step> startEngine() {
@@ -180,17 +204,17 @@ final class Steps {
                                         + another
                                         + ", live-restore "
                                         + liveRestore,
-                                world -> world.startEngine(another, liveRestore)));
+                                world -> world.host.startEngine(another, liveRestore)));
     }
 
     private static Arbitrary<Step> mood() {
         return Arbitraries.of(Mood.FAILING, Mood.SLOW)
-                .map(mood -> new Step("engine is " + mood, world -> world.changeMood(mood)));
+                .map(mood -> new Step("engine is " + mood, world -> world.host.changeMood(mood)));
     }
 
     private static Arbitrary<Step> wait(Integer... millis) {
         return Arbitraries.of(millis)
-                .map(it -> new Step("wait " + it, world -> world.wait(Duration.ofMillis(it))));
+                .map(it -> new Step("wait " + it, world -> world.host.wait(Duration.ofMillis(it))));
     }
 
     private static Arbitrary<Step> setClock() {
@@ -198,10 +222,10 @@ final class Steps {
                 .map(days ->
                         new Step(
                                 "set the clock by days " + days,
-                                world -> world.setClock(Duration.ofDays(days))));
+                                world -> world.host.setClock(Duration.ofDays(days))));
     }
 
-    private static Arbitrary<Step> one(String name, SimulatedWorld.Interlude what) {
+    private static Arbitrary<Step> one(String name, Course.Interlude what) {
         return Arbitraries.just(new Step(name, what));
     }
 

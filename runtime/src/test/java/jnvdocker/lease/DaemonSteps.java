@@ -1,0 +1,135 @@
+package jnvdocker.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.lease.SimulatedContainer.State;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/** What the daemon of a simulated world does by itself or is asked for, and what befalls it. */
+final class DaemonSteps {
+    private final SimulatedWorld world;
+
+    DaemonSteps(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    boolean watch() throws IOException {
+        if (!world.daemon.isUp() || world.daemon.isWatching() || !world.engine().serves()) {
+            return false;
+        }
+        world.daemon.watch();
+        return true;
+    }
+
+    boolean sweep() throws IOException {
+        return world.daemon.perform("sweep", () -> world.daemon.parts().reconciler().sweep());
+    }
+
+    boolean reconcileTwice() throws IOException {
+        if (!world.daemon.isUp()
+                || !world.engine().serves()
+                || world.engine().mood != SimulatedEngine.Mood.WELL) {
+            return false;
+        }
+        world.course.calm();
+        Reconciler reconciler = world.daemon.parts().reconciler();
+        if (!world.daemon.perform("reconcile", reconciler::reconcile)) {
+            return true;
+        }
+        world.learnt();
+        String once = world.check.dump();
+        if (world.daemon.perform("reconcile", reconciler::reconcile)) {
+            assertEquals(once, world.check.dump(), "reconciled again");
+        }
+        return true;
+    }
+
+    boolean release(int index, boolean force) throws IOException {
+        if (!world.daemon.isUp()) {
+            return false;
+        }
+        List<Lease> live = world.daemon.parts().registry().live();
+        if (live.isEmpty()) {
+            return false;
+        }
+        Lease lease = live.get(index % live.size());
+        String claim = lease.claim().id();
+        world.say("release " + claim + (force ? " by force" : ""));
+        if (force) {
+            forced(claim);
+            return world.daemon.perform(
+                    "release", () -> world.daemon.parts().leases().releaseByForce(claim, "root"));
+        }
+        return world.daemon.perform("release", () -> world.daemon.parts().leases().release(claim));
+    }
+
+    private void forced(String claim) {
+        for (SimulatedContainer container : world.allContainers()) {
+            if (container.claim().equals(Optional.of(claim))) {
+                container.released = true;
+                container.troubled = true;
+            }
+        }
+        world.clients.end(claim);
+    }
+
+    boolean kill() throws IOException {
+        if (!world.daemon.isUp()) {
+            return false;
+        }
+        world.daemon.kill();
+        return true;
+    }
+
+    boolean start() throws IOException {
+        if (world.daemon.isUp() || world.daemon.isBusy()) {
+            return false;
+        }
+        world.daemon.start();
+        return true;
+    }
+
+    boolean loseRegistry(boolean damage) throws IOException {
+        if (world.machine.hidesAny()) {
+            // The registry alone knew of it.
+            return false;
+        }
+        finishStarts();
+        kill();
+        world.disk.loseRegistry(damage);
+        world.forgetLeases();
+        return true;
+    }
+
+    boolean loseState() throws IOException {
+        boolean anyUntold =
+                world.allContainers().stream()
+                        .filter(container -> container.lives(world.machine))
+                        .anyMatch(it ->
+                                !world.engine().containers.contains(it)
+                                        || it.outlives(world.machine));
+        if (anyUntold || world.machine.hidesAny()) {
+            // No engine that answers could tell of it.
+            return false;
+        }
+        finishStarts();
+        kill();
+        world.disk.clear();
+        world.forgetLeases();
+        world.allContainers()
+                .forEach(container -> container.claim().ifPresent(world.unknownClaims::add));
+        return true;
+    }
+
+    /** Of a start that is under way just then, nothing but what is lost would tell. */
+    private void finishStarts() {
+        for (SimulatedContainer container : world.allContainers()) {
+            if (container.state == State.STARTING) {
+                world.engine().finishStart(container, false);
+            }
+        }
+    }
+}
