@@ -181,9 +181,9 @@ final class ModelCheck {
         boolean impossible = message.matches("invalid device: .*|.* and this host has .*");
         boolean names =
                 message.matches(
-                        ".*GPU [0-2] \\(GPU-[0-9]{8}\\) is (held by (user[01]|uid [0-9]+)'s"
-                            + " container|reserved by user[01]'s docker run \\(pid).* since .*; try"
-                            + " again when .*");
+                        ".*(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2](, [0-2])+ are) (held by"
+                            + " (user[01]|uid [0-9]+)'s container|reserved by user[01]'s docker run"
+                            + " \\(pid).* since .*; try again when .*");
         assertTrue(impossible || names, message);
     }
 
