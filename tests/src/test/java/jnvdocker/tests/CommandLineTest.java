@@ -1,0 +1,291 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.RecordingEngine;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/**
+ * Docker itself is the judge of what a command line means: each is typed to a real client of
+ * docker's, alone and by way of jnvdocker, and an engine that keeps what it is asked for tells
+ * whether that is the same but for what we add.
+ */
+@Tag("docker")
+@Tag("root")
+@ParameterizedClass
+@ValueSource(strings = {"bullseye", "bookworm", "trixie", "sid"})
+class CommandLineTest {
+    /** The two that differ most are asked everything. */
+    private static final List<String> THOROUGH = List.of("bookworm", "sid");
+
+    private static final List<String> FILES = List.of("env", "labels", "seccomp.json");
+
+    private static RecordingEngine alone;
+    private static RecordingEngine behindUs;
+    private static DriverRoot host;
+    private static TestDaemon daemon;
+    private static Path folder;
+    private static Path client;
+
+    private final String suite;
+    private final List<String> wrong = new ArrayList<>();
+    private int lines;
+
+    CommandLineTest(String suite) {
+        this.suite = suite;
+    }
+
+    @BeforeParameterizedClassInvocation
+    static void open(String suite) throws IOException {
+        client =
+                Path.of(Command.of(Project.world("docker-client"), suite).run().ok().out().strip());
+        alone = new RecordingEngine();
+        behindUs = new RecordingEngine();
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+        folder = Folders.make("typed");
+        for (Path place : List.of(place(alone), place(behindUs))) {
+            Files.createDirectories(place);
+            for (String file : FILES) {
+                Files.writeString(place.resolve(file), file.endsWith("json") ? "{}\n" : "A=b\n");
+            }
+        }
+        daemon =
+                new TestDaemon(host)
+                        .with("JNVDOCKER_DOCKER_SOCKET", behindUs.socket())
+                        .with("NV_DOCKER", client);
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @AfterParameterizedClassInvocation
+    static void close() {
+        daemon.close();
+        alone.close();
+        behindUs.close();
+        host.close();
+        Folders.remove(folder);
+    }
+
+    /** Where each of the two is typed: both may write files, by the same names. */
+    private static Path place(RecordingEngine engine) {
+        return folder.resolve(engine == alone ? "alone" : "behind-us");
+    }
+
+    @Test
+    void everyOptionInEverySpellingIsWhatItWas() {
+        for (String verb : List.of("create", "run")) {
+            for (OptionSamples.Option option : OptionSamples.listed(client, verb)) {
+                // What both verbs know means the same to both.
+                if (verb.equals("create") || !isOfCreate(option)) {
+                    for (List<String> spelled : spellings(option)) {
+                        List<String> line = new ArrayList<>(List.of(verb));
+                        line.addAll(spelled);
+                        line.addAll(List.of("cuda", "true", "--rm"));
+                        type(line);
+                    }
+                }
+            }
+        }
+        assertNothingIsWrong();
+    }
+
+    private static boolean isOfCreate(OptionSamples.Option option) {
+        return OptionSamples.listed(client, "create").contains(option);
+    }
+
+    private List<List<String>> spellings(OptionSamples.Option option) {
+        List<List<String>> all = option.spellings();
+        return THOROUGH.contains(suite) ? all : all.subList(0, 1);
+    }
+
+    @Test
+    void handWrittenLinesAreWhatTheyWere() throws IOException {
+        Path file = Project.fixture("command-lines");
+        for (String line : Files.readAllLines(file)) {
+            if (!line.isBlank() && !line.startsWith("#")) {
+                type(OptionSamples.words(line));
+            }
+        }
+        assertNothingIsWrong();
+    }
+
+    private void assertNothingIsWrong() {
+        System.out.println(suite + ": " + lines + " command lines");
+        assertTrue(lines > 50, "only " + lines + " lines");
+        assertTrue(wrong.isEmpty(), () -> wrong.size() + " differ\n" + String.join("\n", wrong));
+    }
+
+    private void type(List<String> line) {
+        lines++;
+        Command plain = Command.of(Stream.concat(Stream.of(client), line.stream()).toArray());
+        Command ours = daemon.jnvdocker(line.toArray());
+        var other =
+                CompletableFuture.supplyAsync(() -> run(plain, alone), Thread::startVirtualThread);
+        Outcome mine = run(ours, behindUs);
+        difference(other.join(), mine)
+                .ifPresent(what -> wrong.add(client + " " + line + "\n    " + what));
+    }
+
+    /** What came of a line. */
+    private record Outcome(Command.Result result, List<RecordingEngine.Creation> creations) {}
+
+    private static Outcome run(Command command, RecordingEngine engine) {
+        Command.Result result = command.with("DOCKER_HOST", engine.url()).in(place(engine)).run();
+        return new Outcome(result, engine.take());
+    }
+
+    private static Optional<String> difference(Outcome alone, Outcome ours) {
+        List<RecordingEngine.Creation> expected = alone.creations();
+        if (expected.size() != ours.creations().size()) {
+            return Optional.of(
+                    "requests: %d and %d%n%s%n%s"
+                            .formatted(
+                                    expected.size(),
+                                    ours.creations().size(),
+                                    alone.result(),
+                                    ours.result()));
+        }
+        if (!printed(alone.result()).equals(printed(ours.result()))) {
+            return Optional.of("printed:\n" + alone.result() + "\n" + ours.result());
+        }
+        for (int i = 0; i < expected.size(); i++) {
+            RecordingEngine.Creation one = expected.get(i);
+            RecordingEngine.Creation other = ours.creations().get(i);
+            if (!one.query().equals(other.query())) {
+                return Optional.of("query: " + one.query() + " and " + other.query());
+            }
+            try {
+                JsonNode as = asWithoutUs(other.body().deepCopy(), one.body());
+                JsonNode was = tidied(one.body());
+                if (!was.equals(as)) {
+                    return Optional.of("request:\n    " + was + "\n    " + as);
+                }
+            } catch (AssertionError e) {
+                return Optional.of(e.getMessage() + "\n    " + other.body());
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static Command.Result printed(Command.Result result) {
+        return new Command.Result(
+                result.exitCode(), comparable(result.out()), comparable(result.err()));
+    }
+
+    /** Without what differs from one time to another, and what docker says of our mounts. */
+    private static String comparable(String text) {
+        return text.replace(alone.url(), "ENGINE")
+                .replace(behindUs.url(), "ENGINE")
+                .replaceAll("(?m)^time=\"[^\"]*\" ", "")
+                .replaceAll("(?m)^level=warning msg=\"`--volume-driver` is ignored .*\n", "")
+                .replaceAll("(?m)^WARNING: `--volume-driver` is ignored .*\n", "");
+    }
+
+    /** A request without all that we add, which must be there, exactly once. */
+    private static JsonNode asWithoutUs(JsonNode request, JsonNode original) {
+        ObjectNode config = (ObjectNode) request;
+        if (config.path("Image").asText().startsWith("plain") && !asksForGpus(original)) {
+            return tidied(config);
+        }
+        ObjectNode hostConfig = (ObjectNode) config.get("HostConfig");
+        boolean none =
+                original.path("HostConfig").path("DeviceRequests").toString().contains("none");
+        String nodes = host.folder() + "/dev/nvidia";
+        int devices =
+                drop(
+                        hostConfig.get("Devices"),
+                        device -> device.path("PathOnHost").asText().startsWith(nodes));
+        assertTrue(devices > 3 || none, "devices of ours: " + devices);
+        int mounts = drop(hostConfig.get("Mounts"), CommandLineTest::isOurMount);
+        boolean mountsNvidia = original.toString().contains("/usr/local/nvidia");
+        assertEquals(mountsNvidia ? 1 : 2, mounts, "mounts of ours");
+        ObjectNode labels = (ObjectNode) config.get("Labels");
+        assertTrue(labels.remove("jnvdocker.claim").asText().matches("[0-9a-f]{12}"), "a claim");
+        assertTrue(labels.remove("jnvdocker.gpus").asText().startsWith("GPU-"), "its GPUs");
+        drop(config.get("Env"), variable -> isOurVariable(variable.asText(), original));
+        // In place of what the engine would have been asked for.
+        JsonNode requested = original.path("HostConfig").path("DeviceRequests");
+        hostConfig.set("DeviceRequests", requested.isMissingNode() ? null : requested.deepCopy());
+        return tidied(config);
+    }
+
+    private static boolean asksForGpus(JsonNode request) {
+        return !request.path("HostConfig").path("DeviceRequests").isEmpty();
+    }
+
+    private static boolean isOurMount(JsonNode mount) {
+        String driver = mount.path("VolumeOptions").path("DriverConfig").path("Name").asText();
+        return mount.path("Source").asText().matches("nvidia_driver_.*|jnvdocker_claim_.*")
+                && driver.equals("nvidia-docker");
+    }
+
+    private static boolean isOurVariable(String variable, JsonNode original) {
+        boolean ours =
+                variable.endsWith("=/bin:/usr/local/nvidia/bin")
+                        || variable.endsWith(":/sbin:/bin:/usr/local/nvidia/bin")
+                        || variable.equals(
+                                "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64")
+                        || variable.equals("NVIDIA_VISIBLE_DEVICES=void");
+        return ours && !original.path("Env").toString().contains(variable);
+    }
+
+    private static int drop(JsonNode list, Predicate<JsonNode> which) {
+        int dropped = 0;
+        if (list instanceof ArrayNode array) {
+            for (Iterator<JsonNode> entries = array.iterator(); entries.hasNext(); ) {
+                if (which.test(entries.next())) {
+                    entries.remove();
+                    dropped++;
+                }
+            }
+        }
+        return dropped;
+    }
+
+    /**
+     * To docker nothing, null and an empty list are one, and its own clients write variables in any
+     * order.
+     */
+    private static JsonNode tidied(JsonNode json) {
+        if (json.get("Env") instanceof ArrayNode variables) {
+            List<String> sorted = new ArrayList<>();
+            variables.forEach(variable -> sorted.add(variable.asText()));
+            variables.removeAll();
+            sorted.stream().sorted().forEach(variables::add);
+        }
+        for (Iterator<JsonNode> entries = json.iterator(); entries.hasNext(); ) {
+            JsonNode entry = entries.next();
+            tidied(entry);
+            if (json.isObject() && (entry.isNull() || entry.isContainerNode() && entry.isEmpty())) {
+                entries.remove();
+            }
+        }
+        return json;
+    }
+}

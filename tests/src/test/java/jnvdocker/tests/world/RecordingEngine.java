@@ -1,0 +1,192 @@
+package jnvdocker.tests.world;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.DefaultHttpResponse;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.QueryStringDecoder;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What docker clients take for an engine, and no more than they need of one: it keeps the requests
+ * to create containers, and starts none. It has every image; those whose name begins with {@code
+ * plain} ask for nothing, all others for GPUs.
+ */
+public final class RecordingEngine implements AutoCloseable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int MAX_REQUEST = 1 << 24;
+    private static final String CONTAINER = "0123456789abcdef".repeat(4);
+
+    /** The newest that the clients know; an older client speaks its own. */
+    private static final String API_VERSION = "1.51";
+
+    private final Path folder = Folders.make("recorder");
+    private final MultiThreadIoEventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final List<Creation> creations = new ArrayList<>();
+
+    /**
+     * A request to create a container.
+     *
+     * @param query the container's name and platform
+     */
+    public record Creation(Map<String, List<String>> query, JsonNode body) {}
+
+    public RecordingEngine() {
+        new ServerBootstrap()
+                .group(loops)
+                .channel(NioServerDomainSocketChannel.class)
+                .childHandler(
+                        new ChannelInitializer<>() {
+                            @Override
+                            protected void initChannel(Channel channel) {
+                                channel.pipeline()
+                                        .addLast(new HttpServerCodec())
+                                        .addLast(new HttpObjectAggregator(MAX_REQUEST))
+                                        .addLast(new Handler());
+                            }
+                        })
+                .bind(UnixDomainSocketAddress.of(socket()))
+                .syncUninterruptibly();
+    }
+
+    public Path socket() {
+        return folder.resolve("docker.sock");
+    }
+
+    public String url() {
+        return "unix://" + socket();
+    }
+
+    /** The requests since this was last asked. */
+    public synchronized List<Creation> take() {
+        List<Creation> taken = List.copyOf(creations);
+        creations.clear();
+        return taken;
+    }
+
+    private synchronized void keep(Creation creation) {
+        creations.add(creation);
+    }
+
+    private final class Handler extends SimpleChannelInboundHandler<FullHttpRequest> {
+        @Override
+        protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
+            QueryStringDecoder uri = new QueryStringDecoder(request.uri());
+            String path = uri.path().replaceFirst("^/v1\\.[0-9]+/", "/");
+            HttpResponse response =
+                    path.equals("/events") || path.endsWith("/wait")
+                            ? endless()
+                            : answer(path, uri.parameters(), request);
+            response.headers().set("Api-Version", API_VERSION);
+            response.headers().set("Ostype", "linux");
+            context.writeAndFlush(response);
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            context.close();
+        }
+    }
+
+    private HttpResponse answer(
+            String path, Map<String, List<String>> query, FullHttpRequest request) {
+        if (path.equals("/containers/create")) {
+            keep(new Creation(query, json(ByteBufUtil.getBytes(request.content()))));
+            return response(201, "{\"Id\": \"" + CONTAINER + "\", \"Warnings\": []}");
+        }
+        if (path.startsWith("/images/") && path.endsWith("/json")) {
+            String name = path.substring("/images/".length(), path.length() - "/json".length());
+            return response(200, image(name));
+        }
+        if (request.method().equals(HttpMethod.DELETE)) {
+            return response(204, "");
+        }
+        return switch (path) {
+            case "/_ping" -> response(200, "OK");
+            case "/version" -> response(200, "{\"ApiVersion\": \"" + API_VERSION + "\"}");
+            case "/info" -> response(200, INFO);
+            case "/containers/json" -> response(200, "[]");
+            case "/volumes" -> response(200, "{\"Volumes\": []}");
+            case "/images/create" -> response(200, "{\"status\": \"Pulled\"}\r\n");
+            default -> response(500, "{\"message\": \"nothing is started here\"}");
+        };
+    }
+
+    private static final String INFO =
+            """
+            {"ID": "recorder", "OSType": "linux", "Architecture": "x86_64",
+             "DefaultRuntime": "runc", "Runtimes": {"runc": {"path": "runc"}}}
+            """;
+
+    private static String image(String name) {
+        String environment =
+                name.startsWith("plain") ? "" : "\"NVIDIA_VISIBLE_DEVICES=all\", \"PATH=/bin\"";
+        return "{\"Id\": \"sha256:"
+                + CONTAINER
+                + "\", \"Os\": \"linux\", \"Architecture\": \"amd64\","
+                + " \"Config\": {\"Env\": ["
+                + environment
+                + "]}}";
+    }
+
+    private static JsonNode json(byte[] bytes) {
+        try {
+            return JSON.readTree(bytes);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static HttpResponse response(int status, String text) {
+        var body = Unpooled.wrappedBuffer(text.getBytes(StandardCharsets.UTF_8));
+        var response =
+                new DefaultFullHttpResponse(
+                        HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(status), body);
+        response.headers().set(HttpHeaderNames.CONTENT_TYPE, "application/json");
+        response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
+        return response;
+    }
+
+    /** A stream in which nothing happens. */
+    private static HttpResponse endless() {
+        var response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
+        HttpUtil.setTransferEncodingChunked(response, true);
+        return response;
+    }
+
+    @Override
+    public void close() {
+        loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
+        Folders.remove(folder);
+    }
+}
