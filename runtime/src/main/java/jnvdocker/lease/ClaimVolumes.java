@@ -255,11 +255,14 @@ public final class ClaimVolumes implements PluginVolumes {
     /** What becomes of a lease that the claim has already. */
     private LeaseRegistry.Earlier judge(Claim claim, Lease lease, boolean known)
             throws VolumeException {
-        if (evidence.of(lease) instanceof Evidence.Gone(String why)) {
+        Evidence.Finding finding = evidence.of(lease);
+        if (finding instanceof Evidence.Gone(String why)) {
             return new LeaseRegistry.Over(lease, why);
         }
         List<ContainerEngine.Listed> users = users(claim);
-        if (known || users.size() == 1) {
+        // The only one that is listed need not be the one that lives: that may have been removed.
+        boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, finding);
+        if (known || same) {
             return new LeaseRegistry.GoesOn();
         }
         throw twice(claim, lease, users);

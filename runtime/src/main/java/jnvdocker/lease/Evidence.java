@@ -83,6 +83,22 @@ final class Evidence {
         return processes.oldestWithMount(here).keySet();
     }
 
+    /** Whether what lives of a lease's holder, if anything, is of that container. */
+    boolean isOf(String container, Lease lease, Finding finding) {
+        if (!(finding instanceof Alive(ProcessId process))) {
+            return true;
+        }
+        boolean inItsCgroup =
+                lease.holder() instanceof Holder.Container holder
+                        && holder.cgroup().filter(path -> path.contains(container)).isPresent();
+        try {
+            return inItsCgroup || processes.cgroup(process, container).isPresent();
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
     private Finding client(ProcessId client) {
         return processes.isAlive(client)
                 ? new Alive(client)

@@ -245,7 +245,12 @@ public final class Reconciler {
      * @throws RegistryException when the engine does not tell in that time
      */
     void learnOfRunning(Duration limit) throws IOException {
-        if (!registry.isNew() || unknownThatRun().isEmpty()) {
+        if (!registry.isNew()) {
+            return;
+        }
+        if (unknownThatRun().isEmpty()) {
+            // Somebody else may be about to learn of them: a claim is known before its lease.
+            meetProcesses();
             return;
         }
         try {

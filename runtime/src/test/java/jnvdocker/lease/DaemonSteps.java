@@ -93,7 +93,7 @@ final class DaemonSteps {
     }
 
     boolean loseRegistry(boolean damage) throws IOException {
-        if (world.machine.hidesAny()) {
+        if (world.machine.hidesAny() || isAnyReleased()) {
             // The registry alone knew of it.
             return false;
         }
@@ -104,6 +104,12 @@ final class DaemonSteps {
         return true;
     }
 
+    /** Whether anybody uses GPUs that were released by force, and may be another's by now. */
+    private boolean isAnyReleased() {
+        return world.allContainers().stream()
+                .anyMatch(container -> container.released && container.lives(world.machine));
+    }
+
     boolean loseState() throws IOException {
         boolean anyUntold =
                 world.allContainers().stream()
@@ -111,7 +117,7 @@ final class DaemonSteps {
                         .anyMatch(it ->
                                 !world.engine().containers.contains(it)
                                         || it.outlives(world.machine));
-        if (anyUntold || world.machine.hidesAny()) {
+        if (anyUntold || world.machine.hidesAny() || isAnyReleased()) {
             // No engine that answers could tell of it.
             return false;
         }

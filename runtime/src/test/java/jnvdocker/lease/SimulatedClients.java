@@ -103,6 +103,7 @@ final class SimulatedClients {
                         process,
                         world.engine().id,
                         "cuda");
+        boolean alone = world.course.isUndisturbed();
         world.daemon.perform(
                 "claim",
                 () -> {
@@ -110,7 +111,7 @@ final class SimulatedClients {
                         found.add(world.daemon.parts().leases().claim(request));
                     } catch (RefusedException e) {
                         world.say("refused: " + e.getMessage());
-                        world.check.refusal(request, e.getMessage());
+                        world.check.refusal(request, e.getMessage(), alone);
                     }
                 });
         // When the daemon is killed now, the client has no answer.
