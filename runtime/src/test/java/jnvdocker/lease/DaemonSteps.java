@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import jnvdocker.lease.SimulatedContainer.State;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -36,8 +37,12 @@ final class DaemonSteps {
         }
         world.course.calm();
         Reconciler reconciler = world.daemon.parts().reconciler();
-        if (!world.daemon.perform("reconcile", reconciler::reconcile)) {
-            return true;
+        for (int i = 0; i < 2; i++) {
+            if (!world.daemon.perform("reconcile", reconciler::reconcile)) {
+                return true;
+            }
+            // What waits for nothing but time has had it.
+            world.machine.pass(Duration.ofSeconds(11));
         }
         world.learnt();
         String once = world.check.dump();

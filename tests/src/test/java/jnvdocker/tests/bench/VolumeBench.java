@@ -1,0 +1,84 @@
+package jnvdocker.tests.bench;
+
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.Manifest;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * How long the driver volume takes to build, by hard link beside the driver's files and by copy in
+ * another file system, against {@code cp -a} of the same files to the same place.
+ */
+public final class VolumeBench {
+    private static final int PAIRS = 30;
+    private static final int WARM_UP = 5;
+
+    private VolumeBench() {}
+
+    public static void main(String[] arguments) throws IOException {
+        int pairs = arguments.length == 0 ? PAIRS : Integer.parseInt(arguments[0]);
+        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4)) {
+            Path beside = Folders.make("volume");
+            Path other = Folders.make("volume");
+            Command.of("mount", "-t", "tmpfs", "-o", "size=2g", "none", other).run().ok();
+            try {
+                measure("by hard link", host, beside, pairs);
+                measure("by copy", host, other, pairs);
+            } finally {
+                Command.of("umount", other).run().ok();
+                Folders.remove(beside);
+                Folders.remove(other);
+            }
+        }
+    }
+
+    private static void measure(String how, DriverRoot root, Path folder, int pairs)
+            throws IOException {
+        Host host = Host.at(root.folder());
+        DriverVersion version = HostDriver.readVersion(host);
+        DriverVolumeStore store = new DriverVolumeStore(folder);
+        DriverVolume volume = store.build(host, version);
+        Command copy = copy(root, volume, folder.resolve("copy"));
+        Samples builds = new Samples(pairs);
+        Samples copies = new Samples(pairs);
+        for (int i = -WARM_UP; i < pairs; i++) {
+            store.remove(version);
+            long start = System.nanoTime();
+            store.build(host, version);
+            long built = System.nanoTime();
+            Files.createDirectories(folder.resolve("copy"));
+            long between = System.nanoTime();
+            copy.run().ok();
+            if (i >= 0) {
+                builds.add(built - start);
+                copies.add(System.nanoTime() - between);
+            }
+            Folders.remove(folder.resolve("copy"));
+        }
+        System.out.println(how + " " + volume.cloned() + ", " + volume.bytes() / 1_000_000 + " MB");
+        System.out.println("  volume  " + builds);
+        System.out.println("  cp -a   " + copies);
+        System.out.printf(
+                Locale.ROOT, "  ratio of the medians: %.2f x%n", builds.median() / copies.median());
+    }
+
+    private static Command copy(DriverRoot root, DriverVolume volume, Path to) {
+        List<Object> words = new ArrayList<>(List.of("cp", "-a", "-t", to));
+        for (Manifest.Entry file : volume.manifest().files()) {
+            words.add(root.folder().resolve(Path.of("/").relativize(Path.of(file.source()))));
+        }
+        return Command.of(words.toArray());
+    }
+}
