@@ -30,7 +30,7 @@ import java.util.stream.IntStream;
  */
 class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
-    private static final int FEW = 6;
+    private static final int FEW = 4;
     private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
     private static final Executor THREADS = Thread::startVirtualThread;
 
@@ -52,7 +52,11 @@ class DaemonCrashTest extends OneEngineTest {
             Command.Result more = lab.jnvdocker("create", "--gpus", free + 1, "plain");
             assertEquals(125, more.exitCode(), more::toString);
             if (free > 0) {
-                lab.jnvdocker("create", "--gpus", free, "plain").ok();
+                Command.Result all = lab.jnvdocker("create", "--gpus", free, "plain");
+                if (all.exitCode() != 0) {
+                    // It may have been this that met the kill; nothing of it is in the way.
+                    lab.jnvdocker("create", "--gpus", free, "plain").ok();
+                }
             }
             lab.clear();
         } catch (AssertionError e) {

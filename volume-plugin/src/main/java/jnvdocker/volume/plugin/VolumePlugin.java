@@ -149,6 +149,13 @@ public final class VolumePlugin {
     }
 
     private Request parse(String verb, byte[] body) throws VolumeException {
+        if (body.length == 0) {
+            // Docker repeats what had no answer, and has lost by then what it was about.
+            throw new VolumeException(
+                    verb
+                            + ": jnvdockerd was restarted before it had answered, and docker has"
+                            + " asked again without saying for which volume; try again");
+        }
         Request request;
         try {
             request = json.readValue(body, Request.class);

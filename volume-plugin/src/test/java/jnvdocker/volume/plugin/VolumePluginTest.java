@@ -167,7 +167,6 @@ class VolumePluginTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "",
                 " ",
                 "{",
                 "[]",
@@ -184,6 +183,14 @@ class VolumePluginTest {
                     verb + ": the request is not the JSON object that docker sends",
                     error(verb, request));
         }
+    }
+
+    @Test
+    void requestThatWasLostOnTheWayIsRefusedWithWhatToDo() throws IOException {
+        assertEquals(
+                "VolumeDriver.Create: jnvdockerd was restarted before it had answered, and docker"
+                        + " has asked again without saying for which volume; try again",
+                error("VolumeDriver.Create", ""));
     }
 
     @ParameterizedTest
