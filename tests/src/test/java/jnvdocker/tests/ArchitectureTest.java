@@ -46,7 +46,7 @@ class ArchitectureTest {
     void namesOfCStopAtTheBinding() {
         ArchRuleDefinition.noClasses()
                 .that()
-                .resideOutsideOfPackage("jnvdocker.posix")
+                .resideOutsideOfPackages("jnvdocker.posix", "jnvdocker.cuda")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("com.sun.jna..", "jnr..")

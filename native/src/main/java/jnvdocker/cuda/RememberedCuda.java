@@ -1,0 +1,67 @@
+package jnvdocker.cuda;
+
+import jnvdocker.labels.CudaVersion;
+import jnvdocker.labels.DriverVersion;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** One line on disk: what a driver has answered, {@code 535.104.05 12.2}. */
+record RememberedCuda(DriverVersion driver, CudaVersion cuda) {
+    private static final int LIMIT = 100;
+    private static final Pattern LINE =
+            Pattern.compile("([0-9.]{3,40}) ([1-9][0-9]?\\.[0-9]{1,2})\n");
+
+    /**
+     * @return empty when there is no file
+     * @throws IOException when there is something else in it
+     */
+    static Optional<RememberedCuda> read(Path file) throws IOException {
+        byte[] bytes;
+        try (var in = Files.newInputStream(file)) {
+            bytes = in.readNBytes(LIMIT + 1);
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+        return Optional.of(parse(new String(bytes, StandardCharsets.UTF_8), file));
+    }
+
+    private static RememberedCuda parse(String text, Path file) throws IOException {
+        Matcher line = LINE.matcher(text);
+        try {
+            if (line.matches()) {
+                return new RememberedCuda(
+                        DriverVersion.parse(line.group(1)), CudaVersion.parse(line.group(2)));
+            }
+        } catch (IllegalArgumentException e) {
+            // Said below.
+        }
+        throw new IOException(file + " does not hold the versions of a driver and its CUDA");
+    }
+
+    /** Written beside the file, synced, and renamed. */
+    void write(Path file) throws IOException {
+        Path fresh = file.resolveSibling(file.getFileName() + ".new");
+        byte[] line = (driver + " " + cuda + "\n").getBytes(StandardCharsets.UTF_8);
+        try (FileChannel channel =
+                FileChannel.open(
+                        fresh,
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.TRUNCATE_EXISTING,
+                        StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(line));
+            channel.force(true);
+        }
+        Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
+    }
+}
