@@ -5,6 +5,7 @@ import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.GpuRequest;
 import jnvdocker.container.UserSettings;
+import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerArguments;
 import jnvdocker.docker.DockerCommandLine;
 import jnvdocker.docker.DockerEngine;
@@ -13,6 +14,7 @@ import jnvdocker.docker.Verb;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Quote;
@@ -42,6 +44,7 @@ public final class StartContainer {
 
     private final Host host;
     private final GpuInventory inventory;
+    private final CudaVersions cuda;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
@@ -60,6 +63,7 @@ public final class StartContainer {
     public StartContainer(
             Host host,
             GpuInventory inventory,
+            CudaVersions cuda,
             DockerEngine engine,
             DriverVolumeStore volumes,
             ContainerPlanner planner,
@@ -67,6 +71,7 @@ public final class StartContainer {
             Policy policy) {
         this.host = host;
         this.inventory = inventory;
+        this.cuda = cuda;
         this.engine = engine;
         this.volumes = volumes;
         this.planner = planner;
@@ -124,7 +129,7 @@ public final class StartContainer {
         }
         refuseWhereItCannotWork(run, where);
         HostDriver driver = inventory.read();
-        for (Unchecked unchecked : needs.check(driver.facts())) {
+        for (Unchecked unchecked : needs.check(facts(driver, needs))) {
             client.message(unchecked.message());
         }
         volumes.build(host, driver.version());
@@ -155,6 +160,14 @@ public final class StartContainer {
             }
             throw e;
         }
+    }
+
+    /** Only who needs the CUDA version waits for it. */
+    private DriverFacts facts(HostDriver driver, GpuNeeds needs) {
+        DriverFacts facts = DriverFacts.of(driver.version());
+        return needs.dependOnCuda()
+                ? cuda.of(driver.version()).map(facts::withCuda).orElse(facts)
+                : facts;
     }
 
     /** Only this engine's word counts for its containers. */

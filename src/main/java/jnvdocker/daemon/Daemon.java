@@ -5,6 +5,8 @@ import jnvdocker.command.GpuCommand;
 import jnvdocker.command.Installation;
 import jnvdocker.command.StartContainer;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.cuda.CudaDriver;
+import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.EngineWatch;
 import jnvdocker.docker.Uninstall;
@@ -14,6 +16,7 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.LeaseParts;
 import jnvdocker.lease.Pace;
 import jnvdocker.posix.FileErrors;
@@ -29,6 +32,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -43,6 +47,9 @@ final class Daemon implements AutoCloseable {
     private static final String RUN_LOCK = "jnvdockerd.pid";
 
     private static final String STATE_LOCK = "jnvdockerd.lock";
+
+    /** How long a run waits for the driver's word; after that the table of its branches counts. */
+    private static final Duration CUDA_PATIENCE = Duration.ofSeconds(3);
 
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -77,7 +84,8 @@ final class Daemon implements AutoCloseable {
         started.push(engine);
         LeaseParts parts = LeaseParts.open(world(folders, host, inventory, engine));
         started.push(parts);
-        makeDriverVolume(host, volumes);
+        CudaVersions cuda = cuda(folders, host, volumes);
+        makeDriverVolume(host, volumes, cuda);
         VolumePlugin plugin =
                 new VolumePlugin(List.of(new DriverVolumes(host, volumes), parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
@@ -87,6 +95,7 @@ final class Daemon implements AutoCloseable {
                 new StartContainer(
                         host,
                         inventory,
+                        cuda,
                         engine,
                         volumes,
                         planner,
@@ -132,24 +141,35 @@ final class Daemon implements AutoCloseable {
                 Pace.REAL);
     }
 
+    /** Asks the host's libcuda where containers will find it: in the volume, among its kind. */
+    private static CudaVersions cuda(Folders folders, Host host, DriverVolumeStore volumes) {
+        return new CudaVersions(
+                folders.state(),
+                driver -> new CudaDriver().ask(volumes.build(host, driver).libcuda()),
+                CUDA_PATIENCE);
+    }
+
     /**
      * What the first container would wait for. Where there is none at all the state may have been
      * lost, and docker forgets a volume for good that it asks for and that isn't there yet: then
      * this waits until it is.
      */
-    private static void makeDriverVolume(Host host, DriverVolumeStore volumes) throws IOException {
+    private static void makeDriverVolume(Host host, DriverVolumeStore volumes, CudaVersions cuda)
+            throws IOException {
         if (volumes.list().isEmpty()) {
-            tryToMake(host, volumes);
+            tryToMake(host, volumes, cuda);
         } else {
-            Thread.ofVirtual().start(() -> tryToMake(host, volumes));
+            Thread.ofVirtual().start(() -> tryToMake(host, volumes, cuda));
         }
     }
 
     /** What can't be made now is tried again by who needs it, and is told why. */
-    private static void tryToMake(Host host, DriverVolumeStore volumes) {
+    private static void tryToMake(Host host, DriverVolumeStore volumes, CudaVersions cuda) {
         try {
             volumes.checkExecutable();
-            volumes.build(host, HostDriver.readVersion(host));
+            DriverVersion driver = HostDriver.readVersion(host);
+            volumes.build(host, driver);
+            cuda.prepare(driver);
         } catch (NoDriverException e) {
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {

@@ -12,7 +12,7 @@ import java.util.Map;
  *
  * @param run the lock and the log ({@code JNVDOCKER_RUN_DIR})
  * @param socket what the clients connect to ({@code JNVDOCKER_SOCKET})
- * @param state the driver volumes ({@code JNVDOCKER_STATE_DIR})
+ * @param state the registry, the claims, the driver volumes ({@code JNVDOCKER_STATE_DIR})
  * @param config the configuration file ({@code JNVDOCKER_CONFIG})
  * @param configNamed whether the variable names it, so that it must be there
  * @param plugins where dockerd looks for plugins' sockets ({@code JNVDOCKER_PLUGIN_DIR})

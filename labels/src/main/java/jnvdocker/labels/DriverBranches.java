@@ -5,7 +5,7 @@ import java.util.Optional;
 
 /**
  * Which CUDA version each branch of the driver supports. Asking the driver itself is better; this
- * is for a host where its libcuda can't be loaded, and for saying which driver would do.
+ * is for as long as it has not answered, and for saying which driver would do.
  *
  * <p>From the table "CUDA Toolkit and Corresponding Driver Versions" of NVIDIA's CUDA Toolkit
  * release notes (7.0 to 13.3: the branch of the first driver that is listed for a CUDA version),

@@ -95,6 +95,14 @@ public final class GpuNeeds {
         return requirements;
     }
 
+    /** Whether it matters for them which CUDA version the driver supports. */
+    public boolean dependOnCuda() {
+        return minimumCuda != null
+                || requirements.stream()
+                        .flatMap(named -> named.requirement().alternatives().stream())
+                        .anyMatch(each -> each.properties().contains(Property.CUDA));
+    }
+
     /**
      * @return what passed only because a fact is not known
      * @throws UnmetNeedException for the first that is not met

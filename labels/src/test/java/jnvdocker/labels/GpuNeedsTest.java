@@ -34,6 +34,22 @@ class GpuNeedsTest {
                 Optional.empty(), GpuNeeds.of(Images.withLabels(" ", "nonsense")).minimumCuda());
     }
 
+    @Test
+    void cudaMattersToTheLabelAndToConditionsOnIt() throws Exception {
+        assertTrue(GpuNeeds.of(Images.withLabels("nvidia_driver", "8.0")).dependOnCuda());
+        assertTrue(dependOnCuda("NVIDIA_REQUIRE_CUDA=driver>=470 brand=tesla,cuda>=12.4"));
+        assertTrue(dependOnCuda("NVIDIA_REQUIRE_X=CUDA<13"));
+        assertFalse(dependOnCuda("NVIDIA_REQUIRE_CUDA=driver>=470"));
+        assertFalse(dependOnCuda("NVIDIA_REQUIRE_CUDA=cuda>=12.4", "NVIDIA_DISABLE_REQUIRE=1"));
+        assertFalse(dependOnCuda());
+    }
+
+    private static boolean dependOnCuda(String... env) throws BadImageException {
+        List<String> all = new ArrayList<>(List.of(env));
+        all.add("NVIDIA_VISIBLE_DEVICES=all");
+        return GpuNeeds.of(Images.withEnv(all.toArray(String[]::new))).dependOnCuda();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"nvidia_driver", " nvidia_driver ", "nvidia_driver nvidia_driver"})
     void labelAsksForTheDriver(String volumes) throws Exception {

@@ -1,7 +1,5 @@
 package jnvdocker.host;
 
-import jnvdocker.labels.DriverBranches;
-import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.DriverVersion;
 
 import java.io.IOException;
@@ -62,12 +60,6 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     /** Whether the driver's kernel module is there. */
     static boolean isLoaded(Host host) throws IOException {
         return Files.exists(host.resolve(PROC_VERSION)) || Files.exists(host.resolve(SYS_VERSION));
-    }
-
-    /** What an image's requirements are checked against. */
-    public DriverFacts facts() {
-        DriverFacts facts = DriverFacts.of(version);
-        return DriverBranches.cudaOf(version).map(facts::withCuda).orElse(facts);
     }
 
     /**

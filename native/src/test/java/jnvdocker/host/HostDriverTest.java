@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
 
@@ -117,14 +116,6 @@ class HostDriverTest {
         assertEquals(
                 new HostDriver(DriverVersion.parse("535.104.05"), List.of()),
                 HostDriver.read(proc.host()));
-    }
-
-    @Test
-    void factsOfADriverHaveItsCudaVersion() throws IOException {
-        proc.version(VERSION_535);
-        assertEquals(
-                Optional.of(CudaVersion.parse("12.2")),
-                HostDriver.read(proc.host()).facts().cuda());
     }
 
     @Test

@@ -29,6 +29,11 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
         return new DriverVolume(version, folder, manifest);
     }
 
+    /** The driver's own library, with its other parts beside it. */
+    public Path libcuda() {
+        return path.resolve(Folder.LIB64.toString()).resolve("libcuda.so." + version);
+    }
+
     /** The sizes of all files together; hard links and reflinks take no room of their own. */
     public long bytes() {
         return manifest.files().stream().mapToLong(Manifest.Entry::size).sum();

@@ -74,6 +74,40 @@ public record DriverRoot(Path folder) implements AutoCloseable {
         }
     }
 
+    /**
+     * Puts a library of our own in the place of the driver's libcuda.
+     *
+     * @param body of cuDriverGetVersion(int *version), in C
+     */
+    public void libcuda(String body) {
+        String name = "usr/lib/x86_64-linux-gnu/libcuda.so." + version();
+        write(
+                name + ".c",
+                "#include <stdlib.h>\n#include <unistd.h>\nint cuDriverGetVersion(int *version) {"
+                        + body
+                        + "}\n");
+        write(name, ""); // the compiler would write into the file that is linked here
+        Path library = folder.resolve(name);
+        Command.of(
+                        "gcc",
+                        "-shared",
+                        "-fPIC",
+                        "-Wl,-soname,libcuda.so.1",
+                        "-o",
+                        library,
+                        library + ".c")
+                .run()
+                .ok();
+    }
+
+    /** Has the kernel module be of another version; its libcuda is for the caller to make. */
+    public void version(String other) {
+        write(
+                "proc/driver/nvidia/version",
+                read("proc/driver/nvidia/version").replace(version(), other));
+        write("sys/module/nvidia/version", other + "\n");
+    }
+
     @Override
     public void close() {
         Folders.remove(folder);
