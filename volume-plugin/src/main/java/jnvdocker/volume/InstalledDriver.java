@@ -49,10 +49,10 @@ final class InstalledDriver {
     private static String missing(DriverVersion driver, LibrarySearch search) {
         return "the user-space part of driver "
                 + driver
-                + " is not installed: no libcuda.so."
-                + driver
-                + " in "
-                + String.join(", ", search.folders())
+                + " is not installed: "
+                + (search.folders().isEmpty()
+                        ? "this host has no folder of libraries"
+                        : "no libcuda.so." + driver + " in " + String.join(", ", search.folders()))
                 + "; install it and run ldconfig";
     }
 }

@@ -322,6 +322,13 @@ class DriverFilesTest {
     }
 
     @Test
+    void hostWithoutAnyFolderOfLibrariesIsSaidToHaveNone() throws Exception {
+        host = TestingHost.empty(folder.resolve("nothing"));
+        String text = refusal();
+        assertTrue(text.contains("not installed: this host has no folder of libraries; "), text);
+    }
+
+    @Test
     void libcudaThatCantBeUsedIsAnErrorWithItsReason() throws Exception {
         Files.writeString(host.path(LIB + "/libcuda.so." + V), "");
         String text = refusal();
