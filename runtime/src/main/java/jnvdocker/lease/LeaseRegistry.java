@@ -145,15 +145,23 @@ public final class LeaseRegistry implements AutoCloseable {
             }
             Optional<Lease> own = LeaseRows.liveOf(transaction, claim.id());
             if (own.isPresent()) {
+                boolean known = isKnown(transaction, claim.id(), use);
                 boolean goesOn = own.get().isReservation() || earlier instanceof GoesOn;
                 if (!goesOn) {
-                    return new Another(own.get(), isKnown(transaction, claim.id(), use));
+                    return new Another(own.get(), known);
                 }
                 transaction.update(
                         "UPDATE lease SET holder = 'container', pid = ?, start = ? WHERE id = ?",
                         engine.pid(),
                         engine.startTime(),
                         own.get().id());
+                if (!known) {
+                    // The first process of before says nothing of the one that is to come.
+                    transaction.update(
+                            "UPDATE lease SET init_pid = NULL, init_start = NULL, cgroup = NULL"
+                                    + " WHERE id = ?",
+                            own.get().id());
+                }
             } else {
                 List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
                 if (!others.isEmpty()) {
