@@ -119,7 +119,9 @@ final class Evidence {
         if (inside != null) {
             return new Alive(inside);
         }
-        if (init.isPresent()) {
+        // A second mount may be of a start that has no process yet: docker mounts under the same
+        // name again when it could not unmount.
+        if (init.isPresent() && lease.mounts() <= 1) {
             return new Gone("its first process (pid " + init.get().pid() + ") is gone");
         }
         if (lease.mounts() == 0) {
