@@ -4,15 +4,15 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /** Conditions that must all hold; parted by commas in NVIDIA_REQUIRE_*. */
-record Alternative(List<Condition> conditions) {
+public record Alternative(List<Condition> conditions) {
     /** A message names at most so many conditions. */
     private static final int SHOWN = 4;
 
-    Alternative {
+    public Alternative {
         conditions = List.copyOf(conditions);
     }
 
-    Outcome test(DriverFacts facts) {
+    public Outcome test(DriverFacts facts) {
         Outcome outcome = Outcome.MET;
         for (Condition condition : conditions) {
             switch (condition.test(facts)) {
@@ -27,7 +27,7 @@ record Alternative(List<Condition> conditions) {
     }
 
     /** Only those of its conditions that came out so. */
-    Alternative only(Outcome outcome, DriverFacts facts) {
+    public Alternative only(Outcome outcome, DriverFacts facts) {
         return new Alternative(
                 conditions.stream().filter(condition -> condition.test(facts) == outcome).toList());
     }
@@ -35,6 +35,18 @@ record Alternative(List<Condition> conditions) {
     /** Each once, in the order of the enum. */
     List<Property> properties() {
         return conditions.stream().map(Condition::property).distinct().sorted().toList();
+    }
+
+    /** The host's value of each property: "cuda is 12.2, brand is unknown". */
+    public String values(DriverFacts facts) {
+        return properties().stream()
+                .map(property -> property + " is " + facts.shown(property))
+                .collect(Collectors.joining(", "));
+    }
+
+    /** All its conditions, as the image has them. */
+    public String whole() {
+        return conditions.stream().map(Condition::toString).collect(Collectors.joining(","));
     }
 
     @Override

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /** One {@code property operator value} of NVIDIA_REQUIRE_*, without blanks. */
-sealed interface Condition {
+public sealed interface Condition {
 
     Property property();
 

@@ -108,18 +108,39 @@ public final class GpuNeeds {
      * @throws UnmetNeedException for the first that is not met
      */
     public List<Unchecked> check(DriverFacts facts) throws UnmetNeedException {
-        if (labelUnmet(facts)) {
-            throw UnmetNeeds.label(this, minimumCuda, facts);
+        List<UnmetNeedException> unmet = unmet(facts);
+        if (!unmet.isEmpty()) {
+            throw unmet.getFirst();
         }
+        return unchecked(facts);
+    }
+
+    /** Everything that is not met, in words. */
+    public List<String> unmetBy(DriverFacts facts) {
+        return unmet(facts).stream().map(UnmetNeedException::getMessage).toList();
+    }
+
+    private List<UnmetNeedException> unmet(DriverFacts facts) {
+        List<UnmetNeedException> unmet = new ArrayList<>();
+        if (labelUnmet(facts)) {
+            unmet.add(UnmetNeeds.label(this, minimumCuda, facts));
+        }
+        for (NamedRequirement named : requirements) {
+            if (!named.requirement().isMetBy(facts)) {
+                unmet.add(UnmetNeeds.requirement(this, named, facts));
+            }
+        }
+        return unmet;
+    }
+
+    /** What passes only because a fact is not known. */
+    public List<Unchecked> unchecked(DriverFacts facts) {
         List<Unchecked> unchecked = new ArrayList<>();
         if (minimumCuda != null && facts.cuda().isEmpty()) {
             String need = "cuda>=" + minimumCuda + " (label " + NeedsReader.CUDA_LABEL + ")";
             unchecked.add(new Unchecked(List.of(Property.CUDA), need));
         }
         for (NamedRequirement named : requirements) {
-            if (!named.requirement().isMetBy(facts)) {
-                throw UnmetNeeds.requirement(this, named, facts);
-            }
             named.requirement()
                     .unknown(facts)
                     .map(unknown -> unchecked(unknown, named))

@@ -12,11 +12,11 @@ import java.util.Set;
 /** Finds in labels and environment what concerns us, and bounds it. */
 final class NeedsReader {
     static final String DRIVER_VOLUME = "nvidia_driver";
+    static final String VOLUMES_LABEL = "com.nvidia.volumes.needed";
+    static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
     static final String CUDA_LABEL = "com.nvidia.cuda.version";
     static final String DISABLE_REQUIRE = "NVIDIA_DISABLE_REQUIRE";
 
-    private static final String VOLUMES_LABEL = "com.nvidia.volumes.needed";
-    private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
     private static final String REQUIRE = "NVIDIA_REQUIRE_";
     private static final String REQUIRE_JETPACK = "NVIDIA_REQUIRE_JETPACK";
     private static final String SKIP = "set " + DISABLE_REQUIRE + "=1 to skip this check";

@@ -1,7 +1,7 @@
 package jnvdocker.labels;
 
 /** How a condition of NVIDIA_REQUIRE_* compares. */
-enum Operator {
+public enum Operator {
     EQUAL("="),
     NOT_EQUAL("!="),
     LESS("<"),

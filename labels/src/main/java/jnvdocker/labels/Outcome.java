@@ -1,7 +1,7 @@
 package jnvdocker.labels;
 
 /** What became of a condition; UNKNOWN where the host's value of its property is not known. */
-enum Outcome {
+public enum Outcome {
     MET,
     UNMET,
     UNKNOWN

@@ -76,7 +76,8 @@ public final class Requirement {
                 .map(alternative -> alternative.only(Outcome.UNKNOWN, facts));
     }
 
-    List<Alternative> alternatives() {
+    /** In the image's order; one of them must hold. */
+    public List<Alternative> alternatives() {
         return alternatives;
     }
 

@@ -1,7 +1,6 @@
 package jnvdocker.labels;
 
 import java.util.List;
-import java.util.stream.Collectors;
 
 /** Words for what is not met: what, against which value, and what would do. */
 final class UnmetNeeds {
@@ -21,15 +20,11 @@ final class UnmetNeeds {
             GpuNeeds needs, NamedRequirement named, DriverFacts facts) {
         List<Alternative> alternatives = named.requirement().alternatives();
         Alternative failed = alternatives.getFirst().only(Outcome.UNMET, facts);
-        String values =
-                failed.properties().stream()
-                        .map(property -> property + " is " + facts.shown(property))
-                        .collect(Collectors.joining(", "));
         return new UnmetNeedException(
                 "unsatisfied condition: %s (%s; %s%s); %s"
                         .formatted(
                                 failed,
-                                values,
+                                failed.values(facts),
                                 named.where(),
                                 others(alternatives.size() - 1),
                                 remedy(needs, facts)));

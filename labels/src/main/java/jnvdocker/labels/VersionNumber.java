@@ -7,11 +7,11 @@ import java.util.regex.Pattern;
  * Numbers parted by dots, as NVIDIA_REQUIRE_* compares them: number by number, a missing tail being
  * zeros, so that 12 and 12.0.0 are the same.
  */
-record VersionNumber(String text) implements Comparable<VersionNumber> {
+public record VersionNumber(String text) implements Comparable<VersionNumber> {
     private static final int NUMBERS = 8;
     private static final Pattern SPELLING = Pattern.compile("[0-9]{1,18}(\\.[0-9]{1,18}){0,7}");
 
-    VersionNumber {
+    public VersionNumber {
         if (!SPELLING.matcher(text).matches()) {
             throw new IllegalArgumentException("not a version: " + Quote.quoted(text));
         }
