@@ -47,13 +47,17 @@ enum frame_type {
 	FRAME_OUT = 'O',
 	FRAME_ERR = 'E',
 	FRAME_CALL = 'C',
+	FRAME_STREAM = 'S',
+	FRAME_MORE = 'M',
+	FRAME_DATA = 'D',
+	FRAME_ENOUGH = 'N',
 	FRAME_EXEC = 'X',
 	FRAME_EXIT = 'T',
 };
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
 enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4 };
 /* The kernel takes 6 MiB of arguments and environment at most. */
-enum { MAX_FRAME = 8 << 20, MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20 };
+enum { MAX_FRAME = 8 << 20, MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
@@ -892,40 +896,117 @@ static void capture(int from, struct buffer *captured)
 	}
 }
 
-static void call(int connection, struct reader payload)
+/* A program that runs on the daemon's word, and the end of the pipe that it may write to. */
+struct child {
+	char **argv;
+	pid_t pid;
+	int output;
+	struct sigaction inherited;
+};
+
+static struct child start_child(struct reader payload)
 {
 	const struct sigaction standard = { .sa_handler = SIG_DFL };
-	struct sigaction inherited;
 	uint32_t flags = get_number(&payload);
-	char **argv = get_arguments(&payload);
-	struct buffer captured = { 0 }, result = { 0 };
-	int output[2], status;
+	struct child child = { .argv = get_arguments(&payload) };
+	int output[2];
 
 	make_pipe(output);
 	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
-	sigaction(SIGCHLD, &standard, &inherited);
-	pid_t child = fork();
-	if (child < 0)
-		die("cannot run '%s': %s", argv[0], strerror(errno));
-	if (child == 0) {
-		sigaction(SIGCHLD, &inherited, NULL);
-		run_call(argv, flags, output[1]);
+	sigaction(SIGCHLD, &standard, &child.inherited);
+	child.pid = fork();
+	if (child.pid < 0)
+		die("cannot run '%s': %s", child.argv[0], strerror(errno));
+	if (child.pid == 0) {
+		sigaction(SIGCHLD, &child.inherited, NULL);
+		run_call(child.argv, flags, output[1]);
 	}
 	close(output[1]);
-	capture(output[0], &captured);
-	close(output[0]);
-	while (waitpid(child, &status, 0) < 0)
+	child.output = output[0];
+	return child;
+}
+
+/* Waits for the child's end and tells the daemon how it was. */
+static void send_result(int connection, struct child child, const struct buffer *captured)
+{
+	struct buffer result = { 0 };
+	int status;
+
+	close(child.output);
+	while (waitpid(child.pid, &status, 0) < 0)
 		if (errno != EINTR)
-			die("cannot wait for '%s': %s", argv[0], strerror(errno));
-	sigaction(SIGCHLD, &inherited, NULL);
+			die("cannot wait for '%s': %s", child.argv[0], strerror(errno));
+	sigaction(SIGCHLD, &child.inherited, NULL);
 	put_number(&result, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-	put_bytes(&result, captured.data, captured.length);
+	put_bytes(&result, captured->data, captured->length);
 	send_frame(connection, FRAME_RESULT, &result);
-	free(captured.data);
 	free(result.data);
-	for (char **word = argv; *word != NULL; word++)
+	for (char **word = child.argv; *word != NULL; word++)
 		free(*word);
-	free(argv);
+	free(child.argv);
+}
+
+static void call(int connection, struct reader payload)
+{
+	struct child child = start_child(payload);
+	struct buffer captured = { 0 };
+
+	capture(child.output, &captured);
+	send_result(connection, child, &captured);
+	free(captured.data);
+}
+
+/* Reads as much as fits into one frame of a stream; less is the end. */
+static void fill(int from, struct buffer *data)
+{
+	static char bytes[MAX_DATA];
+
+	data->length = 0;
+	while (data->length < MAX_DATA) {
+		ssize_t count = read(from, bytes, MAX_DATA - data->length);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return;
+		put_bytes(data, bytes, count);
+	}
+}
+
+/* Whether the daemon wants more of a stream. */
+static bool more_is_wanted(int connection)
+{
+	unsigned char header[5];
+	struct reader length = { header + 1, header + 5 };
+
+	if (!receive(connection, header, sizeof header))
+		die_deserted();
+	if ((header[0] != FRAME_MORE && header[0] != FRAME_ENOUGH) || get_number(&length) != 0)
+		die("the daemon sent a frame of type %u into a stream; restart jnvdockerd", header[0]);
+	return header[0] == FRAME_MORE;
+}
+
+/*
+ * Like call, for output of any length: one piece of it at a time, when the daemon asks for that, so
+ * that neither side ever waits for the other to read. A program that the daemon has heard enough of
+ * is ended; one that has closed its output is left to end by itself, for its exit code.
+ */
+static void stream(int connection, struct reader payload)
+{
+	struct child child = start_child(payload);
+	struct buffer data = { 0 };
+	const struct buffer nothing = { 0 };
+	bool ended = false;
+
+	while (more_is_wanted(connection)) {
+		fill(child.output, &data);
+		ended = data.length < MAX_DATA;
+		send_frame(connection, FRAME_DATA, &data);
+	}
+	if (!ended)
+		kill(child.pid, SIGTERM);
+	send_result(connection, child, &nothing);
+	free(data.data);
 }
 
 /* Returns only when the daemon went away without a word: then nothing has been done yet. */
@@ -959,6 +1040,9 @@ static void obey(int connection)
 			break;
 		case FRAME_CALL:
 			call(connection, payload);
+			break;
+		case FRAME_STREAM:
+			stream(connection, payload);
 			break;
 		case FRAME_EXEC:
 			become(get_arguments(&payload));

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -47,7 +48,11 @@ public final class ClientConnection implements AutoCloseable {
 
     /** Writes a line to the client's standard output. */
     public void out(String line) throws IOException {
-        send(FrameType.OUT, (line + "\n").getBytes(StandardCharsets.UTF_8));
+        byte[] bytes = (line + "\n").getBytes(StandardCharsets.UTF_8);
+        for (int at = 0; at < bytes.length; at += MAX_FRAME / 8) {
+            int end = Math.min(bytes.length, at + MAX_FRAME / 8);
+            send(FrameType.OUT, Arrays.copyOfRange(bytes, at, end));
+        }
     }
 
     /** Writes a line to the client's standard error, with our name before it. */
@@ -78,6 +83,26 @@ public final class ClientConnection implements AutoCloseable {
     /** Has the client run a program as its child, with the program's output on standard error. */
     public CallResult show(List<String> command) throws IOException {
         return call(0, command);
+    }
+
+    /**
+     * Has the client run a program as its child, with the program's output to be read from here.
+     */
+    public CallStream stream(List<String> command) throws IOException {
+        send(FrameType.STREAM, new Payload.Writer().number(CAPTURE).strings(command).toBytes());
+        return new CallStream(this);
+    }
+
+    /** The next piece of the stream that is open. */
+    byte[] more() throws IOException {
+        send(FrameType.MORE, new byte[0]);
+        return receive(FrameType.DATA);
+    }
+
+    /** Ends the stream that is open. */
+    int enough() throws IOException {
+        send(FrameType.ENOUGH, new byte[0]);
+        return new Payload.Reader(receive(FrameType.RESULT)).number();
     }
 
     /** Has the client become a program. */

@@ -14,6 +14,14 @@ enum FrameType {
     ERR('E'),
     /** A program for the client to run as its child. */
     CALL('C'),
+    /** A program for the client to run as its child, whose output the daemon asks for. */
+    STREAM('S'),
+    /** The next piece of a stream, please. */
+    MORE('M'),
+    /** A piece of a stream: 64 KiB, or less at its end. */
+    DATA('D'),
+    /** The daemon wants no more of a stream; how the program ended is the answer. */
+    ENOUGH('N'),
     /** A program for the client to become: the last frame. */
     EXEC('X'),
     /** The code for the client to exit with: the last frame. */

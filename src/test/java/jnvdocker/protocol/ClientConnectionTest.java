@@ -127,6 +127,75 @@ class ClientConnectionTest {
     }
 
     @Test
+    void streamIsAskedForPieceByPiece() throws IOException {
+        CallStream stream = connection.stream(List.of("cat", "x"));
+        byte[] piece = new byte[CallStream.PIECE];
+        Arrays.fill(piece, (byte) 'x');
+        send('D', piece);
+        send('D', new byte[] {'e', 'n', 'd'});
+        send('R', new byte[] {0, 0, 0, 3});
+        byte[] all = stream.readAllBytes();
+        assertEquals(CallStream.PIECE + 3, all.length);
+        assertEquals('d', all[all.length - 1]);
+        assertEquals(3, stream.end());
+        stream.close();
+        assertFrame('S', new Payload.Writer().number(1).strings(List.of("cat", "x")).toBytes());
+        assertFrame('M', new byte[0]);
+        assertFrame('M', new byte[0]);
+        assertFrame('N', new byte[0]);
+    }
+
+    @Test
+    void streamMayBeGivenUpAndTheProgramsEndDoesNotMatterThen() throws IOException {
+        try (CallStream stream = connection.stream(List.of("yes"))) {
+            send('D', new byte[CallStream.PIECE]);
+            send('R', new byte[] {0, 0, 0, (byte) 143});
+            assertEquals(0, stream.read());
+            assertEquals(0, stream.end());
+        }
+        assertEquals(new CallResult(0, ""), resultAfterStream());
+    }
+
+    /** The connection is in step again. */
+    private CallResult resultAfterStream() throws IOException {
+        send('R', new byte[] {0, 0, 0, 0});
+        return connection.capture(List.of("true"));
+    }
+
+    @Test
+    void emptyStreamEnds() throws IOException {
+        CallStream stream = connection.stream(List.of("true"));
+        send('D', new byte[0]);
+        send('R', new byte[] {0, 0, 0, 1});
+        assertEquals(-1, stream.read());
+        assertEquals(-1, stream.read());
+        assertEquals(1, stream.end());
+    }
+
+    @Test
+    void clientThatGoesAwayInAStreamIsAnError() throws IOException {
+        CallStream stream = connection.stream(List.of("cat"));
+        client.close();
+        assertThrows(IOException.class, stream::read);
+    }
+
+    @Test
+    void longTextIsWrittenInSeveralFrames() throws Exception {
+        String text = "x".repeat(3 << 20);
+        Thread writer = inBackground(() -> connection.out(text));
+        int length = 0;
+        while (length <= text.length()) {
+            assertEquals('O', (char) in.readByte());
+            byte[] part = new byte[in.readInt()];
+            assertTrue(part.length <= 1 << 20);
+            in.readFully(part);
+            length += part.length;
+        }
+        writer.join();
+        assertEquals(text.length() + 1, length);
+    }
+
+    @Test
     void programMayFailAndSayNothing() throws IOException {
         send('R', new byte[] {0, 0, 0, (byte) 137});
         assertEquals(new CallResult(137, ""), connection.show(List.of("docker", "pull")));
