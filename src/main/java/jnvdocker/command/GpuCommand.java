@@ -1,5 +1,7 @@
 package jnvdocker.command;
 
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.Uninstall;
 import jnvdocker.host.Host;
 import jnvdocker.labels.RefusedException;
@@ -23,22 +25,30 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
+import java.util.concurrent.Semaphore;
 
 /** {@code jnvdocker gpu …}: shows what this host has, who has it, and what we made of it. */
 public final class GpuCommand {
     private final Host host;
+    private final CudaVersions cuda;
+    private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final Leases leases;
     private final Uninstall uninstall;
     private final Installation installation;
+    private final Semaphore readingArchives = new Semaphore(1, true);
 
     public GpuCommand(
             Host host,
+            CudaVersions cuda,
+            DockerEngine engine,
             DriverVolumeStore volumes,
             Leases leases,
             Uninstall uninstall,
             Installation installation) {
         this.host = host;
+        this.cuda = cuda;
+        this.engine = engine;
         this.volumes = volumes;
         this.leases = leases;
         this.uninstall = uninstall;
@@ -72,7 +82,7 @@ public final class GpuCommand {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
-        CommandLine gpu = commands(request, departure);
+        CommandLine gpu = commands(request, client, departure);
         gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = gpu.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
@@ -88,13 +98,18 @@ public final class GpuCommand {
         }
     }
 
-    private CommandLine commands(Request request, GpuUninstall departure) {
+    private CommandLine commands(Request request, ClientConnection client, GpuUninstall departure) {
         int columns = request.columns();
         return new CommandLine(new Gpu())
                 .addSubcommand(new GpuLs(host, leases, columns))
                 .addSubcommand(new GpuWhy(host, leases))
                 .addSubcommand(new GpuLeases(leases))
                 .addSubcommand(new GpuRelease(leases, request))
+                .addSubcommand(
+                        new GpuNeedsCommand(
+                                host,
+                                cuda,
+                                new ImageSource(engine, request, client, readingArchives)))
                 .addSubcommand(new GpuVolume(host, volumes))
                 .addSubcommand(departure)
                 // It would read any file of root's for whoever may use the socket.

@@ -46,15 +46,27 @@ sealed interface UserEngine {
                 || !request.variable("DOCKER_CONTEXT").isEmpty()
                 || request.contextConfigured()
                 || run.config().isPresent()) {
-            return ofContext(run, request, client, ours);
+            return ofContext(run.globals(), request, client, ours);
+        }
+        return at("unix://" + DEFAULT_SOCKET, ours);
+    }
+
+    /** The one that docker talks to when no option says which. */
+    static UserEngine withoutOptions(Request request, ClientConnection client, Path ours)
+            throws IOException {
+        if (!request.variable("DOCKER_HOST").isEmpty()) {
+            return at(request.variable("DOCKER_HOST"), ours);
+        }
+        if (!request.variable("DOCKER_CONTEXT").isEmpty() || request.contextConfigured()) {
+            return ofContext(List.of(), request, client, ours);
         }
         return at("unix://" + DEFAULT_SOCKET, ours);
     }
 
     private static UserEngine ofContext(
-            RunCommand run, Request request, ClientConnection client, Path ours)
+            List<String> globals, Request request, ClientConnection client, Path ours)
             throws IOException {
-        List<String> inspect = new ArrayList<>(run.globals());
+        List<String> inspect = new ArrayList<>(globals);
         inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));
         CallResult result = client.capture(request.dockerWith(inspect));
         return result.succeeded()

@@ -108,7 +108,14 @@ final class Daemon implements AutoCloseable {
                 new Uninstall(
                         engine, parts.leases(), parts.reconciler(), plugin, folders.pluginName());
         GpuCommand gpu =
-                new GpuCommand(host, volumes, parts.leases(), uninstall, installation(folders));
+                new GpuCommand(
+                        host,
+                        cuda,
+                        engine,
+                        volumes,
+                        parts.leases(),
+                        uninstall,
+                        installation(folders));
         Commands commands = new Commands(start, gpu);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
     }
