@@ -232,16 +232,15 @@ class EngineRestartTest extends EachEngineTest {
     }
 
     /** The container that shares a claim has neither its label nor a GPU's node. */
-    @ParameterizedTest
-    @EnumSource
-    void lostRegistryKnowsWhoSharesAClaim(Loss loss) throws Exception {
+    @Test
+    void lostStateKnowsWhoSharesAClaim() throws Exception {
         lab.run("train", 0);
         docker("kill", "train").ok();
         lab.awaitHolders(Map.of());
         docker("run", "-d", "--name=guest", "--volumes-from=train", "plain", "sleep", "1000").ok();
         docker("rm", "train").ok();
         lab.daemon().stop();
-        loss.happen(lab.daemon().state());
+        Loss.EVERYTHING.happen(lab.daemon().state());
         lab.startDaemon();
         Command.Result refused = lab.gpuContainer("run", "next", 0).run();
         assertEquals(125, refused.exitCode(), refused::toString);

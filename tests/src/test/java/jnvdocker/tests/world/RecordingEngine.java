@@ -104,9 +104,7 @@ public final class RecordingEngine implements AutoCloseable {
             QueryStringDecoder uri = new QueryStringDecoder(request.uri());
             String path = uri.path().replaceFirst("^/v1\\.[0-9]+/", "/");
             HttpResponse response =
-                    path.equals("/events") || path.endsWith("/wait")
-                            ? endless()
-                            : answer(path, uri.parameters(), request);
+                    path.equals("/events") ? endless() : answer(path, uri.parameters(), request);
             response.headers().set("Api-Version", API_VERSION);
             response.headers().set("Ostype", "linux");
             context.writeAndFlush(response);
@@ -130,6 +128,10 @@ public final class RecordingEngine implements AutoCloseable {
         }
         if (request.method().equals(HttpMethod.DELETE)) {
             return response(204, "");
+        }
+        if (path.endsWith("/wait")) {
+            // A client waits for what it could not start, too.
+            return response(200, "{\"StatusCode\": 0}");
         }
         return switch (path) {
             case "/_ping" -> response(200, "OK");
