@@ -114,6 +114,11 @@ final class ModelCheck {
                     !waiting || evidence.startsWith("released by force"),
                     () -> "its client lives: " + ended);
             world.say("lease " + lease.id() + " has ended: " + evidence);
+            // A docker that takes more than ten seconds to notice an end finds the GPUs given away.
+            world.engine().containers.stream()
+                    .filter(it -> it.claim().equals(Optional.of(lease.claim().id())))
+                    .filter(world.engine()::hasToHandle)
+                    .forEach(it -> it.troubled = true);
         }
     }
 
