@@ -119,17 +119,18 @@ final class Evidence {
         if (inside != null) {
             return new Alive(inside);
         }
-        // A second mount may be of a start that has no process yet: docker mounts under the same
-        // name again when it could not unmount.
-        if (init.isPresent() && lease.mounts() <= 1) {
+        // As long as docker has it mounted, a start may be under way that has no process yet, also
+        // when the one that we know of is gone.
+        if (lease.mounts() > 0 && processes.isAlive(container.process())) {
+            return new Unclear();
+        }
+        if (init.isPresent()) {
             return new Gone("its first process (pid " + init.get().pid() + ") is gone");
         }
-        if (lease.mounts() == 0) {
-            return new Gone("docker has unmounted it, and nothing of it runs");
-        }
-        return processes.isAlive(container.process())
-                ? new Unclear()
-                : new Gone("the engine that mounted it is gone, and nothing of it runs");
+        return new Gone(
+                lease.mounts() == 0
+                        ? "docker has unmounted it, and nothing of it runs"
+                        : "the engine that mounted it is gone, and nothing of it runs");
     }
 
     /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
