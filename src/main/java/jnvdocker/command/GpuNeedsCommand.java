@@ -4,7 +4,6 @@ import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
-import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.protocol.ExitCode;
@@ -95,8 +94,6 @@ final class GpuNeedsCommand implements Callable<Integer> {
         } catch (NoDriverException e) {
             return NeedsReport.of(found, Optional.empty(), e.getMessage());
         }
-        DriverFacts facts = DriverFacts.of(driver);
-        return NeedsReport.of(
-                found, Optional.of(cuda.of(driver).map(facts::withCuda).orElse(facts)), "");
+        return NeedsReport.of(found, Optional.of(cuda.facts(driver)), "");
     }
 }

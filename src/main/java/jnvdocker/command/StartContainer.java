@@ -164,10 +164,9 @@ public final class StartContainer {
 
     /** Only who needs the CUDA version waits for it. */
     private DriverFacts facts(HostDriver driver, GpuNeeds needs) {
-        DriverFacts facts = DriverFacts.of(driver.version());
         return needs.dependOnCuda()
-                ? cuda.of(driver.version()).map(facts::withCuda).orElse(facts)
-                : facts;
+                ? cuda.facts(driver.version())
+                : DriverFacts.of(driver.version());
     }
 
     /** Only this engine's word counts for its containers. */

@@ -110,7 +110,8 @@ class RequestTest {
                 List.of("HOME=/home/ada", "NV_GPU=0=1"));
     }
 
-    private static byte[] request(
+    /** As the client writes it. */
+    static byte[] request(
             int flags, int columns, List<String> docker, List<String> argv, List<String> variables)
             throws IOException {
         byte[] folder = "/home/ada".getBytes(StandardCharsets.UTF_8);

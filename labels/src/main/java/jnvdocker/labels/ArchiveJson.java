@@ -88,23 +88,17 @@ final class ArchiveJson {
         List<Descriptor> manifests = new ArrayList<>();
         List<Descriptor> config = new ArrayList<>();
         ArchiveJson reader = new ArchiveJson(name);
-        reader.document(
+        reader.fields(
                 json,
-                value ->
-                        reader.object(
-                                value,
-                                (field, content) -> {
-                                    switch (field) {
-                                        case "manifests" ->
-                                                reader.list(
-                                                        content,
-                                                        each ->
-                                                                manifests.add(
-                                                                        reader.descriptor(each)));
-                                        case "config" -> config.add(reader.descriptor(content));
-                                        default -> content.skipChildren();
-                                    }
-                                }));
+                (field, content) -> {
+                    switch (field) {
+                        case "manifests" ->
+                                reader.list(
+                                        content, each -> manifests.add(reader.descriptor(each)));
+                        case "config" -> config.add(reader.descriptor(content));
+                        default -> content.skipChildren();
+                    }
+                });
         if (config.size() > 1 || !config.isEmpty() && !manifests.isEmpty()) {
             throw reader.malformed("it is two things at once", null);
         }
@@ -124,19 +118,15 @@ final class ArchiveJson {
                         default -> content.skipChildren();
                     }
                 };
-        reader.document(
+        reader.fields(
                 json,
-                value ->
-                        reader.object(
-                                value,
-                                (field, content) -> {
-                                    switch (field) {
-                                        case "os", "architecture" ->
-                                                texts.put(field, reader.text(content));
-                                        case "config" -> reader.object(content, settings);
-                                        default -> content.skipChildren();
-                                    }
-                                }));
+                (field, content) -> {
+                    switch (field) {
+                        case "os", "architecture" -> texts.put(field, reader.text(content));
+                        case "config" -> reader.object(content, settings);
+                        default -> content.skipChildren();
+                    }
+                });
         return new Config(platform(texts), ImageConfig.of(labels, env));
     }
 
@@ -204,6 +194,11 @@ final class ArchiveJson {
         } catch (IOException e) {
             throw malformed("it is not text", e);
         }
+    }
+
+    /** A document that is one object. */
+    private void fields(byte[] json, FieldReader reader) throws BadArchiveException {
+        document(json, value -> object(value, reader));
     }
 
     /** Nothing in place of an object or a list is as good as an empty one. */

@@ -2,6 +2,7 @@ package jnvdocker.cuda;
 
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverBranches;
+import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
 
@@ -82,6 +83,12 @@ public final class CudaVersions {
      */
     public Optional<CudaVersion> of(DriverVersion driver) {
         return answer(question(driver)).or(() -> DriverBranches.cudaOf(driver));
+    }
+
+    /** What an image is checked against, with the CUDA version as far as {@link #of} knows it. */
+    public DriverFacts facts(DriverVersion driver) {
+        DriverFacts facts = DriverFacts.of(driver);
+        return of(driver).map(facts::withCuda).orElse(facts);
     }
 
     private Optional<CudaVersion> answer(Question question) {

@@ -112,6 +112,15 @@ class EngineRestartTest extends EachEngineTest {
         return lab.inspect(container, "{{.State.Status}}").equals("running") ? 1 : 0;
     }
 
+    private static List<CompletableFuture<Command.Result>> beginWithoutADaemon() {
+        lab.create("started", 0);
+        lab.run("killed", 1);
+        lab.run("removed", 2);
+        lab.run("stays", 3);
+        lab.daemon().kill();
+        return begin("start started", "kill killed", "rm -f removed");
+    }
+
     /** Starts all that at once, since each command waits for the daemon. */
     private static List<CompletableFuture<Command.Result>> begin(String... commands) {
         return Stream.of(commands)
@@ -122,12 +131,7 @@ class EngineRestartTest extends EachEngineTest {
 
     @Test
     void daemonThatIsAwayForASecondIsWaitedFor() throws Exception {
-        lab.create("started", 0);
-        lab.run("killed", 1);
-        lab.run("removed", 2);
-        lab.run("stays", 3);
-        lab.daemon().kill();
-        var commands = begin("start started", "kill killed", "rm -f removed");
+        var commands = beginWithoutADaemon();
         Thread.sleep(1_000);
         lab.startDaemon();
         commands.forEach(command -> command.join().ok());
@@ -136,12 +140,7 @@ class EngineRestartTest extends EachEngineTest {
 
     @Test
     void whatHappenedWhileTheDaemonWasAwayIsMadeUpFor() throws Exception {
-        lab.create("started", 0);
-        lab.run("killed", 1);
-        lab.run("removed", 2);
-        lab.run("stays", 3);
-        lab.daemon().kill();
-        var commands = begin("start started", "kill killed", "rm -f removed");
+        var commands = beginWithoutADaemon();
         Thread.sleep(30_000);
         assertNotEquals(0, commands.getFirst().join().exitCode());
         lab.startDaemon();
