@@ -63,6 +63,8 @@ enum { EXIT_REFUSED = 125 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
 
 #define SERVICE "jnvdocker.service"
+#define LIMITS "look at the limits of this shell (ulimit -a), then try again"
+#define NAME_DOCKER "install docker, or name it in NV_DOCKER"
 
 #ifndef VERSION
 #error "the Makefile defines VERSION"
@@ -149,7 +151,7 @@ static void make_pipe(int ends[2])
 		ends[1] = above_standard(ends[1]);
 	}
 	if (ends[0] < 0 || ends[1] < 0)
-		die("cannot make a pipe: %s", strerror(errno));
+		die("cannot make a pipe: %s; " LIMITS, strerror(errno));
 }
 
 /* ---- payloads -------------------------------------------------------------------------------- */
@@ -286,7 +288,7 @@ static char **docker_command(void)
 	if (program == NULL)
 		die("cannot find '%s' in PATH (%s) other than jnvdocker itself; %s", command[0],
 		    getenv("PATH") != NULL ? getenv("PATH") : "not set",
-		    setting != NULL ? "let NV_DOCKER name docker" : "install docker, or name it in NV_DOCKER");
+		    setting != NULL ? "let NV_DOCKER name docker" : NAME_DOCKER);
 	command[0] = program;
 	return command;
 }
@@ -296,7 +298,7 @@ static void become(char **argv) __attribute__((noreturn));
 static void become(char **argv)
 {
 	execvp(argv[0], argv);
-	die("cannot run '%s': %s", argv[0], strerror(errno));
+	die("cannot run '%s': %s; " NAME_DOCKER, argv[0], strerror(errno));
 }
 
 static void become_docker(int argc, char **argv) __attribute__((noreturn));
@@ -389,7 +391,7 @@ static int try_connect(const char *path)
 	strcpy(address.sun_path, path);
 	connection = above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	if (connection < 0)
-		die("cannot make a socket: %s", strerror(errno));
+		die("cannot make a socket: %s; " LIMITS, strerror(errno));
 	if (connect(connection, (struct sockaddr *)&address, sizeof address) == 0)
 		return connection;
 	int reason = errno;
@@ -449,7 +451,7 @@ static char *daemon_program(void)
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
 	if (length < 0)
-		die("cannot read /proc/self/exe: %s; is /proc mounted?", strerror(errno));
+		die("cannot read /proc/self/exe: %s; mount /proc", strerror(errno));
 	self[length] = '\0';
 	*strrchr(self, '/') = '\0';
 	return joined("%s/jnvdockerd", self);
@@ -520,7 +522,7 @@ static int spawn_daemon(const char *program, const char *log_path)
 	make_pipe(alive);
 	pid_t child = fork();
 	if (child < 0)
-		die("cannot start jnvdockerd: %s", strerror(errno));
+		die("cannot start jnvdockerd: %s; " LIMITS, strerror(errno));
 	if (child == 0) {
 		setsid();
 		if (fork() == 0)
@@ -674,7 +676,7 @@ static int run_systemctl(void)
 	sigaction(SIGCHLD, &standard, &inherited);
 	pid_t child = fork();
 	if (child < 0)
-		die("cannot start systemctl: %s", strerror(errno));
+		die("cannot start systemctl: %s; " LIMITS, strerror(errno));
 	if (child == 0) {
 		int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
 
@@ -687,7 +689,7 @@ static int run_systemctl(void)
 	}
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
-			die("cannot wait for systemctl: %s", strerror(errno));
+			die("cannot wait for systemctl: %s; try again", strerror(errno));
 	sigaction(SIGCHLD, &inherited, NULL);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -916,7 +918,7 @@ static struct child start_child(struct reader payload)
 	sigaction(SIGCHLD, &standard, &child.inherited);
 	child.pid = fork();
 	if (child.pid < 0)
-		die("cannot run '%s': %s", child.argv[0], strerror(errno));
+		die("cannot run '%s': %s; " LIMITS, child.argv[0], strerror(errno));
 	if (child.pid == 0) {
 		sigaction(SIGCHLD, &child.inherited, NULL);
 		run_call(child.argv, flags, output[1]);
@@ -935,7 +937,7 @@ static void send_result(int connection, struct child child, const struct buffer 
 	close(child.output);
 	while (waitpid(child.pid, &status, 0) < 0)
 		if (errno != EINTR)
-			die("cannot wait for '%s': %s", child.argv[0], strerror(errno));
+			die("cannot wait for '%s': %s; try again", child.argv[0], strerror(errno));
 	sigaction(SIGCHLD, &child.inherited, NULL);
 	put_number(&result, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	put_bytes(&result, captured->data, captured->length);
@@ -1033,7 +1035,7 @@ static void obey(int connection)
 		switch (header[0]) {
 		case FRAME_OUT:
 			if (!write_all(1, bytes, length))
-				die("cannot write to standard output: %s", strerror(errno));
+				die("cannot write to standard output: %s; look at where it goes", strerror(errno));
 			break;
 		case FRAME_ERR:
 			remark(bytes, length);

@@ -99,7 +99,7 @@ final class GpuRelease implements Callable<Integer> {
                             + Holding.user(lease)
                             + "'s; only "
                             + Holding.user(lease)
-                            + " and root may release it by force");
+                            + " and root may release it by force, ask one of them");
         }
     }
 

@@ -3,6 +3,7 @@ package jnvdocker.daemon;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.exc.PropertyBindingException;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 
@@ -46,7 +47,8 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
                         file
                                 + ": default_gpus = '"
                                 + gpus
-                                + "' is not what --gpus takes: all, none, a number or device=<ids>",
+                                + "' is not what --gpus takes: write all, none, a number or"
+                                + " device=<ids>",
                         e);
             }
         }
@@ -67,7 +69,10 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
         }
         if (Files.size(file) > LIMIT) {
             throw new StartException(
-                    file + " is longer than " + LIMIT + " bytes; is it the config?");
+                    file
+                            + " is longer than "
+                            + LIMIT
+                            + " bytes; let JNVDOCKER_CONFIG name the config");
         }
         try {
             return parse(Files.readString(file), file);
@@ -90,11 +95,23 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
         } catch (JsonMappingException e) {
             String key = e.getPath().isEmpty() ? "" : e.getPath().getFirst().getFieldName();
             throw new StartException(
-                    at(file, text, key) + ": the value of '" + key + "' is of the wrong kind", e);
+                    at(file, text, key)
+                            + ": the value of '"
+                            + key
+                            + "' is of the wrong kind; write "
+                            + kind(e),
+                    e);
         } catch (JsonProcessingException e) {
             String line = e.getLocation() == null ? "" : ":" + e.getLocation().getLineNr();
             throw new StartException(file + line + ": " + e.getOriginalMessage(), e);
         }
+    }
+
+    private static String kind(JsonMappingException e) {
+        boolean choice =
+                e instanceof MismatchedInputException mismatch
+                        && mismatch.getTargetType() == boolean.class;
+        return choice ? "true or false" : "text in quotes";
     }
 
     /** The library forgets the lines once it has read them, so the key's is looked for. */

@@ -195,7 +195,11 @@ final class Daemon implements AutoCloseable {
         try {
             return Host.at(root);
         } catch (IOException e) {
-            throw new StartException("JNVDOCKER_HOST_ROOT=" + root + " does not exist", e);
+            throw new StartException(
+                    "JNVDOCKER_HOST_ROOT="
+                            + root
+                            + " does not exist; make it, or unset the variable",
+                    e);
         }
     }
 

@@ -58,7 +58,12 @@ record Folders(
                 return path;
             }
         } catch (InvalidPathException e) {
-            throw new StartException(variable + " is no path in UTF-8: " + Quote.quoted(text), e);
+            throw new StartException(
+                    variable
+                            + " is no path in UTF-8: "
+                            + Quote.quoted(text)
+                            + "; set it to another",
+                    e);
         }
         throw new StartException(
                 variable + "=" + text + " is not an absolute path; begin it with /");

@@ -59,7 +59,7 @@ class ConfigTest {
                 FILE
                         + ": default_gpus = '"
                         + gpus
-                        + "' is not what --gpus takes: all, none, a number or device=<ids>",
+                        + "' is not what --gpus takes: write all, none, a number or device=<ids>",
                 refusal("default_gpus = '" + gpus + "'"));
     }
 
@@ -98,8 +98,9 @@ class ConfigTest {
             })
     void valueOfTheWrongKindIsNamedWithItsLine(String line) {
         String key = line.split(" ")[0];
+        String kind = key.equals("allow_privileged") ? "true or false" : "text in quotes";
         assertEquals(
-                FILE + ":2: the value of '" + key + "' is of the wrong kind",
+                FILE + ":2: the value of '" + key + "' is of the wrong kind; write " + kind,
                 refusal("# policy\n" + line));
     }
 

@@ -73,7 +73,8 @@ class KernelModulesTest {
                 assertThrows(
                         NoDriverException.class, () -> new DeviceNodes(host, modules).loadDriver());
         assertEquals(
-                "no NVIDIA driver is loaded, and none can be (FATAL: Module not found)",
+                "no NVIDIA driver is loaded, and none can be (FATAL: Module not found); install the"
+                        + " driver for this kernel",
                 refusal.getMessage());
     }
 

@@ -47,7 +47,7 @@ final class GpuIds {
         }
         if (ids.size() > GpuRequest.MAX_IDS) {
             throw new InvalidGpuRequestException(
-                    "%s: %d GPUs are named, at most %d can be"
+                    "%s: %d GPUs are named, at most %d can be; name fewer"
                             .formatted(source, ids.size(), GpuRequest.MAX_IDS));
         }
         for (String id : ids) {

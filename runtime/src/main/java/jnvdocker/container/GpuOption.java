@@ -68,7 +68,7 @@ final class GpuOption {
     private void bare(String field) throws InvalidGpuRequestException {
         if (count != null) {
             throw wrong(
-                    "%s is more than one number of GPUs: to name GPUs write %s"
+                    "%s is more than one number of GPUs: write %s to name GPUs"
                             .formatted(Quote.quoted(value), EXAMPLE));
         }
         count = field;
@@ -77,7 +77,7 @@ final class GpuOption {
     private void keyed(String key, String text) throws InvalidGpuRequestException {
         if (!keys.add(key) || (key.equals("count") && count != null)) {
             throw wrong(
-                    "%s is given more than once in %s"
+                    "%s is given more than once in %s: give it once"
                             .formatted(Quote.quoted(key), Quote.quoted(value)));
         }
         switch (key) {
@@ -139,7 +139,7 @@ final class GpuOption {
         }
         if (!NUMBER.matcher(count).matches()) {
             throw wrong(
-                    "%s is not a number of GPUs, 'all', 'none' or device=<ids>"
+                    "%s is no number of GPUs: write a number, 'all', 'none' or device=<ids>"
                             .formatted(Quote.quoted(count)));
         }
         int number = Integer.parseInt(count);

@@ -52,6 +52,7 @@ import java.util.function.UnaryOperator;
  */
 public final class DockerEngine implements ContainerEngine, AutoCloseable {
     private static final int CONNECTIONS = 16;
+    private static final String START = "start it: systemctl start docker";
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
     private final Path socket;
@@ -280,7 +281,8 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
     private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         if (!servers.isServed(socket)) {
-            throw new EngineException("the Docker engine at " + socket + " is stopped", null);
+            throw new EngineException(
+                    "the Docker engine at " + socket + " is stopped; " + START, null);
         }
         return ask(what, limit, question);
     }
@@ -403,20 +405,24 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
                             + socket
                             + " when asked to "
                             + what
-                            + " speaks no Docker API that is known; is it a Docker engine?",
+                            + " speaks no Docker API that is known; let"
+                            + " JNVDOCKER_DOCKER_SOCKET name a Docker engine",
                     e);
         }
         String reason = Objects.requireNonNullElse(root.getMessage(), "no reason given").strip();
         if (e instanceof DockerException) {
             return new EngineException(
-                    "the Docker engine at " + socket + " refused to " + what + ": " + reason, e);
+                    "the Docker engine at "
+                            + socket
+                            + " refused to "
+                            + what
+                            + ": "
+                            + reason
+                            + "; look into its log: journalctl -u docker",
+                    e);
         }
         return new EngineException(
-                "the Docker engine at "
-                        + socket
-                        + " does not answer ("
-                        + reason
-                        + "); start it: systemctl start docker",
+                "the Docker engine at " + socket + " does not answer (" + reason + "); " + START,
                 e);
     }
 

@@ -26,6 +26,8 @@ import java.util.stream.Collectors;
  * whoever starts it, and does not start what it can't mount: here a lease is taken, or refused.
  */
 public final class ClaimVolumes implements PluginVolumes {
+    private static final String MAKE_AGAIN =
+            "'jnvdocker run' makes claims, create the container again with it";
     private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
     private static final String PREFIX = "jnvdocker_claim_";
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
@@ -303,10 +305,7 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     private static VolumeException unknown(String name) {
-        return new VolumeException(
-                "no such claim: "
-                        + name
-                        + "; 'jnvdocker run' makes claims, create the container again with it");
+        return new VolumeException("no such claim: " + name + "; " + MAKE_AGAIN);
     }
 
     private VolumeInfo info(Claim claim, Optional<Lease> live) {
@@ -325,7 +324,9 @@ public final class ClaimVolumes implements PluginVolumes {
 
     private static String id(String name) throws VolumeException {
         return claimOf(name)
-                .orElseThrow(() -> new VolumeException("no name of a claim's volume: " + name));
+                .orElseThrow(() ->
+                        new VolumeException(
+                                "no name of a claim's volume: " + name + "; " + MAKE_AGAIN));
     }
 
     private interface Verb<T> {

@@ -228,7 +228,10 @@ public final class Leases {
     public Lease releaseByForce(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
         if (!registry.endByForce(lease, "released by force: " + who)) {
-            throw new RefusedException("claim " + claim + " has just ended by itself");
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " has just ended by itself; 'jnvdocker gpu leases --all' says how");
         }
         LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
         return lease;

@@ -73,16 +73,17 @@ final class GpuRequestTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "two | 'two' is not a number of GPUs, 'all', 'none' or device=<ids>",
-                "GPU-a | 'GPU-a' is not a number of GPUs, 'all', 'none' or device=<ids>",
-                "12345678901 | '12345678901' is not a number of GPUs,",
-                "٢ | '٢' is not a number of GPUs,",
-                "2.0 | '2.0' is not a number of GPUs,",
-                "count= | '' is not a number of GPUs,",
+                "two | 'two' is no number of GPUs: write a number, 'all', 'none' or device=<ids>",
+                "GPU-a | 'GPU-a' is no number of GPUs: write a number, 'all', 'none' or"
+                        + " device=<ids>",
+                "12345678901 | '12345678901' is no number of GPUs:",
+                "٢ | '٢' is no number of GPUs:",
+                "2.0 | '2.0' is no number of GPUs:",
+                "count= | '' is no number of GPUs:",
                 "`` | a value is missing:",
                 "`,` | ',' is more than one number of GPUs:",
-                "0,1 | '0,1' is more than one number of GPUs: to name GPUs write",
-                "2,count=2 | 'count' is given more than once in '2,count=2'",
+                "0,1 | '0,1' is more than one number of GPUs: write",
+                "2,count=2 | 'count' is given more than once in '2,count=2': give it once",
                 "device=0,device=1 | 'device' is given more than once",
                 "2,device=0 | '2,device=0' has both a number of GPUs and names of GPUs:",
                 "device= | no GPU is named: write for example --gpus '\"device=0,1\"'",
@@ -148,7 +149,7 @@ final class GpuRequestTest {
                 () -> GpuRequest.parseOption("device=" + longest + "a"));
         assertTrue(GpuRequest.parseVariable(ids(256)).isPresent());
         assertEquals(
-                "NV_GPU: 257 GPUs are named, at most 256 can be",
+                "NV_GPU: 257 GPUs are named, at most 256 can be; name fewer",
                 message(() -> GpuRequest.parseVariable(ids(257))));
     }
 

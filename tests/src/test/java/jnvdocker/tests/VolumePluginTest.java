@@ -136,10 +136,19 @@ class VolumePluginTest {
     void namesThatAreNotOursAreRefusedInTheWordsOfNvidiaDocker() {
         for (String[] wrong :
                 new String[][] {
-                    {"nonsense", "bad volume format: nonsense"},
-                    {"cuda_files_1.2", "unsupported volume: cuda_files_1.2"},
-                    {"nvidia_driver_..", "bad volume format: nvidia_driver_.."},
-                    {"nvidia_driver_535", "bad volume format: nvidia_driver_535"},
+                    {"nonsense", "bad volume format: nonsense; use nvidia_driver_<version>"},
+                    {
+                        "cuda_files_1.2",
+                        "unsupported volume: cuda_files_1.2; use nvidia_driver_<version>"
+                    },
+                    {
+                        "nvidia_driver_..",
+                        "bad volume format: nvidia_driver_..; use nvidia_driver_<version>"
+                    },
+                    {
+                        "nvidia_driver_535",
+                        "bad volume format: nvidia_driver_535; use nvidia_driver_<version>"
+                    },
                 }) {
             Command.Result result =
                     engine.docker("volume", "create", "-d", "nvidia-docker", wrong[0]).run();

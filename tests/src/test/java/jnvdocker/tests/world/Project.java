@@ -8,6 +8,10 @@ public final class Project {
 
     private Project() {}
 
+    public static Path root() {
+        return ROOT;
+    }
+
     /** A script of {@code tests/worlds}. */
     public static Path world(String script) {
         return ROOT.resolve("tests/worlds").resolve(script);

@@ -11,6 +11,9 @@ import java.util.regex.Pattern;
  * whatever a client of its API says, so a name is checked before anything else is done with it.
  */
 record VolumeName(String kind, String version) {
+    /** What to do about a name that is none of ours. */
+    static final String USE = "use nvidia_driver_<version>";
+
     private static final Pattern SPELLING = Pattern.compile("([a-zA-Z0-9_.-]+)_([0-9.]+)");
 
     /**
@@ -19,7 +22,7 @@ record VolumeName(String kind, String version) {
     static VolumeName parse(String name) throws VolumeException {
         Matcher matcher = SPELLING.matcher(name);
         if (!matcher.matches()) {
-            throw new VolumeException("bad volume format: " + Quote.shown(name));
+            throw bad(Quote.shown(name), null);
         }
         return new VolumeName(matcher.group(1), matcher.group(2));
     }
@@ -31,8 +34,12 @@ record VolumeName(String kind, String version) {
         try {
             return DriverVersion.parse(version);
         } catch (IllegalArgumentException e) {
-            throw new VolumeException("bad volume format: " + this, e);
+            throw bad(toString(), e);
         }
+    }
+
+    private static VolumeException bad(String name, Exception cause) {
+        return new VolumeException("bad volume format: " + name + "; " + USE, cause);
     }
 
     @Override

@@ -119,7 +119,8 @@ public final class VolumePlugin {
 
     private void refuseWhenStopped() throws VolumeException {
         if (stopped) {
-            throw new VolumeException("jnvdocker is being uninstalled and makes no volume");
+            throw new VolumeException(
+                    "jnvdocker is being uninstalled and makes no volume; ask an administrator");
         }
     }
 
@@ -130,7 +131,7 @@ public final class VolumePlugin {
             }
         }
         VolumeName parsed = VolumeName.parse(name);
-        throw new VolumeException("unsupported volume: " + parsed);
+        throw new VolumeException("unsupported volume: " + parsed + "; " + VolumeName.USE);
     }
 
     private List<Map<String, Object>> list() {
@@ -161,14 +162,17 @@ public final class VolumePlugin {
             request = json.readValue(body, Request.class);
         } catch (IOException e) {
             throw new VolumeException(
-                    verb + ": the request is not the JSON object that docker sends", e);
+                    verb + ": the request is not the JSON object that docker sends; send that", e);
         }
         if (request == null || request.name() == null || request.name().isEmpty()) {
-            throw new VolumeException(verb + ": the request names no volume");
+            throw new VolumeException(verb + ": the request names no volume; give its Name");
         }
         if (request.name().length() > MAX_NAME) {
             throw new VolumeException(
-                    verb + ": the volume's name is longer than " + MAX_NAME + " characters");
+                    verb
+                            + ": the volume's name is longer than "
+                            + MAX_NAME
+                            + " characters; shorten it");
         }
         return request;
     }

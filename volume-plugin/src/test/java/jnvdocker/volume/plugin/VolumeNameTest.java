@@ -44,7 +44,9 @@ class VolumeNameTest {
     @Test
     void refusalHasTheWordsOfOldAndNothingThatATerminalObeys() {
         var error = assertThrows(VolumeException.class, () -> VolumeName.parse("a\u001b[2J\nb"));
-        assertEquals("bad volume format: a\\u{1b}[2J\\u{a}b", error.getMessage());
+        assertEquals(
+                "bad volume format: a\\u{1b}[2J\\u{a}b; use nvidia_driver_<version>",
+                error.getMessage());
     }
 
     @Test
@@ -58,6 +60,7 @@ class VolumeNameTest {
     void versionOfNoDriverIsRefused(String name) throws VolumeException {
         VolumeName parsed = VolumeName.parse(name);
         var error = assertThrows(VolumeException.class, parsed::driverVersion);
-        assertEquals("bad volume format: " + name, error.getMessage());
+        assertEquals(
+                "bad volume format: " + name + "; use nvidia_driver_<version>", error.getMessage());
     }
 }

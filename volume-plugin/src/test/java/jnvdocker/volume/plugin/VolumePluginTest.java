@@ -63,7 +63,8 @@ class VolumePluginTest {
         create("test_1.2", "{}");
         plugin.stop();
         assertAnswer(
-                "{'Err': 'jnvdocker is being uninstalled and makes no volume'}",
+                "{'Err': 'jnvdocker is being uninstalled and makes no volume; ask an"
+                        + " administrator'}",
                 "VolumeDriver.Create",
                 "{'Name': 'test_1.3'}");
         assertAnswer(
@@ -144,10 +145,10 @@ class VolumePluginTest {
 
     @ParameterizedTest
     @CsvSource({
-        "other_1.2, unsupported volume: other_1.2",
-        "mydata, bad volume format: mydata",
-        "../../etc/passwd, bad volume format: ../../etc/passwd",
-        "'a\u0007b', bad volume format: a\\u{7}b",
+        "other_1.2, unsupported volume: other_1.2; use nvidia_driver_<version>",
+        "mydata, bad volume format: mydata; use nvidia_driver_<version>",
+        "../../etc/passwd, bad volume format: ../../etc/passwd; use nvidia_driver_<version>",
+        "'a\u0007b', bad volume format: a\\u{7}b; use nvidia_driver_<version>",
     })
     void namesOfNoKindAreRefusedInTheWordsOfOld(String name, String error) throws IOException {
         String request = json.writeValueAsString(Map.of("Name", name));
@@ -180,7 +181,7 @@ class VolumePluginTest {
     void whatIsNotTheObjectThatDockerSendsIsRefused(String request) throws IOException {
         for (String verb : WITH_A_NAME.split(",")) {
             assertEquals(
-                    verb + ": the request is not the JSON object that docker sends",
+                    verb + ": the request is not the JSON object that docker sends; send that",
                     error(verb, request));
         }
     }
@@ -197,7 +198,8 @@ class VolumePluginTest {
     @ValueSource(strings = {"{}", "null", "{'Name': null}", "{'Name': ''}", "{'name': 'test_1.2'}"})
     void requestMustNameAVolume(String request) throws IOException {
         for (String verb : WITH_A_NAME.split(",")) {
-            assertEquals(verb + ": the request names no volume", error(verb, request));
+            assertEquals(
+                    verb + ": the request names no volume; give its Name", error(verb, request));
         }
     }
 
@@ -220,7 +222,9 @@ class VolumePluginTest {
         String longest = "test_" + "1".repeat(250);
         create(longest, "{}");
         String error = error("VolumeDriver.Create", "{'Name': '" + longest + "1'}");
-        assertEquals("VolumeDriver.Create: the volume's name is longer than 255 characters", error);
+        assertEquals(
+                "VolumeDriver.Create: the volume's name is longer than 255 characters; shorten it",
+                error);
     }
 
     @Test

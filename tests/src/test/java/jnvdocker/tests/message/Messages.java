@@ -1,0 +1,153 @@
+package jnvdocker.tests.message;
+
+import com.sun.source.tree.ExpressionTree;
+import com.sun.source.tree.IdentifierTree;
+import com.sun.source.tree.MemberSelectTree;
+import com.sun.source.tree.NewClassTree;
+import com.sun.source.tree.Tree;
+import com.sun.source.util.JavacTask;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import javax.tools.ToolProvider;
+
+/** The messages of a program, as its sources have them; {@code …} is what only a run knows. */
+final class Messages {
+    /** How many constants, methods and callers a message is followed through. */
+    private static final int DEPTH = 9;
+
+    private static final String C_STRING = "\"((?:[^\"\\\\]|\\\\.)*)\"";
+    private static final Pattern C_PART = Pattern.compile(C_STRING + "|([A-Z_]+)");
+    private static final Pattern C_MACRO =
+            Pattern.compile("(?m)^#define ([A-Z_]+) " + C_STRING + "$");
+    private static final Pattern SAID_IN_C =
+            Pattern.compile("\\bdie\\(((?:\\s*(?:\"(?:[^\"\\\\]|\\\\.)*\"|[A-Z_]+\\b))+)");
+
+    /**
+     * A message, and what it is given to: the simple name of an exception, {@code LOG}, {@code
+     * die}.
+     */
+    record Message(String to, String file, String text) {
+        @Override
+        public String toString() {
+            return file + ", " + to + ": " + text;
+        }
+    }
+
+    private Messages() {}
+
+    /** What is given to exceptions, and what is logged as a warning or an error. */
+    static List<Message> ofJava(List<Path> sources) throws IOException {
+        var compiler = ToolProvider.getSystemJavaCompiler();
+        List<SourceFile> all = new ArrayList<>();
+        List<String> names = new ArrayList<>();
+        try (var manager = compiler.getStandardFileManager(null, null, null)) {
+            var task =
+                    (JavacTask)
+                            compiler.getTask(
+                                    null,
+                                    manager,
+                                    null,
+                                    List.of("-proc:none"),
+                                    null,
+                                    manager.getJavaFileObjectsFromPaths(sources));
+            for (var unit : task.parse()) {
+                all.add(new SourceFile(unit));
+                names.add(Path.of(unit.getSourceFile().getName()).getFileName().toString());
+            }
+        }
+        Map<String, SourceFile> byClass = new HashMap<>();
+        all.forEach(file -> file.classes().forEach(name -> byClass.put(name, file)));
+        byClass.remove("FileErrors"); // whose words are the kernel's
+        List<Message> found = new ArrayList<>();
+        for (int i = 0; i < all.size(); i++) {
+            String name = names.get(i);
+            SourceFile file = all.get(i);
+            for (var made : file.made()) {
+                String to = simpleName(made.tree().getIdentifier().toString());
+                if (to.endsWith("Exception")) {
+                    given(made.tree(), new Wording(byClass, file, made.method()))
+                            .forEach(text -> found.add(new Message(to, name, text)));
+                }
+            }
+            for (var call : file.calls()) {
+                if (call.tree().getMethodSelect() instanceof MemberSelectTree log
+                        && log.getExpression().toString().equals("LOG")
+                        && log.getIdentifier().toString().matches("warn|error")) {
+                    new Wording(byClass, file, call.method())
+                            .of(call.tree().getArguments().getFirst(), DEPTH)
+                            .forEach(text ->
+                                    found.add(
+                                            new Message(
+                                                    "LOG",
+                                                    name,
+                                                    text.replace("{}", Wording.VALUE))));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** What is given to {@code die}: strings, and macros that stand for one, side by side. */
+    static List<Message> ofC(Path source) throws IOException {
+        String code = Files.readString(source);
+        Map<String, String> macros = new HashMap<>();
+        Matcher macro = C_MACRO.matcher(code);
+        while (macro.find()) {
+            macros.put(macro.group(1), macro.group(2));
+        }
+        List<Message> found = new ArrayList<>();
+        Matcher said = SAID_IN_C.matcher(code);
+        while (said.find()) {
+            StringBuilder text = new StringBuilder();
+            Matcher part = C_PART.matcher(said.group(1));
+            while (part.find()) {
+                text.append(
+                        part.group(1) != null
+                                ? part.group(1)
+                                : macros.getOrDefault(part.group(2), Wording.VALUE));
+            }
+            found.add(
+                    new Message(
+                            "die",
+                            source.getFileName().toString(),
+                            text.toString().replaceAll("%[-0-9.]*(zu|[sdu])", Wording.VALUE)));
+        }
+        return found;
+    }
+
+    /** Two texts given to one exception are the matter and the remedy. */
+    private static Set<String> given(NewClassTree made, Wording wording) {
+        Set<String> texts = new LinkedHashSet<>();
+        for (ExpressionTree argument : made.getArguments()) {
+            if (!isCause(argument)) {
+                Set<String> more = wording.of(argument, DEPTH);
+                texts =
+                        texts.isEmpty()
+                                ? more
+                                : Wording.joined(Wording.joined(texts, Set.of("; ")), more);
+            }
+        }
+        return texts;
+    }
+
+    private static boolean isCause(ExpressionTree argument) {
+        return argument.getKind() == Tree.Kind.NULL_LITERAL
+                || argument instanceof IdentifierTree name
+                        && name.getName().toString().matches("e|cause");
+    }
+
+    private static String simpleName(String name) {
+        return name.substring(name.lastIndexOf('.') + 1);
+    }
+}
