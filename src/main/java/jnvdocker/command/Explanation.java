@@ -44,13 +44,25 @@ final class Explanation {
      * @param last the lease that ended last, if there was any
      */
     List<String> free(Optional<Lease> last) {
+        Gpu gpu = status.gpu();
+        if (status.state() == GpuStatus.State.SICK) {
+            return List.of(
+                    "GPU "
+                            + gpu.index()
+                            + " at "
+                            + gpu.pciAddress()
+                            + " can't be given out: "
+                            + gpu.trouble()
+                            + ".",
+                    "Look why in the kernel's log: dmesg | grep -i nvrm");
+        }
         List<String> sentences = new ArrayList<>();
         sentences.add(subject() + " is free" + idle() + ".");
         last.ifPresent(
                 lease -> sentences.add("It was last held by " + Refusals.holder(lease) + "."));
         sentences.add(
                 status.note().isEmpty()
-                        ? "To take it: jnvdocker run --gpus device=" + status.gpu().index() + " …"
+                        ? "To take it: jnvdocker run --gpus device=" + gpu.index() + " …"
                         : "It can't be given out: " + status.note() + ".");
         return sentences;
     }
@@ -91,7 +103,7 @@ final class Explanation {
 
     private String whatToDo(Lease lease) {
         return switch (status.state()) {
-            case FREE -> throw new IllegalStateException("a free GPU has no lease");
+            case FREE, SICK -> throw new IllegalStateException("a free GPU has no lease");
             case RESERVED ->
                     "It becomes the container's when docker starts that, and free when that docker"
                             + " run ends before.";

@@ -54,10 +54,11 @@ final class LeaseJson {
         ObjectNode root = object();
         Gpu gpu = status.gpu();
         boolean missing = status.state() == GpuStatus.State.MISSING;
+        boolean sound = gpu.isSound();
         root.put("index", gpu.index());
-        root.put("uuid", gpu.uuid());
-        root.put("model", missing ? null : gpu.model());
-        root.put("node", DeviceNodes.nameOf(gpu));
+        root.put("uuid", sound ? gpu.uuid() : null);
+        root.put("model", missing || !sound ? null : gpu.model());
+        root.put("node", sound ? DeviceNodes.nameOf(gpu) : null);
         root.put("pci_address", missing ? null : gpu.pciAddress());
         root.put("state", word(status.state()));
         root.put("idle_since", time(status.idleSince()));

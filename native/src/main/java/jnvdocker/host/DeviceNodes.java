@@ -49,20 +49,25 @@ public final class DeviceNodes {
             modules.load(DRIVER);
         } catch (IOException e) {
             throw new NoDriverException(
-                    "no NVIDIA driver is loaded, and none can be (" + e.getMessage() + ")", e);
+                    "no NVIDIA driver is loaded, and none can be ("
+                            + e.getMessage()
+                            + "); install the driver for this kernel",
+                    e);
         }
     }
 
     /**
      * All nodes that containers may be given: {@link #control} and every GPU's, in order of index,
-     * each GPU with its UUID known.
+     * each GPU with its UUID known. One that the driver can't talk to has none.
      *
      * @throws IOException when one is missing and can't be made, or is not the device it should be
      */
     public List<DeviceNode> all() throws IOException {
         List<DeviceNode> nodes = new ArrayList<>(control());
         for (Gpu gpu : new GpuInventory(host, this).read().gpus()) {
-            nodes.add(of(gpu));
+            if (gpu.isSound()) {
+                nodes.add(of(gpu));
+            }
         }
         return nodes;
     }

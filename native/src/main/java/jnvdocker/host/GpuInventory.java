@@ -27,7 +27,8 @@ public final class GpuInventory {
      */
     public HostDriver read() throws IOException {
         HostDriver driver = HostDriver.read(host);
-        List<Gpu> unknown = driver.gpus().stream().filter(gpu -> !gpu.hasUuid()).toList();
+        List<Gpu> unknown =
+                driver.gpus().stream().filter(gpu -> gpu.isSound() && !gpu.hasUuid()).toList();
         if (unknown.isEmpty()) {
             return driver;
         }

@@ -1,6 +1,8 @@
 package jnvdocker.host;
 
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.labels.Quote;
+import jnvdocker.posix.FileErrors;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -74,8 +76,8 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
                     .orElseThrow(() ->
                             new NoDriverException(
                                     proc
-                                            + " names no driver version; is it NVIDIA's"
-                                            + " kernel module that is loaded?"));
+                                            + " names no driver version; load NVIDIA's kernel"
+                                            + " module"));
         }
         Path sys = host.resolve(SYS_VERSION);
         if (Files.exists(sys)) {
@@ -83,7 +85,8 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
             try {
                 return DriverVersion.parse(text);
             } catch (IllegalArgumentException e) {
-                throw new NoDriverException(sys + " holds " + e.getMessage(), e);
+                throw new NoDriverException(
+                        sys + " holds " + e.getMessage() + "; load NVIDIA's kernel module", e);
             }
         }
         throw new NoDriverException(
@@ -125,14 +128,22 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
                         .thenComparing(HostDriver::addressOf));
         List<Gpu> gpus = new ArrayList<>();
         for (Path gpu : found) {
-            Path information = gpu.resolve("information");
-            String text = KernelText.read(information);
-            if (!EXCLUDED.matcher(text).find()) {
-                String file = information.toString();
-                gpus.add(parseGpu(gpus.size(), addressOf(gpu), text, file));
-            }
+            gpu(gpus.size(), gpu).ifPresent(gpus::add);
         }
         return gpus;
+    }
+
+    /** One GPU that can't be read takes nobody's others away. */
+    private static Optional<Gpu> gpu(int index, Path folder) {
+        String address = addressOf(folder);
+        try {
+            String text = KernelText.read(folder.resolve("information"));
+            return EXCLUDED.matcher(text).find()
+                    ? Optional.empty()
+                    : Optional.of(parseGpu(index, address, text));
+        } catch (IOException e) {
+            return Optional.of(Gpu.troubled(index, address, FileErrors.describe(e)));
+        }
     }
 
     private static String addressOf(Path gpu) {
@@ -140,8 +151,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     }
 
     /** Reads the lines {@code Key: value} of {@code gpus/<address>/information}. */
-    static Gpu parseGpu(int index, String pciAddress, String text, String file)
-            throws NoDriverException {
+    static Gpu parseGpu(int index, String pciAddress, String text) {
         Map<String, String> facts = new HashMap<>();
         for (String line : text.split("\n")) {
             int colon = line.indexOf(':');
@@ -151,16 +161,17 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         }
         String uuid = facts.getOrDefault("GPU UUID", "");
         if (!UUID.matcher(uuid).matches()) {
-            throw new NoDriverException(
-                    file + " names no GPU UUID (found '" + uuid + "'); is the driver healthy?");
+            return Gpu.troubled(
+                    index,
+                    pciAddress,
+                    "the driver names no UUID of it (found " + Quote.quoted(uuid) + ")");
         }
         String minor = facts.getOrDefault("Device Minor", "");
         if (!minor.matches("[0-9]{1,3}")) {
-            throw new NoDriverException(
-                    file
-                            + " names no device minor (found '"
-                            + minor
-                            + "'); is the driver healthy?");
+            return Gpu.troubled(
+                    index,
+                    pciAddress,
+                    "the driver names no device minor of it (found " + Quote.quoted(minor) + ")");
         }
         String model = facts.getOrDefault("Model", "unknown");
         return new Gpu(index, uuid, Integer.parseInt(minor), pciAddress, model);

@@ -37,6 +37,10 @@ final class GpuBoard {
     }
 
     private GpuStatus free(Gpu gpu) {
+        if (!gpu.isSound()) {
+            return new GpuStatus(
+                    gpu, GpuStatus.State.SICK, Optional.empty(), Optional.empty(), gpu.trouble());
+        }
         return new GpuStatus(
                 gpu,
                 GpuStatus.State.FREE,

@@ -15,7 +15,10 @@ import java.util.stream.Collectors;
  * the host give the same choice.
  */
 final class GpuChoice {
+    private static final String LOOK = "look why in the kernel's log (dmesg | grep -i nvrm)";
+
     private final List<Gpu> gpus;
+    private final List<Gpu> sound;
     private final LeaseRegistry.Holdings holdings;
 
     /**
@@ -23,6 +26,7 @@ final class GpuChoice {
      */
     GpuChoice(List<Gpu> gpus, LeaseRegistry.Holdings holdings) {
         this.gpus = gpus;
+        sound = gpus.stream().filter(Gpu::isSound).toList();
         this.holdings = holdings;
     }
 
@@ -54,7 +58,7 @@ final class GpuChoice {
     private Outcome all() throws RefusedException {
         refuseWithoutGpus();
         return these(
-                gpus,
+                sound,
                 "all GPUs are asked for, and ",
                 "; try again when all are free" + elsewhere(", or take others"));
     }
@@ -72,9 +76,10 @@ final class GpuChoice {
 
     private void refuseWithoutGpus() throws RefusedException {
         if (gpus.isEmpty()) {
-            throw new RefusedException(
-                    "the driver shows no GPU on this host; the kernel's log says why (dmesg | grep"
-                            + " -i nvrm)");
+            throw new RefusedException("the driver shows no GPU on this host; " + LOOK);
+        }
+        if (sound.isEmpty()) {
+            throw sick(gpus.getFirst());
         }
     }
 
@@ -86,11 +91,12 @@ final class GpuChoice {
 
     private Outcome count(int count) throws RefusedException {
         refuseWithoutGpus();
-        if (count > gpus.size()) {
+        if (count > sound.size()) {
             throw new RefusedException(
                     count
                             + " GPUs are asked for, and this host has "
-                            + gpus.size()
+                            + sound.size()
+                            + sick()
                             + "; ask for fewer ('jnvdocker gpu ls' shows them)");
         }
         List<Gpu> free = free();
@@ -98,7 +104,7 @@ final class GpuChoice {
             String asked = count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
             String left = free.isEmpty() ? "none is free: " : "free is " + indices(free) + ": ";
             return busy(
-                    gpus.stream().filter(this::isHeld).toList(),
+                    sound.stream().filter(this::isHeld).toList(),
                     asked + ", and " + left,
                     "; try again when more are free"
                             + (free.isEmpty() ? "" : ", or ask for fewer"));
@@ -120,6 +126,9 @@ final class GpuChoice {
     /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
     private static void identify(List<Gpu> wanted) throws RefusedException {
         for (Gpu gpu : wanted) {
+            if (!gpu.isSound()) {
+                throw sick(gpu);
+            }
             if (!gpu.hasUuid()) {
                 throw new RefusedException(
                         "GPU "
@@ -130,6 +139,28 @@ final class GpuChoice {
                                 + " once as root, or start nvidia-persistenced at boot");
             }
         }
+    }
+
+    private static RefusedException sick(Gpu gpu) {
+        return new RefusedException(
+                "GPU "
+                        + gpu.index()
+                        + " at "
+                        + gpu.pciAddress()
+                        + " can't be given out: "
+                        + gpu.trouble()
+                        + "; "
+                        + LOOK);
+    }
+
+    /** {@code , and GPU 2 that can't be given out}. */
+    private String sick() {
+        List<Gpu> sick = gpus.stream().filter(gpu -> !gpu.isSound()).toList();
+        return switch (sick.size()) {
+            case 0 -> "";
+            case 1 -> ", and GPU " + indices(sick) + " that can't be given out";
+            default -> ", and GPUs " + indices(sick) + " that can't be given out";
+        };
     }
 
     private Busy busy(List<Gpu> busy, String before, String remedy) {
@@ -149,7 +180,7 @@ final class GpuChoice {
     }
 
     private List<Gpu> free() {
-        return gpus.stream().filter(gpu -> !isHeld(gpu)).toList();
+        return sound.stream().filter(gpu -> !isHeld(gpu)).toList();
     }
 
     private boolean isHeld(Gpu gpu) {

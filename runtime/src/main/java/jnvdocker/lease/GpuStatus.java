@@ -23,6 +23,8 @@ public record GpuStatus(
         HELD,
         /** Its container was killed and does not end. */
         STUCK,
+        /** The driver can't talk to it. */
+        SICK,
         /** It is held, and the driver does not show it. */
         MISSING
     }

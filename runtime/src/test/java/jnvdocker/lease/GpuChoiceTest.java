@@ -34,6 +34,7 @@ class GpuChoiceTest {
     private static final GpuRequest TWO = new GpuRequest.Count(2);
     private static final GpuRequest EVERY = new GpuRequest.All();
 
+    private static final Gpu SICK = new Gpu(0, "?", -1, "0000:00:00.0", "?", "it is lost");
     private static final Gpu NAMELESS = gpu(0, "GPU-????????-????-????-????-????????????", 0);
 
     @Test
@@ -195,10 +196,28 @@ class GpuChoiceTest {
                 devices("0", "4"),
                 ALL);
         String none =
-                "the driver shows no GPU on this host; the kernel's log says why (dmesg | grep -i"
-                        + " nvrm)";
+                "the driver shows no GPU on this host; look why in the kernel's log (dmesg | grep"
+                        + " -i nvrm)";
         assertRefused(none, EVERY, List.of());
         assertRefused(none, ONE, List.of());
+    }
+
+    @Test
+    void aSickGpuIsLeftOutAndNotGivenOut() throws Exception {
+        List<Gpu> gpus = List.of(SICK, B);
+        assertEquals(List.of(B), chosen(EVERY, gpus, List.of(), NEVER_USED));
+        assertEquals(List.of(B), chosen(ONE, gpus, List.of(), NEVER_USED));
+        assertRefused(
+                "2 GPUs are asked for, and this host has 1, and GPU 0 that can't be given out; ask"
+                        + " for fewer ('jnvdocker gpu ls' shows them)",
+                TWO,
+                gpus);
+        String refusal =
+                "GPU 0 at 0000:00:00.0 can't be given out: it is lost; look why in the kernel's log"
+                        + " (dmesg | grep -i nvrm)";
+        assertRefused(refusal, devices("0", "1"), gpus);
+        assertRefused(refusal, ONE, List.of(SICK));
+        assertRefused(refusal, EVERY, List.of(SICK));
     }
 
     @Test
