@@ -4,6 +4,7 @@ import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.GpuRequest;
+import jnvdocker.container.GpuResolver;
 import jnvdocker.container.UserSettings;
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerArguments;
@@ -11,6 +12,7 @@ import jnvdocker.docker.DockerCommandLine;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.RunCommand;
 import jnvdocker.docker.Verb;
+import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -28,12 +30,11 @@ import jnvdocker.volume.DriverVolumeStore;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
+import java.util.TreeSet;
 
 /**
  * {@code docker run} and {@code docker create}: the straight line from what the user typed to what
@@ -182,7 +183,7 @@ public final class StartContainer {
             RunCommand run, Request request, GpuNeeds needs, ClientConnection client)
             throws IOException, RefusedException {
         if (!run.gpuNodes().isEmpty()) {
-            return Optional.of(together(run.gpus(), addressesOfNodes(run)));
+            return Optional.of(together(run, inventory.read().gpus()));
         }
         if (run.gpus().isPresent()) {
             return run.gpus();
@@ -201,14 +202,15 @@ public final class StartContainer {
     }
 
     /** {@code --device /dev/nvidia1} names a GPU by its minor, which is not its index. */
-    private List<String> addressesOfNodes(RunCommand run) throws IOException, RefusedException {
-        List<String> addresses = new ArrayList<>();
-        for (var gpu : inventory.read().gpus()) {
+    private static Set<String> addressesOfNodes(RunCommand run, List<Gpu> gpus)
+            throws RefusedException {
+        Set<String> addresses = new TreeSet<>();
+        for (Gpu gpu : gpus) {
             if (run.gpuNodes().contains(gpu.minor())) {
                 addresses.add(gpu.pciAddress());
             }
         }
-        if (addresses.size() < run.gpuNodes().size()) {
+        if (addresses.size() < Set.copyOf(run.gpuNodes()).size()) {
             throw new RefusedException(
                     "--device names a GPU's node that this host does not have; 'jnvdocker gpu ls'"
                             + " shows those that it has");
@@ -217,20 +219,21 @@ public final class StartContainer {
     }
 
     /** What {@code --gpus} and {@code --device} ask for between them. */
-    private static GpuRequest together(Optional<GpuRequest> option, List<String> ofNodes)
-            throws RefusedException {
-        if (option.isEmpty()) {
-            return new GpuRequest.Devices(ofNodes);
+    private static GpuRequest together(RunCommand run, List<Gpu> gpus) throws RefusedException {
+        Set<String> addresses = addressesOfNodes(run, gpus);
+        if (run.gpus().isEmpty()) {
+            return new GpuRequest.Devices(List.copyOf(addresses));
         }
-        return switch (option.get()) {
+        return switch (run.gpus().get()) {
             case GpuRequest.All all -> all;
-            case GpuRequest.Devices(List<String> ids)
-                    when ids.size() + ofNodes.size() <= GpuRequest.MAX_IDS ->
-                    new GpuRequest.Devices(Stream.concat(ids.stream(), ofNodes.stream()).toList());
-            case GpuRequest.Devices _, GpuRequest.Count _, GpuRequest.None _ ->
+            case GpuRequest.Devices(List<String> ids) -> {
+                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.pciAddress()));
+                yield new GpuRequest.Devices(List.copyOf(addresses));
+            }
+            case GpuRequest.Count _, GpuRequest.None _ ->
                     throw new RefusedException(
                             "--gpus="
-                                    + option.get()
+                                    + run.gpus().get()
                                     + " and a --device that names a GPU's node do not go together;"
                                     + " name all GPUs in one of them, as --gpus"
                                     + " '\"device=0,1\"'");

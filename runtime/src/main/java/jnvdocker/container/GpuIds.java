@@ -2,7 +2,7 @@ package jnvdocker.container;
 
 import jnvdocker.labels.Quote;
 
-import java.util.LinkedHashSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -23,7 +23,7 @@ final class GpuIds {
      */
     static GpuRequest request(String source, String example, List<String> ids)
             throws InvalidGpuRequestException {
-        Set<String> folded = new LinkedHashSet<>(ids);
+        Set<String> folded = new HashSet<>(ids);
         for (String word : List.of("all", "none")) {
             if (folded.contains(word) && folded.size() > 1) {
                 throw new InvalidGpuRequestException(
@@ -31,15 +31,15 @@ final class GpuIds {
                                 .formatted(source, word, example));
             }
         }
-        check(source, example, folded);
-        return switch (folded.iterator().next()) {
+        check(source, example, ids);
+        return switch (ids.getFirst()) {
             case "all" -> new GpuRequest.All();
             case "none" -> new GpuRequest.None();
-            default -> new GpuRequest.Devices(List.copyOf(folded));
+            default -> new GpuRequest.Devices(List.copyOf(ids));
         };
     }
 
-    private static void check(String source, String example, Set<String> ids)
+    private static void check(String source, String example, List<String> ids)
             throws InvalidGpuRequestException {
         if (ids.isEmpty()) {
             throw new InvalidGpuRequestException(

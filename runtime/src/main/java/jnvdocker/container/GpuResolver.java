@@ -3,11 +3,13 @@ package jnvdocker.container;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.RefusedException;
 
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.SortedMap;
-import java.util.TreeMap;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /** Finds the GPUs that ids mean: an index, a UUID or the beginning of one, a PCI address. */
@@ -15,17 +17,31 @@ public final class GpuResolver {
     private GpuResolver() {}
 
     /**
-     * @return the GPUs in order of index, each once, however often and by whatever id it was named
-     * @throws RefusedException naming the id that means no GPU, or more than one
+     * @return the GPUs in order of index
+     * @throws RefusedException naming the id that means no GPU, more than one, or one that another
+     *     id has named: who writes {@code 0,0} wants two GPUs, or has mistyped
      */
     public static List<Gpu> resolve(Collection<String> ids, List<Gpu> gpus)
             throws RefusedException {
-        SortedMap<Integer, Gpu> found = new TreeMap<>();
+        List<Gpu> found = new ArrayList<>();
+        Map<Integer, String> named = new HashMap<>();
         for (String id : ids) {
             Gpu gpu = resolve(id, gpus);
-            found.put(gpu.index(), gpu);
+            String other = named.put(gpu.index(), id);
+            if (other != null) {
+                throw new RefusedException(
+                        "GPU "
+                                + gpu.index()
+                                + " is named twice, as "
+                                + other
+                                + " and as "
+                                + id
+                                + "; name each GPU once");
+            }
+            found.add(gpu);
         }
-        return List.copyOf(found.values());
+        found.sort(Comparator.comparing(Gpu::index));
+        return found;
     }
 
     private static Gpu resolve(String id, List<Gpu> gpus) throws RefusedException {

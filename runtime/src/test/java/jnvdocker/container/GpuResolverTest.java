@@ -40,10 +40,18 @@ class GpuResolverTest {
     }
 
     @Test
-    void resultIsInOrderOfIndexAndHasEachOnce() throws RefusedException {
-        assertEquals(
-                List.of(Gpus.A, Gpus.B, Gpus.C),
-                resolve("0001:07:00.0", "1", "GPU-5c1a2006", "0", "af:00.0"));
+    void resultIsInOrderOfIndex() throws RefusedException {
+        assertEquals(List.of(Gpus.A, Gpus.B, Gpus.C), resolve("0001:07:00.0", "0", "af:00.0"));
+    }
+
+    @Test
+    void gpuThatIsNamedTwiceIsRefused() {
+        assertRefusal("GPU 0 is named twice, as 0 and as 0; name each GPU once", "0", "0");
+        assertRefusal(
+                "GPU 1 is named twice, as 1 and as af:00.0; name each GPU once",
+                "1",
+                "0",
+                "af:00.0");
     }
 
     @Test

@@ -185,17 +185,20 @@ class RunContainerTest {
     }
 
     @Test
-    void gpuThatIsNamedTwiceIsGivenOnce() {
-        for (String ids : List.of("0,0", "0,GPU-5c1a0000", "GPU-5c1a0000 07:00.0 0")) {
-            assertEquals(
-                    "/dev/nvidia0\n",
-                    jnvdocker("cuda", "sh", "-c", "ls /dev/nvidia[0-9]*")
-                            .with("NV_GPU", ids)
-                            .run()
-                            .ok()
-                            .out(),
-                    ids);
-        }
+    void gpuThatIsNamedInTwoOptionsIsGivenOnce() {
+        assertEquals(
+                "/dev/nvidia0\n",
+                run(
+                                "--gpus",
+                                "device=0",
+                                "--device",
+                                "/dev/nvidia0",
+                                "cuda",
+                                "sh",
+                                "-c",
+                                "ls /dev/nvidia[0-9]*")
+                        .ok()
+                        .out());
     }
 
     @Test
