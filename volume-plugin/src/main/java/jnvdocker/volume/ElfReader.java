@@ -102,6 +102,11 @@ final class ElfReader {
         for (int i = 0; i < count; i++) {
             segments.add(segment(table, i * entry));
         }
+        for (Segment segment : segments) {
+            if (segment.type() == PT_LOAD) {
+                checkInside(segment.offset(), segment.size());
+            }
+        }
         return segments;
     }
 
@@ -218,16 +223,20 @@ final class ElfReader {
     }
 
     private ByteBuffer slice(long at, long length, long most) throws IOException {
-        if (at < 0 || length < 0 || at > size || length > size - at) {
-            throw new MalformedFileException(
-                    "it ends before " + Long.toUnsignedString(at + length));
-        }
+        checkInside(at, length);
         if (length > most) {
             throw new MalformedFileException("a table of " + length + " bytes at " + at);
         }
         ByteBuffer bytes = ByteBuffer.allocate((int) length);
         file.read(bytes, at);
         return bytes.flip().order(order);
+    }
+
+    private void checkInside(long at, long length) throws MalformedFileException {
+        if (at < 0 || length < 0 || at > size || length > size - at) {
+            throw new MalformedFileException(
+                    "it ends before byte " + Long.toUnsignedString(at + length));
+        }
     }
 
     private long word(ByteBuffer bytes, int at) {

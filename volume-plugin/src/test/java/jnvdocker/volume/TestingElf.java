@@ -13,6 +13,7 @@ import java.util.List;
 /** Makes the smallest shared library that says of itself what a test wants. */
 final class TestingElf {
     private static final int BASE = 0x10000;
+    private static final int CODE = 64;
 
     private boolean wide = true;
     private ByteOrder order = ByteOrder.LITTLE_ENDIAN;
@@ -70,7 +71,7 @@ final class TestingElf {
         Files.write(file, bytes());
     }
 
-    /** Header, program headers, dynamic section, strings, note. */
+    /** Header, program headers, dynamic section, strings, note, and code that is none. */
     byte[] bytes() {
         ByteArrayOutputStream strings = new ByteArrayOutputStream();
         strings.write(0);
@@ -88,7 +89,7 @@ final class TestingElf {
         dynamic.add(new long[] {10, strings.size()});
         dynamic.add(new long[] {0, 0});
         int noteAt = (stringsAt + strings.size() + 3) & ~3;
-        int end = noteAt + (abi == null ? 0 : 32);
+        int end = noteAt + (abi == null ? 0 : 32) + CODE;
 
         ByteBuffer file = ByteBuffer.allocate(end).order(order);
         header(file, header, segments);
