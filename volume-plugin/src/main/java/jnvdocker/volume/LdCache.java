@@ -1,6 +1,7 @@
 package jnvdocker.volume;
 
 import jnvdocker.host.Host;
+import jnvdocker.posix.FileErrors;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -9,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -59,15 +61,23 @@ record LdCache(List<Entry> entries) {
     /**
      * @throws NoSuchFileException when the host has none; its loader then knows its default folders
      *     only
-     * @throws DriverVolumeException when it is damaged
+     * @throws DriverVolumeException when it is damaged or can't be read
      */
     static LdCache read(Host host) throws IOException {
-        Path file = host.resolve(PATH);
+        Path file = host.resolveParent(PATH);
         try {
-            if (Files.size(file) > MAX_SIZE) {
+            file = host.resolve(PATH);
+            // One that is a pipe would keep whoever opens it waiting.
+            var facts = Files.readAttributes(file, BasicFileAttributes.class);
+            if (!facts.isRegularFile()) {
+                throw new IOException("not a regular file");
+            }
+            if (facts.size() > MAX_SIZE) {
                 throw new MalformedFileException("larger than 64 MiB");
             }
             return parse(ByteBuffer.wrap(Files.readAllBytes(file)));
+        } catch (NoSuchFileException e) {
+            throw e;
         } catch (MalformedFileException e) {
             throw new DriverVolumeException(
                     "the loader cache "
@@ -75,6 +85,13 @@ record LdCache(List<Entry> entries) {
                             + " is damaged: "
                             + e.getMessage()
                             + "; run ldconfig to write it again");
+        } catch (IOException e) {
+            throw new DriverVolumeException(
+                    "can't read the loader cache "
+                            + file
+                            + ": "
+                            + FileErrors.reason(e)
+                            + "; remove it and run ldconfig to write it again");
         }
     }
 
