@@ -1,6 +1,9 @@
 package jnvdocker.volume;
 
+import jnvdocker.posix.FileErrors;
+
 import java.io.IOException;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -37,7 +40,7 @@ final class ElfCheck {
         } catch (MalformedFileException e) {
             return new Unfit("not a library or program that could be loaded: " + e.getMessage());
         } catch (IOException e) {
-            return new Unfit("it can't be read: " + e.getMessage());
+            return new Unfit("it can't be read: " + FileErrors.reason(e));
         }
     }
 
@@ -46,10 +49,24 @@ final class ElfCheck {
     }
 
     private static String foreign(ElfFile elf) {
-        return "made for another architecture (ELF machine "
-                + elf.machine()
+        return "made for another architecture: "
+                + architecture(elf.machine())
                 + ", "
                 + elf.bits()
-                + " bit)";
+                + " bit"
+                + (elf.order() == ByteOrder.BIG_ENDIAN ? ", big-endian" : "");
+    }
+
+    /** Of those whose files come to lie on other machines. */
+    private static String architecture(int machine) {
+        return switch (machine) {
+            case ElfFile.I386 -> "i386";
+            case ElfFile.X86_64 -> "x86-64";
+            case ElfFile.AARCH64 -> "aarch64";
+            case ElfFile.ARM -> "arm";
+            case ElfFile.PPC64 -> "ppc64";
+            case ElfFile.RISCV -> "riscv";
+            default -> "ELF machine " + machine;
+        };
     }
 }

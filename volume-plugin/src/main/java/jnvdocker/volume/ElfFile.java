@@ -18,8 +18,11 @@ final class ElfFile {
     /** {@code e_machine}, from elf.h. */
     static final int I386 = 3;
 
+    static final int PPC64 = 21;
+    static final int ARM = 40;
     static final int X86_64 = 62;
     static final int AARCH64 = 183;
+    static final int RISCV = 243;
 
     private final int bits;
     private final ByteOrder order;
