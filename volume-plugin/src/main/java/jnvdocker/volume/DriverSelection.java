@@ -111,6 +111,10 @@ final class DriverSelection {
     }
 
     private Optional<String> objection(ElfFile elf, String name, Owner owner) {
+        Optional<String> alien = elf.soname().filter(this::isOfAnotherDriver);
+        if (alien.isPresent()) {
+            return alien.map(soname -> "says of itself that it is " + soname);
+        }
         if (owner == Owner.GL && elf.needed().stream().noneMatch(this::isOfDriver)) {
             return Optional.of("does not link to this driver's libraries");
         }
@@ -127,6 +131,10 @@ final class DriverSelection {
             case DRIVER -> true;
             case OWN_VERSION, GL, X_SERVER, SETTINGS, OTHER_DRIVER, UNRELATED -> false;
         };
+    }
+
+    private boolean isOfAnotherDriver(String library) {
+        return LibraryName.parse(library).owner(driver) == Owner.OTHER_DRIVER;
     }
 
     /** Another vendor's GL is none of ours, so nothing is said of it. */
