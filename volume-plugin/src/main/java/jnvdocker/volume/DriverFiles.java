@@ -70,7 +70,7 @@ public record DriverFiles(
             selection.judge(library);
         }
         InstalledDriver.check(driver, selection, search);
-        ProgramSearch programs = new ProgramSearch(host, machine);
+        ProgramSearch programs = new ProgramSearch(host, machine, selection.folders());
         programs.run();
         return selection.with(programs);
     }

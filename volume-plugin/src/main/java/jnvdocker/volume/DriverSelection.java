@@ -6,10 +6,14 @@ import jnvdocker.volume.DriverFiles.DriverLink;
 import jnvdocker.volume.DriverFiles.LeftOut;
 import jnvdocker.volume.LibraryName.Owner;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Decides which of the libraries found belong to the driver. Notes why others do not. */
@@ -55,6 +59,13 @@ final class DriverSelection {
     boolean has(Folder folder, String name) {
         return chosen.stream()
                 .anyMatch(library -> library.folder() == folder && library.name().equals(name));
+    }
+
+    /** The folders of the host that libraries were taken from, sorted. */
+    SortedSet<String> folders() {
+        return chosen.stream()
+                .map(library -> Path.of(library.path()).getParent().toString())
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     /** Path and reason of what was left out under that name, at most a few. */

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -50,12 +51,19 @@ final class ProgramSearch {
 
     private final Host host;
     private final Machine machine;
+    private final Set<String> folders = new LinkedHashSet<>();
     private final List<DriverFile> programs = new ArrayList<>();
     private final Set<LeftOut> leftOut = new LinkedHashSet<>();
 
-    ProgramSearch(Host host, Machine machine) {
+    /**
+     * @param libraries the folders of the driver's libraries: a driver in a place of its own has
+     *     its programs in {@code bin} beside its {@code lib64}
+     */
+    ProgramSearch(Host host, Machine machine, Collection<String> libraries) {
         this.host = host;
         this.machine = machine;
+        folders.addAll(FOLDERS);
+        libraries.forEach(folder -> folders.add(Path.of(folder).resolveSibling("bin").toString()));
     }
 
     void run() throws IOException {
@@ -63,7 +71,7 @@ final class ProgramSearch {
             take(name);
         }
         for (String name : UNWANTED) {
-            for (String folder : FOLDERS) {
+            for (String folder : folders) {
                 if (exists(folder + "/" + name)) {
                     String path = host.spell(host.resolveParent(folder + "/" + name));
                     leftOut.add(new LeftOut(path, "manages the host's driver"));
@@ -81,7 +89,7 @@ final class ProgramSearch {
     }
 
     private void take(String name) throws IOException {
-        for (String folder : FOLDERS) {
+        for (String folder : folders) {
             String path = folder + "/" + name;
             if (exists(path) && take(path, name)) {
                 return;
