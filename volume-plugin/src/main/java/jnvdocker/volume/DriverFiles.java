@@ -66,6 +66,7 @@ public record DriverFiles(
         LibrarySearch search = LibrarySearch.of(host, driver, machine);
         DriverSelection selection = new DriverSelection(driver, machine);
         search.dead().forEach(selection::leaveOut);
+        search.closed().forEach(selection::leaveOut);
         for (FoundLibrary library : search.libraries()) {
             selection.judge(library);
         }

@@ -56,9 +56,12 @@ final class DriverSelection {
         }
     }
 
-    boolean has(Folder folder, String name) {
+    /** The paths of the libraries that would have that name in that folder of the volume. */
+    List<String> chosen(Folder folder, String name) {
         return chosen.stream()
-                .anyMatch(library -> library.folder() == folder && library.name().equals(name));
+                .filter(library -> library.folder() == folder && library.name().equals(name))
+                .map(ChosenLibrary::path)
+                .toList();
     }
 
     /** The folders of the host that libraries were taken from, sorted. */

@@ -3,6 +3,7 @@ package jnvdocker.volume;
 import jnvdocker.labels.DriverVersion;
 
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Whether the user-space driver is there at all, and is the one that the kernel module needs. */
 final class InstalledDriver {
@@ -11,7 +12,7 @@ final class InstalledDriver {
     static void check(DriverVersion driver, DriverSelection selection, LibrarySearch search)
             throws DriverVolumeException {
         String wanted = "libcuda.so." + driver;
-        if (selection.has(Folder.LIB64, wanted)) {
+        if (!selection.chosen(Folder.LIB64, wanted).isEmpty()) {
             return;
         }
         List<String> unfit = selection.leftOutNamed(wanted);
@@ -22,6 +23,15 @@ final class InstalledDriver {
                             + " can't be used: "
                             + String.join("; ", unfit)
                             + "; install that driver's user-space part again");
+        }
+        List<String> narrow = selection.chosen(Folder.LIB, wanted);
+        if (!narrow.isEmpty()) {
+            throw new DriverVolumeException(
+                    "of driver "
+                            + driver
+                            + " only the 32-bit libraries are installed: "
+                            + String.join(", ", narrow)
+                            + "; install the 64-bit ones too");
         }
         List<String> others =
                 search.libraries().stream()
@@ -52,7 +62,23 @@ final class InstalledDriver {
                 + " is not installed: "
                 + (search.folders().isEmpty()
                         ? "this host has no folder of libraries"
-                        : "no libcuda.so." + driver + " in " + String.join(", ", search.folders()))
+                        : "no libcuda.so."
+                                + driver
+                                + " in "
+                                + String.join(", ", search.folders())
+                                + (search.hasCache()
+                                        ? ""
+                                        : ", and no loader cache to name other folders"))
+                + closed(search)
                 + "; install it and run ldconfig";
+    }
+
+    /** It may be where nobody can look. */
+    private static String closed(LibrarySearch search) {
+        return search.closed().isEmpty()
+                ? ""
+                : search.closed().entrySet().stream()
+                        .map(folder -> folder.getKey() + ": " + folder.getValue())
+                        .collect(Collectors.joining("; ", " (", ")"));
     }
 }

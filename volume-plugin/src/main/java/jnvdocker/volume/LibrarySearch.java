@@ -53,9 +53,11 @@ final class LibrarySearch {
     private final DriverVersion driver;
     private final SortedMap<String, FoundLibrary> found = new TreeMap<>();
     private final SortedMap<String, String> dead = new TreeMap<>();
+    private final SortedMap<String, String> closed = new TreeMap<>();
     private final Deque<String> pending = new ArrayDeque<>();
     private final Set<String> seen = new HashSet<>();
     private final SortedSet<String> searched = new TreeSet<>();
+    private boolean hasCache;
 
     private LibrarySearch(Host host, DriverVersion driver) {
         this.host = host;
@@ -94,15 +96,26 @@ final class LibrarySearch {
         return Collections.unmodifiableSortedMap(dead);
     }
 
+    /** The folders that could not be looked into, with the reason. */
+    SortedMap<String, String> closed() {
+        return Collections.unmodifiableSortedMap(closed);
+    }
+
     /** The folders that exist and were looked into, as the host spells them. */
     SortedSet<String> folders() {
         return Collections.unmodifiableSortedSet(searched);
+    }
+
+    /** Whether the host has a loader cache. */
+    boolean hasCache() {
+        return hasCache;
     }
 
     private void cache() throws IOException {
         List<LdCache.Entry> entries;
         try {
             entries = LdCache.read(host).entries();
+            hasCache = true;
         } catch (NoSuchFileException e) {
             return;
         }
@@ -124,7 +137,11 @@ final class LibrarySearch {
 
     private void folder(String spelled) throws IOException {
         Path folder = resolve(spelled);
-        if (folder == null || !seen.add(host.spell(folder)) || !Files.isDirectory(folder)) {
+        if (folder == null) {
+            closed.put(spelled, "this link leads in a circle");
+            return;
+        }
+        if (!seen.add(host.spell(folder)) || !Files.isDirectory(folder)) {
             return;
         }
         String real = host.spell(folder);
@@ -150,7 +167,7 @@ final class LibrarySearch {
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         } catch (AccessDeniedException e) {
-            dead.put(host.spell(folder), "this folder can't be read by this user");
+            closed.put(host.spell(folder), "this folder can't be read by this user");
         }
         return List.copyOf(names);
     }
