@@ -48,7 +48,8 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
 
     /**
      * Compares the volume with its manifest and, byte by byte unless both are one file, with the
-     * host's files as far as they still exist. Reads up to twice {@link #bytes}.
+     * host's files as far as they still exist. What the host has got since is missing. Reads up to
+     * twice {@link #bytes}.
      *
      * @return what is wrong, in words; empty when all is well
      * @throws IOException when the volume or a file of the host can't be read

@@ -1,6 +1,7 @@
 package jnvdocker.volume;
 
 import jnvdocker.host.Host;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.DriverFiles.DriverLink;
 
 import java.io.IOException;
@@ -39,13 +40,17 @@ final class VolumeCheck {
         return problems;
     }
 
-    /** As {@link #damage}, and what is too much or of other content than the host's file. */
+    /**
+     * As {@link #damage}, and what is too much, of other content than the host's file, or new
+     * there.
+     */
     List<String> verify(Host host) throws IOException {
         List<String> problems = damage();
         checkExtras(problems);
         for (Manifest.Entry entry : manifest.files()) {
             checkContent(entry, host, problems);
         }
+        checkComplete(host, problems);
         return problems;
     }
 
@@ -121,6 +126,24 @@ final class VolumeCheck {
         }
         if (!Files.isSameFile(file, source) && Files.mismatch(file, source) >= 0) {
             problems.add(file + " differs from the host's " + source);
+        }
+    }
+
+    /** A volume that was made amid an installation, or before its repair, lacks what came then. */
+    private void checkComplete(Host host, List<String> problems) throws IOException {
+        DriverFiles now;
+        try {
+            now = DriverFiles.find(host, DriverVersion.parse(manifest.version()));
+        } catch (DriverVolumeException e) {
+            return; // The host has this driver no longer, or it can't be found now.
+        }
+        Set<Path> known = new HashSet<>();
+        manifest.files().forEach(entry -> known.add(path(entry.folder(), entry.name())));
+        for (DriverFiles.DriverFile file : now.files()) {
+            Path there = path(file.folder(), file.name());
+            if (!known.contains(there)) {
+                problems.add(there + " is missing: the host has got " + file.source() + " since");
+            }
         }
     }
 

@@ -266,6 +266,18 @@ class DriverVolumeStoreTest {
     }
 
     @Test
+    void whatTheHostHasGotSinceIsMissing() throws Exception {
+        DriverVolume volume = store.build(host.host(), VERSION);
+        host.library(TestingHost.LIB, "libnvidia-cfg.so." + VERSION, "libnvidia-cfg.so.1");
+
+        Path missing = volume.path().resolve("lib64/libnvidia-cfg.so." + VERSION);
+        Path there = Path.of(TestingHost.LIB).resolve(missing.getFileName());
+        assertEquals(
+                List.of(missing + " is missing: the host has got " + there + " since"),
+                volume.verify(host.host()));
+    }
+
+    @Test
     void volumeOfADriverThatTheHostNoLongerHasIsFine() throws Exception {
         DriverVolume volume = store.build(host.host(), VERSION);
         Files.delete(host.path(TestingHost.LIB + "/libcuda.so." + VERSION));
