@@ -1,0 +1,219 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Host;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.DriverVolumeException;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.Manifest;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The files of a real driver where other distributions and careful administrators have them, with
+ * the loader cache that ldconfig makes of that: however they lie, the volume is the same. Small
+ * hosts, and what is wrong with them, are in volume-plugin's HostLayoutsTest.
+ */
+@Tag("root")
+class RealHostLayoutsTest {
+    private static final String MULTIARCH = "usr/lib/x86_64-linux-gnu";
+
+    @TempDir Path folder;
+    private DriverRoot root;
+    private DriverVersion driver;
+    private List<String> usual;
+
+    @BeforeEach
+    void layOutAsUsual() throws IOException {
+        root = DriverRoot.make(DriverRoot.Release.DRIVER_535, 1);
+        driver = DriverVersion.parse(root.version());
+        usual = contents(build("usual"));
+        assertTrue(usual.size() > 60, usual::toString);
+    }
+
+    @AfterEach
+    void remove() {
+        root.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"usr/lib64", "usr/lib", "opt/nvidia/lib"})
+    void allLibrariesInOneFolder(String there) throws IOException {
+        move(MULTIARCH, there, "*");
+        cache("/" + there);
+
+        assertEquals(usual, contents(build("moved")));
+    }
+
+    @Test
+    void librariesInTwoTreesWithLinksAcross() throws IOException {
+        move(MULTIARCH, "opt/nvidia/lib64", "lib{cuda,nvidia-ml,nvidia-nvvm}*.so.*");
+        move("usr/bin", "opt/nvidia/bin", "nvidia-{smi,debugdump}");
+        for (String name : List.of("libcuda.so.1", "libnvidia-ml.so.1")) {
+            Path link = root.folder().resolve(MULTIARCH).resolve(name);
+            Files.createSymbolicLink(link, Path.of("/opt/nvidia/lib64").resolve(name));
+        }
+        cache("/opt/nvidia/lib64", "/" + MULTIARCH);
+
+        DriverVolume volume = build("split");
+
+        assertEquals(usual, contents(volume));
+        assertEquals("/opt/nvidia/lib64/libcuda.so." + driver, source(volume, "libcuda.so."));
+        assertEquals("/" + MULTIARCH + "/libnvoptix.so." + driver, source(volume, "libnvoptix"));
+        assertEquals("/opt/nvidia/bin/nvidia-smi", source(volume, "nvidia-smi"));
+    }
+
+    @Test
+    void noLoaderCacheAtAll() throws IOException {
+        Files.delete(root.folder().resolve("etc/ld.so.cache"));
+        assertEquals(usual, contents(build("bare")));
+
+        move(MULTIARCH, "usr/lib64", "*");
+        assertEquals(usual, contents(build("bare-lib64")));
+    }
+
+    @Test
+    void noLoaderCacheForAFolderThatOnlyItCouldName() throws IOException {
+        Files.delete(root.folder().resolve("etc/ld.so.cache"));
+        move(MULTIARCH, "opt/nvidia/lib", "*");
+
+        assertEquals(
+                "the user-space part of driver "
+                        + driver
+                        + " is not installed: no libcuda.so."
+                        + driver
+                        + " in /lib, /usr/lib, /usr/lib/x86_64-linux-gnu, /usr/lib/xorg/modules,"
+                        + " /usr/lib/xorg/modules/drivers, /usr/lib/xorg/modules/extensions,"
+                        + " and no loader cache to name other folders; install it and run"
+                        + " ldconfig",
+                refusal());
+    }
+
+    @Test
+    void loaderCacheThatLostItsEnd() throws IOException {
+        Path cache = root.folder().resolve("etc/ld.so.cache");
+        byte[] bytes = Files.readAllBytes(cache);
+        Files.write(cache, Arrays.copyOf(bytes, bytes.length / 2));
+
+        String text = refusal();
+        assertTrue(text.startsWith("the loader cache " + cache + " is damaged: "), text);
+        assertTrue(text.endsWith("; run ldconfig to write it again"), text);
+    }
+
+    /** All that a library says of itself may be in the part that is there. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 50, 90, 98})
+    void libraryThatLostItsEnd(int percent) throws IOException {
+        String name = MULTIARCH + "/libcuda.so." + driver;
+        cut(name, percent);
+
+        String text = refusal();
+        String expected =
+                "the library of driver "
+                        + driver
+                        + " can't be used: /"
+                        + name
+                        + ": not a library or program that could be loaded: it ends before byte ";
+        assertTrue(text.startsWith(expected), text);
+        assertTrue(text.endsWith("; install that driver's user-space part again"), text);
+    }
+
+    @Test
+    void volumeOfAHalfInstalledDriverIsFoundOutWhenTheRestIsThere() throws IOException {
+        Path library = root.folder().resolve(MULTIARCH).resolve("libnvidia-ml.so." + driver);
+        Path later = folder.resolve("later");
+        Files.move(library, later);
+        DriverVolume volume = build("half");
+        assertEquals(List.of(), volume.verify(host()));
+        Files.move(later, library);
+
+        List<String> problems = volume.verify(host());
+        assertEquals(
+                List.of(
+                        volume.path().resolve("lib64/libnvidia-ml.so." + driver)
+                                + " is missing: the host has got /"
+                                + root.folder().relativize(library)
+                                + " since"),
+                problems);
+    }
+
+    private Host host() throws IOException {
+        return Host.at(root.folder());
+    }
+
+    private DriverVolume build(String name) throws IOException {
+        return new DriverVolumeStore(folder.resolve(name)).build(host(), driver);
+    }
+
+    private String refusal() {
+        return assertThrows(DriverVolumeException.class, () -> build("refused")).getMessage();
+    }
+
+    /** Names, where links lead, sizes. */
+    private List<String> contents(DriverVolume volume) throws IOException {
+        assertEquals(List.of(), volume.verify(host()));
+        return Command.of("find", ".", "-path", "./*/*", "-printf", "%P %l %s\n")
+                .in(volume.path())
+                .run()
+                .ok()
+                .out()
+                .lines()
+                .sorted()
+                .toList();
+    }
+
+    private static String source(DriverVolume volume, String name) {
+        return volume.manifest().files().stream()
+                .filter(file -> file.name().startsWith(name))
+                .findFirst()
+                .map(Manifest.Entry::source)
+                .orElseThrow();
+    }
+
+    /** Moves what a pattern names from one folder into another, sub-folders too. */
+    private void move(String from, String to, String pattern) throws IOException {
+        Path there = Files.createDirectories(root.folder().resolve(to));
+        try (Stream<Path> files = stream(root.folder().resolve(from), pattern)) {
+            for (Path file : files.toList()) {
+                Files.move(file, there.resolve(file.getFileName()));
+            }
+        }
+    }
+
+    private static Stream<Path> stream(Path folder, String pattern) throws IOException {
+        var matcher = folder.getFileSystem().getPathMatcher("glob:" + pattern);
+        return Files.list(folder).filter(file -> matcher.matches(file.getFileName()));
+    }
+
+    private void cache(String... folders) {
+        root.write("etc/ld.so.conf", String.join("\n", folders) + "\n");
+        Command.of("ldconfig", "-r", root.folder()).run().ok();
+    }
+
+    /** Replaces it, since it has other names elsewhere. */
+    private void cut(String file, int percent) throws IOException {
+        Path path = root.folder().resolve(file);
+        byte[] bytes = Files.readAllBytes(path);
+        Files.delete(path);
+        Files.write(path, Arrays.copyOf(bytes, (int) (bytes.length * (long) percent / 100)));
+    }
+}
