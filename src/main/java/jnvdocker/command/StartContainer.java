@@ -130,9 +130,7 @@ public final class StartContainer {
         }
         refuseWhereItCannotWork(run, where);
         HostDriver driver = inventory.read();
-        for (Unchecked unchecked : needs.check(facts(driver, needs))) {
-            client.message(unchecked.message());
-        }
+        check(GpuNeeds.withGpus(image, variables), driver, client);
         volumes.build(host, driver.version());
         boolean plainRuntime = isPlainRuntime(run, where);
         Optional<Claim> claim =
@@ -160,6 +158,13 @@ public final class StartContainer {
                 leases.cancel(claim.get());
             }
             throw e;
+        }
+    }
+
+    private void check(GpuNeeds needs, HostDriver driver, ClientConnection client)
+            throws IOException, RefusedException {
+        for (Unchecked unchecked : needs.check(facts(driver, needs))) {
+            client.message(unchecked.message());
         }
     }
 

@@ -59,9 +59,20 @@ final class FolderLock implements AutoCloseable {
             file.truncate(0);
             file.write(ByteBuffer.wrap(pid.getBytes(StandardCharsets.US_ASCII)), 0);
             return new FolderLock(file);
-        } catch (IOException e) {
+        } catch (StartException e) {
             file.close();
             throw e;
+        } catch (IOException e) {
+            file.close();
+            throw new StartException(
+                    "cannot write the lock "
+                            + path
+                            + ": "
+                            + FileErrors.reason(e)
+                            + "; mend that, or "
+                            + remedy
+                            + " to another folder",
+                    e);
         }
     }
 

@@ -53,9 +53,24 @@ public final class GpuNeeds {
             throws BadImageException {
         NeedsReader reader = new NeedsReader(image, userEnv);
         List<String> volumes = reader.volumes();
-        if (volumes.isEmpty()) {
-            return new GpuNeeds(volumes, false, null, List.of());
-        }
+        return volumes.isEmpty()
+                ? new GpuNeeds(volumes, false, null, List.of())
+                : of(reader, volumes);
+    }
+
+    /**
+     * The same of an image that is given GPUs whether it asks for them or not: what it requires of
+     * them counts, then.
+     *
+     * @throws BadImageException as {@link #of(ImageConfig, Map)}
+     */
+    public static GpuNeeds withGpus(ImageConfig image, Map<String, String> userEnv)
+            throws BadImageException {
+        NeedsReader reader = new NeedsReader(image, userEnv);
+        return of(reader, reader.volumes());
+    }
+
+    private static GpuNeeds of(NeedsReader reader, List<String> volumes) throws BadImageException {
         if (reader.requireDisabled()) {
             return new GpuNeeds(volumes, true, null, List.of());
         }

@@ -39,9 +39,11 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -51,6 +53,10 @@ import java.util.concurrent.TimeUnit;
 public final class PluginServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PluginServer.class);
     private static final int MAX_REQUEST = 1 << 20;
+
+    /** dockerd sends a request as soon as it has connected. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
     private static final String GET = "VolumeDriver.Get";
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
@@ -58,6 +64,7 @@ public final class PluginServer implements AutoCloseable {
     private final Callers callers = new Callers();
     private final VolumePlugin plugin;
     private final Path socket;
+    private final Duration patience;
     // One of the two is there: the name of a socket of ours, or somebody else's socket.
     private SocketFile file;
     private Channel inherited;
@@ -66,9 +73,10 @@ public final class PluginServer implements AutoCloseable {
     // A Create may copy files: verbs run on threads of their own, and List never waits for one.
     private final ExecutorService verbs = Executors.newVirtualThreadPerTaskExecutor();
 
-    private PluginServer(VolumePlugin plugin, Path socket) {
+    private PluginServer(VolumePlugin plugin, Path socket, Duration patience) {
         this.plugin = plugin;
         this.socket = socket;
+        this.patience = patience;
     }
 
     /**
@@ -78,8 +86,16 @@ public final class PluginServer implements AutoCloseable {
      * @throws IOException when the socket can't be made, or the one on standard input is another
      */
     public static PluginServer listen(VolumePlugin plugin, Path socket) throws IOException {
+        return listen(plugin, socket, PATIENCE);
+    }
+
+    /**
+     * @param patience in which a request must have come whole, or its connection ends
+     */
+    static PluginServer listen(VolumePlugin plugin, Path socket, Duration patience)
+            throws IOException {
         Optional<ServerSocketChannel> inherited = InheritedSocket.at(socket);
-        PluginServer server = new PluginServer(plugin, socket);
+        PluginServer server = new PluginServer(plugin, socket, patience);
         if (inherited.isPresent()) {
             server.adopt(inherited.get());
         } else {
@@ -149,19 +165,35 @@ public final class PluginServer implements AutoCloseable {
     private final class Pipeline extends ChannelInitializer<Channel> {
         @Override
         protected void initChannel(Channel channel) {
+            var deadline =
+                    channel.eventLoop()
+                            .schedule(
+                                    () -> channel.close(),
+                                    patience.toMillis(),
+                                    TimeUnit.MILLISECONDS);
             channel.pipeline()
                     .addLast(new HttpServerCodec())
                     .addLast(new HttpServerKeepAliveHandler())
                     .addLast(new HttpObjectAggregator(MAX_REQUEST))
                     // Holds back what came together with a request: nobody reads it.
                     .addLast(new FlowControlHandler())
-                    .addLast(new Handler());
+                    .addLast(new Handler(deadline));
         }
     }
 
     private final class Handler extends SimpleChannelInboundHandler<FullHttpRequest> {
+        private final Future<?> deadline;
+
+        /**
+         * @param deadline ends the connection, unless a whole request has come by then
+         */
+        Handler(Future<?> deadline) {
+            this.deadline = deadline;
+        }
+
         @Override
         protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
+            deadline.cancel(false);
             String verb = request.uri().startsWith("/") ? request.uri().substring(1) : "";
             String accept = request.headers().get(HttpHeaderNames.ACCEPT, "");
             if (!request.decoderResult().isSuccess()) {
@@ -197,6 +229,11 @@ public final class PluginServer implements AutoCloseable {
                 // Whatever went wrong: dockerd waits for ever, and holds a container's lock.
                 context.writeAndFlush(response);
             }
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext context) {
+            deadline.cancel(false);
         }
 
         @Override

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -19,6 +20,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
 
 class PluginServerTest {
@@ -211,6 +213,25 @@ class PluginServerTest {
             slow.send(slowRequest());
             volumes.slowHasBegun.await();
             assertIsEmptyList(other.ask("VolumeDriver.List", "{}"));
+            volumes.slowMayEnd.countDown();
+            assertEquals("{\"Err\":\"\"}", slow.answer().body().strip());
+        }
+    }
+
+    /** An answer may take its time; who asks may not. */
+    @Test
+    void requestThatDoesNotComeEndsItsConnection() throws Exception {
+        Path other = folder.resolve("plugins/hasty.sock");
+        VolumePlugin plugin = new VolumePlugin(List.of(volumes));
+        try (PluginServer _ = PluginServer.listen(plugin, other, Duration.ofMillis(300));
+                RawHttp slow = new RawHttp(other);
+                RawHttp idle = new RawHttp(other);
+                RawHttp half = new RawHttp(other)) {
+            slow.send(slowRequest());
+            volumes.slowHasBegun.await();
+            half.send("POST /VolumeDriver.List HTTP/1.1\r\nHost: ");
+            assertThrows(EOFException.class, half::answer);
+            assertThrows(EOFException.class, idle::answer);
             volumes.slowMayEnd.countDown();
             assertEquals("{\"Err\":\"\"}", slow.answer().body().strip());
         }
