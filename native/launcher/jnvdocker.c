@@ -603,7 +603,7 @@ static int start_daemon(const char *path)
 
 	/* One at a time: who waited here finds the daemon that the other has started. */
 	char *lock_path = joined("%s/start.lock", folder);
-	int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int lock = above_standard(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
 		die("cannot lock %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another folder", lock_path,
 		    strerror(errno));
