@@ -841,6 +841,13 @@ static bool write_all(int descriptor, const char *bytes, size_t length)
 
 		if (count < 0 && errno == EINTR)
 			continue;
+		if (count < 0 && errno == EAGAIN) {
+			/* The stream is shared with somebody who would rather not wait. */
+			struct pollfd room = { .fd = descriptor, .events = POLLOUT };
+
+			poll(&room, 1, -1);
+			continue;
+		}
 		if (count < 0)
 			return false;
 		bytes += count;
