@@ -868,16 +868,21 @@ static void remark(const char *bytes, size_t length)
 }
 
 /* In the child: nothing to read, so that it can't eat what is meant for the container. */
-static void run_call(char **argv, uint32_t flags, int output) __attribute__((noreturn));
+static void run_call(char **argv, uint32_t flags, int output, pid_t client) __attribute__((noreturn));
 
-static void run_call(char **argv, uint32_t flags, int output)
+static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 {
 	int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (nothing < 0)
+	/* A client that ended before that gives no signal any more. 0 is one in another pid namespace. */
+	pid_t parent = getppid();
+	if (nothing < 0 || (parent != client && parent != 0))
 		_exit(EXIT_REFUSED);
 	dup2(nothing, 0);
+	/* Where the caller closed it, what is said there goes nowhere, and neither to stdout nor into a file. */
+	if (fcntl(2, F_GETFD) < 0)
+		dup2(nothing, 2);
 	dup2(flags & CALL_CAPTURES ? output : 2, 1);
 	if (flags & CALL_HIDES_ERRORS)
 		dup2(nothing, 2);
@@ -920,6 +925,7 @@ static struct child start_child(struct reader payload)
 	struct child child = { .argv = get_arguments(&payload) };
 	int output[2];
 
+	pid_t client = getpid();
 	make_pipe(output);
 	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
 	sigaction(SIGCHLD, &standard, &child.inherited);
@@ -928,7 +934,7 @@ static struct child start_child(struct reader payload)
 		die("cannot run '%s': %s; " LIMITS, child.argv[0], strerror(errno));
 	if (child.pid == 0) {
 		sigaction(SIGCHLD, &child.inherited, NULL);
-		run_call(child.argv, flags, output[1]);
+		run_call(child.argv, flags, output[1], client);
 	}
 	close(output[1]);
 	child.output = output[0];
