@@ -22,6 +22,16 @@ public final class Project {
         return ROOT.resolve("tests/fixtures").resolve(name);
     }
 
+    /** The folder of a module's sources. */
+    public static Path source(String module) {
+        return ROOT.resolve(module);
+    }
+
+    /** A folder for what the tests build. */
+    public static Path build(String name) {
+        return ROOT.resolve("tests/target").resolve(name);
+    }
+
     /** The runnable tree that the build made. */
     public static Path tree() {
         return ROOT.resolve("src/target/jnvdocker");

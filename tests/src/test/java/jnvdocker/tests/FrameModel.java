@@ -1,0 +1,133 @@
+package jnvdocker.tests;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * How the client must end when a daemon says these bytes and then hangs up, and what must have come
+ * out of it. The programs are those of {@code SanitizedClient}.
+ */
+final class FrameModel {
+    private static final int MAX_FRAME = 8 << 20;
+    private static final int REFUSED = 125;
+    private static final String FLOOD = "\0".repeat(5_000_000);
+
+    /** How a program ends, and what it prints. */
+    private record Program(int exitCode, String out) {}
+
+    private static final Map<String, Program> PROGRAMS =
+            Map.of(
+                    "docker", new Program(5, ""),
+                    "quiet", new Program(0, ""),
+                    "failing", new Program(3, ""),
+                    "talking", new Program(4, "out\n"),
+                    "dying", new Program(128 + 9, ""),
+                    "flood", new Program(0, FLOOD));
+
+    private final ByteBuffer said;
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+
+    /**
+     * How the client ends.
+     *
+     * @param explained whether it is the client that refuses, in words of its own
+     */
+    record End(int exitCode, String out, boolean explained) {}
+
+    private FrameModel(byte[] said) {
+        this.said = ByteBuffer.wrap(said);
+    }
+
+    static End end(byte[] said) {
+        FrameModel model = new FrameModel(said);
+        try {
+            return model.read();
+        } catch (BufferUnderflowException e) {
+            return model.refusal();
+        }
+    }
+
+    /** Whatever is cut short is refused. */
+    private End read() {
+        while (true) {
+            byte type = said.get();
+            int length = said.getInt();
+            if (length < 0 || length > MAX_FRAME || length > said.remaining()) {
+                return refusal();
+            }
+            ByteBuffer payload = said.slice(said.position(), length);
+            said.position(said.position() + length);
+            switch (type) {
+                case 'O' -> out.write(payload.array(), payload.arrayOffset(), length);
+                case 'E' -> {}
+                case 'C' -> call(payload);
+                case 'S' -> stream(payload);
+                case 'X' -> {
+                    return become(words(payload).getFirst());
+                }
+                case 'T' -> {
+                    return new End(payload.getInt() & 0xff, printed(), false);
+                }
+                default -> {
+                    return refusal();
+                }
+            }
+        }
+    }
+
+    private static void call(ByteBuffer payload) {
+        payload.getInt();
+        words(payload);
+    }
+
+    private void stream(ByteBuffer payload) {
+        call(payload);
+        byte type = 'M';
+        while (type == 'M') {
+            type = said.get();
+            if (type != 'M' && type != 'N' || said.getInt() != 0) {
+                throw new BufferUnderflowException();
+            }
+        }
+    }
+
+    private static List<String> words(ByteBuffer payload) {
+        int count = payload.getInt();
+        if (count <= 0 || count > payload.remaining() / 4) {
+            throw new BufferUnderflowException();
+        }
+        List<String> words = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            int length = payload.getInt();
+            if (length < 0 || length > payload.remaining()) {
+                throw new BufferUnderflowException();
+            }
+            byte[] word = new byte[length];
+            payload.get(word);
+            words.add(new String(word, StandardCharsets.ISO_8859_1));
+        }
+        return words;
+    }
+
+    private End become(String word) {
+        // To the kernel a word ends at its first zero.
+        int end = word.indexOf('\0');
+        Program program = PROGRAMS.get(end < 0 ? word : word.substring(0, end));
+        return program == null
+                ? refusal()
+                : new End(program.exitCode(), printed() + program.out(), false);
+    }
+
+    private End refusal() {
+        return new End(REFUSED, printed(), true);
+    }
+
+    private String printed() {
+        return out.toString(StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,91 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.labels.Mutations;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.HostileDaemon;
+import jnvdocker.tests.world.SanitizedClient;
+
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import net.jqwik.api.RandomDistribution;
+import net.jqwik.api.lifecycle.AfterContainer;
+import net.jqwik.api.lifecycle.BeforeContainer;
+
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Whatever a daemon says, the client ends as it must, and its memory is its own. */
+class HostileDaemonFuzzTest {
+    /** A process takes long to start, so that there are many to a try, and two at once. */
+    private static final int AT_ONCE = 100;
+
+    private static final AtomicInteger PLAYED = new AtomicInteger();
+
+    private static SanitizedClient client;
+
+    @BeforeContainer
+    static void makeClient() {
+        client = new SanitizedClient();
+    }
+
+    @AfterContainer
+    static void removeClient() {
+        client.close();
+        System.out.println(PLAYED + " scripts were played to the client");
+    }
+
+    @Property(tries = 20, seed = "9")
+    void damagedFramesEndTheClientAsTheyMust(@ForAll("damaged") List<byte[]> scripts) {
+        assertEndAsTheyMust(scripts);
+    }
+
+    @Provide
+    Arbitrary<List<byte[]>> damaged() {
+        List<byte[]> corpus = FrameScripts.all().stream().map(FrameScripts.Kept::bytes).toList();
+        return Mutations.of(corpus)
+                .list()
+                .ofMinSize(1)
+                .ofMaxSize(AT_ONCE)
+                .withSizeDistribution(RandomDistribution.uniform());
+    }
+
+    @Property(tries = 20, seed = "10")
+    void soundFramesInAnyOrderEndTheClientAsTheyMust(@ForAll("shuffled") List<byte[]> scripts) {
+        assertEndAsTheyMust(scripts);
+    }
+
+    @Provide
+    Arbitrary<List<byte[]>> shuffled() {
+        return Arbitraries.of(FrameScripts.frames())
+                .list()
+                .ofMaxSize(12)
+                .map(FrameScripts::joined)
+                .list()
+                .ofMinSize(1)
+                .ofMaxSize(AT_ONCE)
+                .withSizeDistribution(RandomDistribution.uniform());
+    }
+
+    private static void assertEndAsTheyMust(List<byte[]> scripts) {
+        scripts.parallelStream().forEach(HostileDaemonFuzzTest::assertEndsAsItMust);
+        client.assertSound();
+        client.assertNothingLeft();
+    }
+
+    private static void assertEndsAsItMust(byte[] script) {
+        PLAYED.incrementAndGet();
+        FrameModel.End end = FrameModel.end(script);
+        Command.Result result = client.run(HostileDaemon.Script.saying(script));
+        String hex = HexFormat.of().formatHex(script);
+        assertEquals(end.exitCode(), result.exitCode(), () -> hex + "\n" + result.err());
+        assertEquals(end.out(), result.out(), hex);
+        assertTrue(!end.explained() || result.err().contains("jnvdocker: "), hex);
+    }
+}

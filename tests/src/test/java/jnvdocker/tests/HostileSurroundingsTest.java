@@ -1,0 +1,241 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Frames;
+import jnvdocker.tests.world.HostileDaemon;
+import jnvdocker.tests.world.HostileDaemon.Script;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.SanitizedClient;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/** A caller's surroundings are any: its streams, words, variables, and what is at the socket. */
+class HostileSurroundingsTest {
+    private static final int REFUSED = 125;
+    private static final int KIB = 1 << 10;
+    private static final Script EXIT_7 = Script.saying(new Frames().exit(7).toBytes());
+
+    private static SanitizedClient client;
+
+    @BeforeAll
+    static void makeClient() {
+        client = new SanitizedClient();
+    }
+
+    @AfterAll
+    static void removeClient() {
+        client.close();
+    }
+
+    @AfterEach
+    void assertNothingWasFound() {
+        client.assertSound();
+        client.assertNothingLeft();
+    }
+
+    /** How a client ended, and what it had said to the daemon. */
+    private record Talk(Command.Result result, String heard) {}
+
+    /** By a script for bash whose $0 is the client. */
+    private static Talk talk(Script script, String bash, Object... words) {
+        Path socket = client.newSocket();
+        Object[] all = new Object[words.length + 4];
+        System.arraycopy(words, 0, all, 4, words.length);
+        all[0] = "/bin/bash";
+        all[1] = "-c";
+        all[2] = bash;
+        all[3] = SanitizedClient.program();
+        try (HostileDaemon daemon = new HostileDaemon(socket, script)) {
+            Command.Result result = client.command(socket, all).run();
+            return new Talk(result, new String(daemon.heard(), StandardCharsets.ISO_8859_1));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-"})
+    void closedStreamsAreNotTakenForOthers(String closed) {
+        byte[] frames =
+                new Frames()
+                        .err("remark\n").call(0, "talking").call(1, "talking").stream("talking")
+                                .more()
+                                .enough()
+                                .exit(7)
+                                .toBytes();
+        Talk talk = talk(Script.saying(frames), "exec \"$0\" run image " + closed);
+        assertEquals(7, talk.result().exitCode(), talk.result()::toString);
+        assertEquals("", talk.result().out(), "what is meant for stderr");
+        String expected = closed.contains("2>") ? "" : "remark\nout\nerr\nerr\nerr\n";
+        assertEquals(expected, talk.result().err());
+        assertTrue(talk.heard().endsWith(answer(4)), talk.heard());
+        assertTrue(
+                talk.heard().contains(answer(4, "out\n") + piece("out\n") + answer(4)),
+                talk.heard());
+    }
+
+    @Test
+    void withoutAnyStreamTheCodeIsAllThereIs() {
+        Talk talk = talk(EXIT_7, "exec \"$0\" run image <&- >&- 2>&-");
+        assertEquals(7, talk.result().exitCode());
+        assertEquals("", talk.result().out() + talk.result().err());
+        Script nonsense = Script.saying(new Frames().frame('?', new byte[0]).toBytes());
+        assertEquals(REFUSED, talk(nonsense, "exec \"$0\" run <&- >&- 2>&-").result().exitCode());
+    }
+
+    @Test
+    void outputThatHasNoPlaceIsSaid() {
+        Script script = Script.saying(new Frames().out("x").exit(7).toBytes());
+        Talk talk = talk(script, "exec \"$0\" gpu ls >&-");
+        assertEquals(REFUSED, talk.result().exitCode());
+        assertEquals(
+                "jnvdocker: cannot write to standard output: Bad file descriptor\n",
+                talk.result().err());
+    }
+
+    @Test
+    void programsInheritNothingOfOurs() {
+        String docker = Project.fixture("bin/docker").toString();
+        byte[] frames = new Frames().call(0, docker).exec(docker).toBytes();
+        Talk talk =
+                talk(
+                        Script.saying(frames),
+                        "PATH=$PATH:/usr/bin:/bin exec \"$0\" run image < /dev/null");
+        assertEquals(0, talk.result().exitCode(), talk.result()::toString);
+        assertTrue(talk.result().err().contains("descriptors= 0 1 2\n"), talk.result()::toString);
+        assertTrue(talk.result().out().contains("descriptors= 0 1 2\n"), talk.result()::toString);
+    }
+
+    /** The kernel takes 2 MiB of them, all in all. */
+    @Test
+    void commandLineMayBeHuge() {
+        Object[] words = new Object[15];
+        Arrays.fill(words, "x".repeat(120 * KIB));
+        Talk talk = talk(EXIT_7, "exec \"$0\" run \"$@\"", words);
+        assertEquals(7, talk.result().exitCode(), talk.result()::err);
+        assertHeardWhole(talk);
+        assertTrue(talk.heard().length() > 15 * 120 * KIB);
+    }
+
+    @Test
+    void wordsMayBeMany() {
+        Object[] words = new Object[100_000];
+        Arrays.fill(words, "");
+        Talk talk = talk(EXIT_7, "exec \"$0\" run \"$@\"", words);
+        assertEquals(7, talk.result().exitCode(), talk.result()::err);
+        assertHeardWhole(talk);
+    }
+
+    @Test
+    void variablesMayBeHuge() {
+        String value = "x".repeat(120 * KIB);
+        Path socket = client.newSocket();
+        Command command = client.command(socket, SanitizedClient.program(), "run", "image");
+        for (int i = 0; i < 10; i++) {
+            command.with("NV_" + i, value).with("OTHER_" + i, i < 4 ? value : "");
+        }
+        try (HostileDaemon daemon = new HostileDaemon(socket, EXIT_7)) {
+            assertEquals(7, command.run().exitCode());
+            String heard = new String(daemon.heard(), StandardCharsets.ISO_8859_1);
+            assertTrue(heard.contains("NV_9=" + value));
+            assertFalse(heard.contains("OTHER_"));
+        }
+    }
+
+    @Test
+    void variablesThatWeReadMayBeHuge() {
+        String huge = "y".repeat(120 * KIB);
+        for (String variable : new String[] {"HOME", "DOCKER_CONFIG", "PATH", "NV_DOCKER"}) {
+            Path socket = client.newSocket();
+            try (HostileDaemon _ = new HostileDaemon(socket, EXIT_7)) {
+                Command.Result result =
+                        client.command(socket, SanitizedClient.program(), "run")
+                                .with(variable, huge)
+                                .run();
+                boolean findsDocker = !variable.equals("PATH") && !variable.equals("NV_DOCKER");
+                assertEquals(findsDocker ? 7 : REFUSED, result.exitCode(), variable);
+            }
+        }
+    }
+
+    @Test
+    void bytesThatAreNoTextAreHeardAsTheyAre() {
+        Talk talk =
+                talk(
+                        EXIT_7,
+                        "NV_X=$'\\xfe=\\n' exec \"$0\" run $'\\xff\\xfe' $'\\xc3(' $'a\\nb' ''");
+        assertEquals(7, talk.result().exitCode(), talk.result()::toString);
+        assertTrue(
+                talk.heard().contains("\0\0\0\2\u00ff\u00fe\0\0\0\2\u00c3(\0\0\0\3a\nb\0\0\0\0"));
+        assertTrue(talk.heard().contains("NV_X=\u00fe=\n"));
+    }
+
+    @Test
+    void programsOwnNameMayBeEmpty() {
+        assertEquals(7, talk(EXIT_7, "exec -a '' \"$0\" run image").result().exitCode());
+    }
+
+    @Test
+    void folderMayBeGone() {
+        Path gone = client.folder().resolve("gone");
+        String bash = "/bin/mkdir " + gone + "; cd " + gone + "; /bin/rmdir " + gone;
+        assertEquals(7, talk(EXIT_7, bash + "; exec \"$0\" run image").result().exitCode());
+    }
+
+    @Test
+    void whatIsNoSocketIsSaidToBeNone() throws IOException {
+        Path folder = client.folder();
+        Path file = Files.writeString(folder.resolve("file"), "precious");
+        Path link = Files.createSymbolicLink(folder.resolve("link"), folder.resolve("nowhere"));
+        Path loop = Files.createSymbolicLink(folder.resolve("loop"), folder.resolve("loop"));
+        Path directory = Files.createDirectory(folder.resolve("directory"));
+        for (Path path :
+                new Path[] {
+                    file,
+                    link,
+                    loop,
+                    directory,
+                    file.resolve("below"),
+                    Path.of("relative"),
+                    Path.of("/x".repeat(60)),
+                    folder.resolve("x".repeat(300))
+                }) {
+            Command.Result result =
+                    client.command(path, SanitizedClient.program(), "run", "image").run();
+            assertEquals(REFUSED, result.exitCode(), path + "\n" + result);
+            assertTrue(result.err().startsWith("jnvdocker: "), path + "\n" + result);
+        }
+        assertEquals("precious", Files.readString(file));
+        assertFalse(Files.exists(folder.resolve("nowhere")));
+    }
+
+    private static void assertHeardWhole(Talk talk) {
+        ByteBuffer head =
+                ByteBuffer.wrap(talk.heard().substring(1, 5).getBytes(StandardCharsets.ISO_8859_1));
+        assertEquals(talk.heard().length(), head.getInt() + 5);
+    }
+
+    /** The client's answer to a call of a program that ended so and printed this. */
+    private static String answer(int exitCode, String... printed) {
+        String payload = "\0\0\0" + (char) exitCode + String.join("", printed);
+        return "R\0\0\0" + (char) payload.length() + payload;
+    }
+
+    private static String piece(String data) {
+        return "D\0\0\0" + (char) data.length() + data;
+    }
+}

@@ -1,0 +1,162 @@
+package jnvdocker.tests.world;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+
+/**
+ * The client, built to notice every access to memory that is not its own and all undefined
+ * behaviour, in a folder of its own with a few programs that a daemon may have it run.
+ */
+public final class SanitizedClient implements AutoCloseable {
+    /** The programs by name, and what each of them does. */
+    private static final Map<String, String> PROGRAMS =
+            Map.of(
+                    "docker", "exit 5",
+                    "quiet", "exit 0",
+                    "failing", "exit 3",
+                    "talking", "echo out; echo err >&2; exit 4",
+                    "dying", "kill -KILL $$",
+                    "flood", "exec /usr/bin/head -c 5000000 /dev/zero",
+                    "endless", "exec /bin/sleep 1000");
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final Path folder = Folders.make("frames");
+    private final AtomicInteger sockets = new AtomicInteger();
+
+    /** Built once, and only where it is used. */
+    private static final class Program {
+        static final Path PATH = build();
+
+        private static Path build() {
+            Path out = Project.build("sanitized");
+            Command.Result made =
+                    Command.of("make", "-B", "-C", Project.source("native"), "OUT=" + out)
+                            .with(
+                                    "CFLAGS",
+                                    "-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all"
+                                            + " -fsanitize=address,undefined")
+                            .run();
+            if (made.exitCode() != 0) {
+                throw new AssertionError(
+                        "cannot build the client with sanitizers; install gcc's libasan and"
+                                + " libubsan (Debian has them in gcc)\n"
+                                + made);
+            }
+            return out.resolve("jnvdocker");
+        }
+    }
+
+    public SanitizedClient() {
+        try {
+            Path programs = Files.createDirectory(folder.resolve("bin"));
+            for (Map.Entry<String, String> program : PROGRAMS.entrySet()) {
+                Path file = programs.resolve(program.getKey());
+                Files.writeString(file, "#!/bin/sh\n" + program.getValue() + "\n");
+                file.toFile().setExecutable(true);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public Path folder() {
+        return folder;
+    }
+
+    public static Path program() {
+        return Program.PATH;
+    }
+
+    /** A place for a daemon where none has been. */
+    public Path newSocket() {
+        return folder.resolve("socket" + sockets.incrementAndGet());
+    }
+
+    /** A command that ends as the client, which asks the daemon there. */
+    public Command command(Path socket, Object... words) {
+        // What it still has when it ends is the kernel's to free.
+        String options = "exitcode=99:detect_leaks=0:log_path=" + folder.resolve("report");
+        return Command.of(words)
+                .with("PATH", folder.resolve("bin"))
+                .with("JNVDOCKER_SOCKET", socket)
+                .with("ASAN_OPTIONS", options)
+                .with("UBSAN_OPTIONS", options + ":print_stacktrace=1");
+    }
+
+    /** The client asks whether it may run a container, and is answered by the script. */
+    public Command.Result run(HostileDaemon.Script script) {
+        Path socket = newSocket();
+        try (HostileDaemon _ = new HostileDaemon(socket, script)) {
+            return command(socket, program(), "run", "image").run();
+        }
+    }
+
+    /**
+     * @throws AssertionError with what the sanitizers have found
+     */
+    public void assertSound() {
+        try (Stream<Path> files = Files.list(folder)) {
+            List<Path> reports =
+                    files.filter(file -> file.getFileName().toString().startsWith("report"))
+                            .toList();
+            if (!reports.isEmpty()) {
+                throw new AssertionError(Files.readString(reports.getFirst()));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Waits until nothing runs that a client has started, or is one.
+     *
+     * @throws AssertionError when something stays
+     */
+    public void assertNothingLeft() {
+        long end = System.nanoTime() + PATIENCE.toNanos();
+
+        for (List<ProcessHandle> left = left(); !left.isEmpty(); left = left()) {
+            if (System.nanoTime() > end) {
+                left.forEach(ProcessHandle::destroyForcibly);
+                throw new AssertionError("left behind: " + left.stream().map(this::shown).toList());
+            }
+            LockSupport.parkNanos(5_000_000);
+        }
+    }
+
+    private List<ProcessHandle> left() {
+        return ProcessHandle.allProcesses().filter(this::isOurs).toList();
+    }
+
+    private boolean isOurs(ProcessHandle process) {
+        return file(process, "environ").contains("JNVDOCKER_SOCKET=" + folder);
+    }
+
+    private String shown(ProcessHandle process) {
+        return process.pid() + " " + file(process, "cmdline").replace('\0', ' ');
+    }
+
+    private static String file(ProcessHandle process, String name) {
+        try {
+            byte[] text = Files.readAllBytes(Path.of("/proc/" + process.pid(), name));
+            return new String(text, StandardCharsets.ISO_8859_1);
+        } catch (IOException e) {
+            return ""; // it has ended, or is another user's
+        }
+    }
+
+    @Override
+    public void close() {
+        Folders.remove(folder);
+    }
+}
