@@ -100,6 +100,9 @@ final class TestingArchive {
     TestingArchive put(TarArchiveEntry entry, byte[] content) {
         try {
             entry.setSize(content.length);
+            // The same bytes whenever and by whomever they are written.
+            entry.setModTime(0);
+            entry.setUserName("");
             tar.putArchiveEntry(entry);
             tar.write(content);
             tar.closeArchiveEntry();
