@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.exc.PropertyBindingException;
@@ -9,6 +10,7 @@ import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 
 import jnvdocker.container.GpuRequest;
 import jnvdocker.container.InvalidGpuRequestException;
+import jnvdocker.labels.Quote;
 
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
@@ -35,7 +37,7 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
             @JsonProperty("allow_privileged") boolean allowPrivileged,
             @JsonProperty("socket_group") String socketGroup) {
 
-        Config values(Path file) throws StartException {
+        Config values(Path file, String text) throws StartException {
             String gpus = Objects.requireNonNullElse(defaultGpus, "all");
             try {
                 return new Config(
@@ -44,11 +46,10 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
                         Objects.requireNonNullElse(socketGroup, ""));
             } catch (InvalidGpuRequestException e) {
                 throw new StartException(
-                        file
-                                + ": default_gpus = '"
-                                + gpus
-                                + "' is not what --gpus takes: write all, none, a number or"
-                                + " device=<ids>",
+                        at(file, text, "default_gpus")
+                                + ": default_gpus = "
+                                + Quote.quoted(gpus)
+                                + " is not what --gpus takes: write all, none, a number or device=<ids>",
                         e);
             }
         }
@@ -65,7 +66,7 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
                                 + file
                                 + ", which JNVDOCKER_CONFIG names; make it, or unset the variable");
             }
-            return new Keys(null, false, null).values(file);
+            return new Keys(null, false, null).values(file, "");
         }
         if (Files.size(file) > LIMIT) {
             throw new StartException(
@@ -83,27 +84,34 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
 
     static Config parse(String text, Path file) throws StartException {
         try {
-            return new TomlMapper().readValue(text, Keys.class).values(file);
+            return new TomlMapper().readValue(text, Keys.class).values(file, text);
         } catch (PropertyBindingException e) {
             throw new StartException(
                     at(file, text, e.getPropertyName())
-                            + ": unknown key '"
-                            + e.getPropertyName()
-                            + "'; known are "
+                            + ": unknown key "
+                            + Quote.quoted(e.getPropertyName())
+                            + "; known are "
                             + new TreeSet<>(e.getKnownPropertyIds()),
                     e);
         } catch (JsonMappingException e) {
             String key = e.getPath().isEmpty() ? "" : e.getPath().getFirst().getFieldName();
             throw new StartException(
                     at(file, text, key)
-                            + ": the value of '"
-                            + key
-                            + "' is of the wrong kind; write "
+                            + ": the value of "
+                            + Quote.quoted(key)
+                            + " is of the wrong kind; write "
                             + kind(e),
+                    e);
+        } catch (StreamConstraintsException e) {
+            // Its own words name the library's classes, and no line.
+            throw new StartException(
+                    file
+                            + ": something is nested too deep or too long; let JNVDOCKER_CONFIG"
+                            + " name the config",
                     e);
         } catch (JsonProcessingException e) {
             String line = e.getLocation() == null ? "" : ":" + e.getLocation().getLineNr();
-            throw new StartException(file + line + ": " + e.getOriginalMessage(), e);
+            throw new StartException(file + line + ": " + Quote.shown(e.getOriginalMessage()), e);
         }
     }
 
@@ -118,10 +126,10 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
     private static String at(Path file, String text, String key) {
         // key = value, key.more = value, [key]
         Pattern assignment =
-                Pattern.compile("[\\s\\[\"']*" + Pattern.quote(key) + "[\"']?\\s*[=.\\]].*");
+                Pattern.compile("[\\s\\[\"']*" + Pattern.quote(key) + "[\"']?\\s*[=.\\]]");
         List<String> lines = text.lines().toList();
         for (int i = 0; i < lines.size(); i++) {
-            if (assignment.matcher(lines.get(i)).matches()) {
+            if (assignment.matcher(lines.get(i)).lookingAt()) {
                 return file + ":" + (i + 1);
             }
         }

@@ -57,10 +57,10 @@ class ConfigTest {
     void otherDefaultGpusAreRefusedWithTheSpelling(String gpus) {
         assertEquals(
                 FILE
-                        + ": default_gpus = '"
+                        + ":2: default_gpus = '"
                         + gpus
                         + "' is not what --gpus takes: write all, none, a number or device=<ids>",
-                refusal("default_gpus = '" + gpus + "'"));
+                refusal("# policy\ndefault_gpus = '" + gpus + "'"));
     }
 
     @Test
@@ -157,8 +157,25 @@ class ConfigTest {
 
     @Test
     void nestingIsBounded() {
-        refusal("x = " + "[".repeat(100_000));
+        String tooDeep = FILE + ": something is nested too deep or too long; is it the config?";
+        assertEquals(tooDeep, refusal("x = " + "[".repeat(100_000)));
         refusal("x" + ".y".repeat(100_000) + " = 1");
+    }
+
+    @Test
+    void whatIsQuotedIsShortAndHarmless() {
+        String key = "known are [allow_privileged, default_gpus, socket_group]";
+        assertEquals(
+                FILE + ": unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
+                refusal("\"a\\nb\\u001b[2J\" = 1"));
+        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 300);
+        assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
+        assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
+    }
+
+    @Test
+    void lineIsFoundWhateverFollowsTheKey() {
+        assertTrue(refusal("\nmax_gpus = 1 # \u2028").startsWith(FILE + ":2: unknown key"));
     }
 
     @Test
