@@ -41,7 +41,7 @@ class HostileDaemonFuzzTest {
         System.out.println(PLAYED + " scripts were played to the client");
     }
 
-    @Property(tries = 20, seed = "9")
+    @Property(tries = 16, seed = "9")
     void damagedFramesEndTheClientAsTheyMust(@ForAll("damaged") List<byte[]> scripts) {
         assertEndAsTheyMust(scripts);
     }
@@ -56,7 +56,7 @@ class HostileDaemonFuzzTest {
                 .withSizeDistribution(RandomDistribution.uniform());
     }
 
-    @Property(tries = 20, seed = "10")
+    @Property(tries = 16, seed = "10")
     void soundFramesInAnyOrderEndTheClientAsTheyMust(@ForAll("shuffled") List<byte[]> scripts) {
         assertEndAsTheyMust(scripts);
     }
