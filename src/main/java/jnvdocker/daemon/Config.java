@@ -49,7 +49,8 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
                         at(file, text, "default_gpus")
                                 + ": default_gpus = "
                                 + Quote.quoted(gpus)
-                                + " is not what --gpus takes: write all, none, a number or device=<ids>",
+                                + " is not what --gpus takes: write all, none, a number or"
+                                + " device=<ids>",
                         e);
             }
         }

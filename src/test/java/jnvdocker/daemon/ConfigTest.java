@@ -157,7 +157,10 @@ class ConfigTest {
 
     @Test
     void nestingIsBounded() {
-        String tooDeep = FILE + ": something is nested too deep or too long; is it the config?";
+        String tooDeep =
+                FILE
+                        + ": something is nested too deep or too long; let JNVDOCKER_CONFIG name"
+                        + " the config";
         assertEquals(tooDeep, refusal("x = " + "[".repeat(100_000)));
         refusal("x" + ".y".repeat(100_000) + " = 1");
     }

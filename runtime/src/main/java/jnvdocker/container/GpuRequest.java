@@ -1,6 +1,5 @@
 package jnvdocker.container;
 
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -66,13 +65,13 @@ public sealed interface GpuRequest {
     /**
      * These GPUs, each named by its index, its UUID or the beginning of it, or its PCI address.
      *
-     * @param ids in the order asked for, none twice in the same spelling
+     * @param ids in the order asked for
      */
     record Devices(List<String> ids) implements GpuRequest {
         private static final Pattern ID = Pattern.compile("[A-Za-z0-9:.-]{1,64}");
 
         public Devices {
-            ids = List.copyOf(new LinkedHashSet<>(ids));
+            ids = List.copyOf(ids);
             if (ids.isEmpty() || ids.size() > MAX_IDS || !ids.stream().allMatch(Devices::isId)) {
                 throw new IllegalArgumentException("not ids of GPUs: " + ids);
             }
