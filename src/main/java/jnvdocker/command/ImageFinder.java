@@ -27,6 +27,9 @@ final class ImageFinder {
                             + "[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
                             + "(:\\w[\\w.-]{0,127})?(@[A-Za-z0-9+._-]+:[0-9a-fA-F]{32,128})?");
 
+    /** Its grammar of platforms, {@code linux/arm/v7}: it refuses another before it asks. */
+    private static final Pattern PLATFORM = Pattern.compile("[\\w.()-]*(/[\\w.-]+){0,2}");
+
     private final DockerEngine engine;
     private final Request request;
     private final ClientConnection client;
@@ -52,6 +55,9 @@ final class ImageFinder {
     }
 
     Answer find(RunCommand run, UserEngine where) throws IOException, BadImageException {
+        if (run.platform().filter(ImageFinder::isNoPlatform).isPresent()) {
+            return new Absent();
+        }
         String policy = run.pull().orElse("missing");
         if (policy.equals("always")) {
             return pull(run, where);
@@ -101,7 +107,9 @@ final class ImageFinder {
         }
         pull.add("--");
         pull.add(tagged(run.image()));
-        if (!client.show(pull).succeeded()) {
+        // All that a quiet docker pull says is the image's name, which a quiet docker run does not.
+        CallResult pulled = run.quiet() ? client.capture(pull) : client.show(pull);
+        if (!pulled.succeeded()) {
             return new NotPulled();
         }
         Optional<ImageConfig> found = inspect(run, where);
@@ -112,6 +120,10 @@ final class ImageFinder {
         List<String> command = new ArrayList<>(run.globals());
         command.addAll(List.of(words));
         return request.dockerWith(command);
+    }
+
+    private static boolean isNoPlatform(String platform) {
+        return !PLATFORM.matcher(platform).matches();
     }
 
     private static boolean isId(String image) {

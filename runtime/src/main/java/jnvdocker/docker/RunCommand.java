@@ -25,6 +25,7 @@ public final class RunCommand implements DockerCommandLine {
     private final GpuRequest gpus; // null where --gpus is not given
 
     private final Set<String> dropped; // options that docker is not to see
+    private final List<String> instead; // what it is to see in their place
 
     RunCommand(
             List<String> argv,
@@ -32,7 +33,7 @@ public final class RunCommand implements DockerCommandLine {
             Verb verb,
             TypedOptions options,
             GpuRequest gpus) {
-        this(argv, globals, verb, options, gpus, Set.of("gpus"));
+        this(argv, globals, verb, options, gpus, Set.of("gpus"), List.of());
     }
 
     private RunCommand(
@@ -41,8 +42,10 @@ public final class RunCommand implements DockerCommandLine {
             Verb verb,
             TypedOptions options,
             GpuRequest gpus,
-            Set<String> dropped) {
+            Set<String> dropped,
+            List<String> instead) {
         this.dropped = dropped;
+        this.instead = instead;
         this.argv = argv;
         this.globals = globals;
         this.verb = verb;
@@ -143,9 +146,13 @@ public final class RunCommand implements DockerCommandLine {
         return MountTargets.of(options);
     }
 
-    /** The same command once its image has been pulled, as {@code --pull} asked. */
+    /**
+     * The same command once its image has been pulled, as {@code --pull} asked. What the registry
+     * has may be of another platform than was asked for, and docker would pull it once more.
+     */
     public RunCommand pulled() {
-        return new RunCommand(argv, globals, verb, options, gpus, Set.of("gpus", "pull"));
+        List<String> never = platform().isPresent() ? List.of("--pull=never") : List.of();
+        return new RunCommand(argv, globals, verb, options, gpus, Set.of("gpus", "pull"), never);
     }
 
     /**
@@ -163,6 +170,7 @@ public final class RunCommand implements DockerCommandLine {
                 result.add(argv.get(i));
             }
         }
+        result.addAll(instead);
         result.addAll(extraArguments);
         result.addAll(argv.subList(options.end(), argv.size()));
         return List.copyOf(result);

@@ -1,0 +1,156 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.ImageRegistry;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Images by every name that they have, and from where they come: as docker does it. */
+class PullTest extends EachEngineTest {
+    private static final String NODES = "ls /dev/nvidia[0-9]* 2> /dev/null; true";
+
+    private static ImageRegistry registry;
+    private static String plain;
+    private static String cuda;
+    private static String digest;
+    private static String id;
+
+    @BeforeParameterizedClassInvocation
+    static void push() {
+        registry = new ImageRegistry();
+        plain = registry.name() + "/lab/plain";
+        cuda = registry.name() + "/cuda:12";
+        lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
+        docker("tag", "plain", plain).ok();
+        docker("tag", "cuda", cuda).ok();
+        for (String image : List.of(plain, cuda)) {
+            docker("push", image).ok();
+        }
+        digest = lab.inspect(cuda, "{{index .RepoDigests 0}}");
+        id = lab.inspect("cuda", "{{.Id}}");
+    }
+
+    @AfterParameterizedClassInvocation
+    static void stop() {
+        registry.close();
+    }
+
+    /** Alone and by way of us, from the same beginning; the same must be seen. */
+    private static Command.Result assertLikeDockers(boolean there, Object... words) {
+        start(there);
+        long before = pulls();
+        List<Object> run = new ArrayList<>(List.of("run", "--rm"));
+        run.addAll(Arrays.asList(words));
+        run.addAll(List.of("sh", "-c", NODES));
+        Command.Result dockers = docker(run.toArray());
+        long dockersPulls = pulls() - before;
+        start(there);
+        before = pulls();
+        Command.Result ours = lab.jnvdocker(run.toArray());
+        String text = Arrays.toString(words) + "\n" + dockers + ours;
+        assertEquals(dockers.exitCode(), ours.exitCode(), text);
+        assertEquals(words(dockers.err()), words(ours.err()), text);
+        assertEquals(dockersPulls, pulls() - before, text);
+        return ours;
+    }
+
+    private static void start(boolean there) {
+        docker("rmi", plain, cuda, digest);
+        if (there) {
+            docker("pull", "-q", plain).ok();
+            docker("pull", "-q", cuda).ok();
+        }
+    }
+
+    private static long pulls() {
+        return registry.pulls("lab/plain") + registry.pulls("cuda");
+    }
+
+    /**
+     * Layers end in any order. What docker pull says, which is called for it, differs from what
+     * docker run says in a last line with the image's name, and in what stands around an error.
+     */
+    private static List<String> words(String err) {
+        return err.lines()
+                .map(line -> line.replaceFirst("^docker: ", ""))
+                .filter(line ->
+                        !line.matches(registry.name() + "[^ ]*|Run .*--help.*|See .*--help.*|"))
+                .sorted()
+                .toList();
+    }
+
+    @Test
+    void missingImageIsPulledOnceAndAsDockerShowsIt() {
+        for (String image : List.of(plain, cuda)) {
+            Command.Result ours = assertLikeDockers(false, image);
+            assertTrue(ours.err().contains("Unable to find image '" + image), ours::toString);
+            assertTrue(ours.err().contains("Status: Downloaded newer image"), ours::toString);
+        }
+        assertEquals(
+                "/dev/nvidia1\n",
+                lab.jnvdocker("run", "--rm", "--gpus", "device=1", cuda, "sh", "-c", NODES)
+                        .ok()
+                        .out());
+    }
+
+    @Test
+    void policiesAreDockers() {
+        for (String image : List.of(plain, cuda)) {
+            for (boolean there : new boolean[] {false, true}) {
+                for (String policy : List.of("always", "missing", "never")) {
+                    assertLikeDockers(there, "--pull=" + policy, image);
+                }
+            }
+        }
+        assertLikeDockers(true, "--pull", "sometimes", cuda);
+    }
+
+    @Test
+    void quietIsDockers() {
+        for (String quiet : List.of("-q", "--quiet=true")) {
+            assertLikeDockers(false, quiet, cuda);
+            assertLikeDockers(true, quiet, "--pull=always", plain);
+        }
+    }
+
+    @Test
+    void platformIsDockers() {
+        for (String platform : List.of("linux/amd64", "linux", "linux/arm64", "nonsense/x/y/z")) {
+            for (boolean there : new boolean[] {false, true}) {
+                assertLikeDockers(there, "--platform", platform, cuda);
+            }
+        }
+    }
+
+    @Test
+    void everyNameOfAnImageMeansIt() {
+        assertLikeDockers(false, digest);
+        assertLikeDockers(false, cuda + "@" + digest.substring(digest.indexOf('@') + 1));
+        for (String name : List.of(id, id.substring(7), id.substring(7, 19), "cuda:latest")) {
+            assertEquals(
+                    "/dev/nvidia1\n",
+                    lab.jnvdocker("run", "--rm", "--gpus", "device=1", name, "sh", "-c", NODES)
+                            .ok()
+                            .out(),
+                    name);
+        }
+    }
+
+    @Test
+    void imageThatIsNowhereIsDockersToSay() {
+        assertLikeDockers(true, registry.name() + "/no/such:1");
+        assertLikeDockers(true, plain + ":9");
+        assertLikeDockers(true, plain + "@sha256:" + "0".repeat(64));
+        assertLikeDockers(true, "localhost:1/x");
+        assertLikeDockers(true, "-q", registry.name() + "/no/such:1");
+    }
+}
