@@ -360,7 +360,39 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** Leases of one GPU that have ended, the latest first. */
     List<Lease> pastOf(String gpu, int limit) throws IOException {
-        return database.transaction(transaction -> LeaseRows.pastOf(transaction, gpu, limit));
+        return database.transaction(
+                transaction -> LeaseRows.pastOf(transaction, gpu, Instant.EPOCH, limit));
+    }
+
+    /** Leases of one GPU that have ended since then, the latest first. */
+    List<Lease> pastOf(String gpu, Instant from, int limit) throws IOException {
+        return database.reading(transaction -> LeaseRows.pastOf(transaction, gpu, from, limit));
+    }
+
+    /**
+     * For how long users have had GPUs since then. Nobody waits while it is added up.
+     *
+     * @param gpu the UUID of the one that counts; empty counts all
+     */
+    GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        return database.reading(transaction -> {
+            Instant until = now();
+            return new GpuTime(from, until, HistoryRows.use(transaction, from, until, gpu));
+        });
+    }
+
+    /** The UUIDs of GPUs that were given back once. */
+    List<String> pastGpus() throws IOException {
+        return database.reading(HistoryRows::gpus);
+    }
+
+    /**
+     * Deletes some leases that had ended by then, and claims without any that were forgotten by
+     * then; says how many, 0 when none is left.
+     */
+    int deleteUntil(Instant then, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.deleteUntil(transaction, then, limit));
     }
 
     /** Who holds what, and since when the rest is idle. */

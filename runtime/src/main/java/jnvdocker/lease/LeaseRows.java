@@ -82,14 +82,17 @@ final class LeaseRows {
                 limit);
     }
 
-    static List<Lease> pastOf(Transaction transaction, String gpu, int limit) throws SQLException {
+    /** Of one GPU, and of those that have ended since then. */
+    static List<Lease> pastOf(Transaction transaction, String gpu, Instant from, int limit)
+            throws SQLException {
         return transaction.list(
                 LeaseRows::lease,
                 LEASE
                         + "JOIN lease_gpu ON lease_gpu.lease = lease.id"
-                        + " WHERE lease_gpu.gpu = ? AND until IS NOT NULL"
+                        + " WHERE lease_gpu.gpu = ? AND until > ?"
                         + " ORDER BY lease.id DESC LIMIT ?",
                 gpu,
+                from.toEpochMilli(),
                 limit);
     }
 

@@ -14,6 +14,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -184,6 +185,26 @@ public final class Leases {
     /** Leases of one GPU that have ended, the latest first. */
     public List<Lease> pastOf(Gpu gpu, int limit) throws IOException {
         return registry.pastOf(gpu.uuid(), limit);
+    }
+
+    /**
+     * For how long users have had GPUs since then.
+     *
+     * @param gpu the UUID of the one that counts; empty counts all
+     */
+    public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        endReservations();
+        return registry.gpuTime(from, gpu);
+    }
+
+    /** Leases of one GPU that have ended since then, the latest first. */
+    public List<Lease> pastOf(String gpu, Instant from, int limit) throws IOException {
+        return registry.pastOf(gpu, from, limit);
+    }
+
+    /** The UUIDs of GPUs that were given back once; the host need not have them any more. */
+    public List<String> pastGpus() throws IOException {
+        return registry.pastGpus();
     }
 
     /** What keeps a lease alive, for people: {@code its first process (pid 4711) runs}. */

@@ -29,7 +29,8 @@ import java.util.concurrent.locks.ReentrantLock;
 final class RegistryDatabase implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
     private static final String NAME = "registry.db";
-    private static final int SCHEMA = 1;
+    private static final int SCHEMA = 2;
+    private static final int BUSY_MILLIS = 5_000;
     private static final List<String> PARTS = List.of("", "-wal", "-shm", "-journal");
 
     private final Path file;
@@ -88,6 +89,25 @@ final class RegistryDatabase implements AutoCloseable {
     }
 
     /**
+     * Reads what was committed last, over a connection of its own: it may take long, and keeps
+     * nobody from writing meanwhile.
+     *
+     * @throws RegistryException when the file can't be read
+     */
+    <T> T reading(Work<T> work) throws RegistryException {
+        SQLiteConfig config = new SQLiteConfig();
+        config.setReadOnly(true);
+        config.setBusyTimeout(BUSY_MILLIS);
+        try (Connection own =
+                DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties())) {
+            execute(own, "BEGIN");
+            return work.in(new Transaction(own));
+        } catch (SQLException e) {
+            throw failure(file, "read", e);
+        }
+    }
+
+    /**
      * By SQLite's own commands: when a write fails it may roll back by itself, and the driver, who
      * does not notice, would let what follows have no transaction at all.
      */
@@ -140,7 +160,7 @@ final class RegistryDatabase implements AutoCloseable {
         config.setJournalMode(SQLiteConfig.JournalMode.WAL);
         config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
         config.enforceForeignKeys(true);
-        config.setBusyTimeout(5_000);
+        config.setBusyTimeout(BUSY_MILLIS);
         Connection connection =
                 DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
         try {

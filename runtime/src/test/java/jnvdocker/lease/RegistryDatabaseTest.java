@@ -22,8 +22,10 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.zip.GZIPInputStream;
 
 class RegistryDatabaseTest {
     private static final int PAGE = 4096;
@@ -57,11 +59,53 @@ class RegistryDatabaseTest {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }
-        assertEquals(1, version());
+        assertEquals(2, version());
         try (RegistryDatabase database = filled(folder, 1)) {
             assertEquals(1, count(database));
         }
         assertEquals(List.of(), setAside());
+    }
+
+    /**
+     * As the version before wrote it: a claim that is forgotten, one that is not, one that holds.
+     */
+    @Test
+    void aFileOfSchemaOneIsBroughtUpWithAllThatIsInIt() throws Exception {
+        oldFile();
+        assertEquals(1, version());
+        try (LeaseRegistry registry =
+                LeaseRegistry.open(folder, "boot", () -> TestingLeases.THEN)) {
+            Lease held = registry.liveOf("333333333333").orElseThrow();
+            assertEquals("train-3", held.claim().displayName());
+            assertEquals(
+                    List.of("222222222222", "111111111111"),
+                    registry.past(9).stream().map(lease -> lease.claim().id()).toList());
+            assertEquals(
+                    List.of("222222222222", "333333333333"),
+                    registry.claims().stream().map(Claim::id).toList());
+            assertTrue(registry.isReconciled());
+        }
+        assertEquals(2, version());
+        assertEquals(
+                List.of("claim_forgotten", "lease_by_end"),
+                names(
+                        "SELECT name FROM sqlite_schema WHERE sql LIKE '%INDEX lease_by_end%'"
+                                + " OR sql LIKE '%INDEX claim_forgotten%' ORDER BY name"));
+        RegistryDatabase.open(folder).close();
+        assertEquals(List.of(), setAside());
+    }
+
+    @Test
+    void anUnfinishedMigrationLeavesTheFileAsItWas() throws Exception {
+        oldFile();
+        sql("CREATE INDEX claim_forgotten ON claim (forgotten)");
+        RegistryException e =
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+        assertTrue(e.getMessage().contains("claim_forgotten already exists"), e.getMessage());
+        assertEquals(1, version());
+        assertEquals(
+                List.of(), names("SELECT name FROM sqlite_schema WHERE name = 'lease_by_end'"));
+        assertEquals(3, number("SELECT count(*) FROM lease"));
     }
 
     @Test
@@ -84,7 +128,7 @@ class RegistryDatabaseTest {
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 7, made by a newer jnvdocker; this one knows 1 at most,"
+                        + " is of schema 7, made by a newer jnvdocker; this one knows 2 at most,"
                         + " install the newer one again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));
@@ -268,6 +312,26 @@ class RegistryDatabaseTest {
 
     private int version() throws Exception {
         return number("PRAGMA user_version");
+    }
+
+    private List<String> names(String sql) throws Exception {
+        List<String> names = new ArrayList<>();
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            while (result.next()) {
+                names.add(result.getString(1));
+            }
+        }
+        return names;
+    }
+
+    private void oldFile() throws IOException {
+        try (var in =
+                new GZIPInputStream(
+                        RegistryDatabaseTest.class.getResourceAsStream("registry-1.db.gz"))) {
+            Files.copy(in, file);
+        }
     }
 
     private int number(String sql) throws Exception {

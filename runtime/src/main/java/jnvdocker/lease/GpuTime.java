@@ -1,0 +1,36 @@
+package jnvdocker.lease;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * For how long users have had GPUs between two moments, reservations included: a GPU is nobody
+ * else's then.
+ *
+ * @param until when this was read; a lease that is live counts until then
+ * @param users who had any, the one with the most first
+ */
+public record GpuTime(Instant from, Instant until, List<Use> users) {
+    public GpuTime {
+        users = List.copyOf(users);
+    }
+
+    /**
+     * What one user has had.
+     *
+     * @param owner by the name of the latest lease: users are renamed
+     * @param time an hour for each hour of each GPU
+     * @param leases how many have a part of that time
+     * @param containers how many were started in these leases
+     * @param held GPUs that are held at the end
+     * @param last when the user last had one
+     */
+    public record Use(
+            Owner owner, Duration time, int leases, int containers, int held, Instant last) {}
+
+    /** Of all users. */
+    public Duration total() {
+        return users.stream().map(Use::time).reduce(Duration.ZERO, Duration::plus);
+    }
+}
