@@ -52,6 +52,7 @@ enum frame_type {
 	FRAME_DATA = 'D',
 	FRAME_ENOUGH = 'N',
 	FRAME_EXEC = 'X',
+	FRAME_WAIT = 'W',
 	FRAME_EXIT = 'T',
 };
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
@@ -61,6 +62,8 @@ enum { MAX_FRAME = 8 << 20, MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DA
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
+/* For how long who waits for GPUs waits for a daemon that was stopped: an upgrade takes a while. */
+enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
 
 #define SERVICE "jnvdocker.service"
 #define LIMITS "look at the limits of this shell (ulimit -a), then try again"
@@ -1024,24 +1027,33 @@ static void stream(int connection, struct reader payload)
 	free(data.data);
 }
 
-/* Returns only when the daemon went away without a word: then nothing has been done yet. */
-static void obey(int connection)
+/*
+ * Returns only when the daemon went away and may be asked again: without a word, so that nothing has been
+ * done yet, or while we waited in its line, where our place is still ours; says which.
+ */
+static bool obey(int connection)
 {
+	bool waits = false;
+
 	for (bool heard = false; ; heard = true) {
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
 		if (!receive(connection, header, sizeof header)) {
-			if (heard)
+			if (heard && !waits)
 				die_deserted();
-			return;
+			return waits;
 		}
 		uint32_t length = get_number(&payload);
 		if (length > MAX_FRAME)
 			die("the daemon sent a frame of %u bytes; restart jnvdockerd", length);
 		char *bytes = allocate(NULL, (size_t)length + 1);
-		if (!receive(connection, bytes, length))
-			die_deserted();
+		if (!receive(connection, bytes, length)) {
+			if (!waits)
+				die_deserted();
+			free(bytes);
+			return true;
+		}
 		payload.at = (unsigned char *)bytes;
 		payload.end = payload.at + length;
 
@@ -1059,6 +1071,9 @@ static void obey(int connection)
 		case FRAME_STREAM:
 			stream(connection, payload);
 			break;
+		case FRAME_WAIT:
+			waits = true;
+			break;
 		case FRAME_EXEC:
 			become(get_arguments(&payload));
 		case FRAME_EXIT:
@@ -1069,6 +1084,25 @@ static void obey(int connection)
 		}
 		free(bytes);
 	}
+}
+
+/*
+ * Until the daemon is back that has our place in its line. Whoever stopped it starts it again, or systemd
+ * does; after a while root starts one, as for any request.
+ */
+static void await_return(void)
+{
+	static const char words[] = "jnvdocker: the daemon went away; asking again as soon as it is back\n";
+	long deadline = milliseconds() + (geteuid() == 0 ? RETURN_MS : RETURN_FOR_OTHERS_MS);
+	char *path = socket_path();
+	int connection;
+
+	remark(words, sizeof words - 1);
+	while ((connection = try_connect(path)) < 0 && milliseconds() < deadline)
+		usleep(RETURN_POLL_MS * 1000);
+	if (connection >= 0)
+		close(connection);
+	free(path);
 }
 
 int main(int argc, char **argv)
@@ -1087,7 +1121,10 @@ int main(int argc, char **argv)
 		int connection = connect_daemon();
 
 		send_request(connection, argv);
-		obey(connection);
+		if (obey(connection)) {
+			await_return();
+			attempt = -1;
+		}
 		close(connection);
 		usleep(START_POLL_MS * 1000);
 	}

@@ -24,6 +24,7 @@ import jnvdocker.labels.RefusedException;
 import jnvdocker.labels.Unchecked;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.Waiting;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.Request;
 import jnvdocker.volume.DriverVolumeStore;
@@ -107,7 +108,7 @@ public final class StartContainer {
             refuseWhereItCannotWork(run, where);
         }
         switch (new ImageFinder(engine, request, client).find(run, where)) {
-            case ImageFinder.Absent _ -> client.exec(asTyped(request));
+            case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
             case ImageFinder.NotPulled _ -> client.exit(run.verb() == Verb.RUN ? 125 : 1);
             case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
                     startImage(rest, image, where, request, client);
@@ -129,6 +130,7 @@ public final class StartContainer {
             return;
         }
         refuseWhereItCannotWork(run, where);
+        Optional<Waiting> waiting = GpuWait.of(run, request, client);
         HostDriver driver = inventory.read();
         check(GpuNeeds.withGpus(image, variables), driver, client);
         volumes.build(host, driver.version());
@@ -141,7 +143,8 @@ public final class StartContainer {
                                 Caller.owner(request),
                                 Caller.process(request),
                                 engineOf(where),
-                                Quote.shown(run.image())));
+                                Quote.shown(run.image()),
+                                waiting));
         try {
             ContainerEdits edits =
                     planner.plan(

@@ -60,6 +60,11 @@ public final class ClientConnection implements AutoCloseable {
         err("jnvdocker: " + text);
     }
 
+    /** From now on the client asks again if this daemon goes away: it keeps its place. */
+    public void waits() throws IOException {
+        send(FrameType.WAIT, new byte[0]);
+    }
+
     /** Writes a line to the client's standard error. */
     public void err(String line) throws IOException {
         send(FrameType.ERR, (line + "\n").getBytes(StandardCharsets.UTF_8));

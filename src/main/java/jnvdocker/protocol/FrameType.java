@@ -22,6 +22,8 @@ enum FrameType {
     DATA('D'),
     /** The daemon wants no more of a stream; how the program ended is the answer. */
     ENOUGH('N'),
+    /** The client has a place in the line, and may ask again if this daemon goes away. */
+    WAIT('W'),
     /** A program for the client to become: the last frame. */
     EXEC('X'),
     /** The code for the client to exit with: the last frame. */

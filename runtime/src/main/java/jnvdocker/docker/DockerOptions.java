@@ -27,6 +27,12 @@ final class DockerOptions {
     /** Of {@code docker container}, typed before its command. */
     static final OptionTable CONTAINER = OptionTable.parse("  -h, --help");
 
+    /** Ours, of both commands, which docker is not to see. */
+    private static final String OURS =
+            """
+                  --gpu-wait duration[=forever]
+            """;
+
     private static final String RUN_AND_CREATE =
             """
                   --add-host list
@@ -142,8 +148,8 @@ final class DockerOptions {
                   --sig-proxy
             """;
 
-    private static final OptionTable CREATE = OptionTable.parse(RUN_AND_CREATE);
-    private static final OptionTable RUN = OptionTable.parse(RUN_AND_CREATE + RUN_ONLY);
+    private static final OptionTable CREATE = OptionTable.parse(RUN_AND_CREATE + OURS);
+    private static final OptionTable RUN = OptionTable.parse(RUN_AND_CREATE + RUN_ONLY + OURS);
 
     private DockerOptions() {}
 

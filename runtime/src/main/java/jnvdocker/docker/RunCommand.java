@@ -33,7 +33,7 @@ public final class RunCommand implements DockerCommandLine {
             Verb verb,
             TypedOptions options,
             GpuRequest gpus) {
-        this(argv, globals, verb, options, gpus, Set.of("gpus"), List.of());
+        this(argv, globals, verb, options, gpus, Set.of("gpus", "gpu-wait"), List.of());
     }
 
     private RunCommand(
@@ -60,6 +60,11 @@ public final class RunCommand implements DockerCommandLine {
     /** As typed, never empty and never beginning with a dash; docker has not yet seen it. */
     public String image() {
         return argv.get(options.operands());
+    }
+
+    /** What was said of waiting for GPUs: the value, empty for the option alone. */
+    public Optional<String> gpuWait() {
+        return options.last("gpu-wait");
     }
 
     /** Docker's global options as typed, to be used again for other docker commands. */
@@ -146,13 +151,20 @@ public final class RunCommand implements DockerCommandLine {
         return MountTargets.of(options);
     }
 
+    /** What was typed, as far as it is docker's. */
+    public List<String> typed() {
+        return new RunCommand(argv, globals, verb, options, gpus, Set.of("gpu-wait"), List.of())
+                .with(List.of());
+    }
+
     /**
      * The same command once its image has been pulled, as {@code --pull} asked. What the registry
      * has may be of another platform than was asked for, and docker would pull it once more.
      */
     public RunCommand pulled() {
         List<String> never = platform().isPresent() ? List.of("--pull=never") : List.of();
-        return new RunCommand(argv, globals, verb, options, gpus, Set.of("gpus", "pull"), never);
+        return new RunCommand(
+                argv, globals, verb, options, gpus, Set.of("gpus", "gpu-wait", "pull"), never);
     }
 
     /**

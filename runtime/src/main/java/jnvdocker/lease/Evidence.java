@@ -151,6 +151,16 @@ final class Evidence {
         return processes.cgroup(process, container);
     }
 
+    /** Who can't be looked at is not known to be gone. */
+    boolean isAlive(ProcessId process) {
+        try {
+            return processes.isAlive(process);
+        } catch (UncheckedIOException e) {
+            LOG.warn("process {}: {}", process.pid(), FileErrors.describe(e.getCause()));
+            return true;
+        }
+    }
+
     Optional<ProcessId> process(int pid) {
         return processes.find(pid);
     }

@@ -8,6 +8,8 @@ import jnvdocker.labels.RefusedException;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
@@ -20,11 +22,15 @@ final class GpuChoice {
     private final List<Gpu> gpus;
     private final List<Gpu> sound;
     private final LeaseRegistry.Holdings holdings;
+    private final Map<String, Ticket> kept;
 
     /**
      * @param gpus those of the host, in order of index
+     * @param kept for whom those are to be, when they are free, that somebody waits for who came
+     *     before; by UUID
      */
-    GpuChoice(List<Gpu> gpus, LeaseRegistry.Holdings holdings) {
+    GpuChoice(List<Gpu> gpus, LeaseRegistry.Holdings holdings, Map<String, Ticket> kept) {
+        this.kept = kept;
         this.gpus = gpus;
         sound = gpus.stream().filter(Gpu::isSound).toList();
         this.holdings = holdings;
@@ -39,9 +45,14 @@ final class GpuChoice {
     /**
      * Others have GPUs that are needed.
      *
-     * @param refusal for the user, should nothing change
+     * @param reason who has them
+     * @param remedy for the user, should nothing change
      */
-    record Busy(List<Lease> leases, String refusal) implements Outcome {}
+    record Busy(List<Lease> leases, String reason, String remedy) implements Outcome {
+        String refusal() {
+            return reason + remedy;
+        }
+    }
 
     /**
      * @throws RefusedException when this host can't ever serve the request
@@ -64,7 +75,7 @@ final class GpuChoice {
     }
 
     private Outcome named(List<Gpu> named) throws RefusedException {
-        long busy = named.stream().filter(this::isHeld).count();
+        long busy = named.stream().filter(this::isBusy).count();
         return these(
                 named,
                 "",
@@ -85,7 +96,7 @@ final class GpuChoice {
 
     private Outcome these(List<Gpu> wanted, String before, String remedy) throws RefusedException {
         identify(wanted);
-        List<Gpu> busy = wanted.stream().filter(this::isHeld).toList();
+        List<Gpu> busy = wanted.stream().filter(this::isBusy).toList();
         return busy.isEmpty() ? new Chosen(wanted) : busy(busy, before, remedy);
     }
 
@@ -104,7 +115,7 @@ final class GpuChoice {
             String asked = count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
             String left = free.isEmpty() ? "none is free: " : "free is " + indices(free) + ": ";
             return busy(
-                    sound.stream().filter(this::isHeld).toList(),
+                    sound.stream().filter(this::isBusy).toList(),
                     asked + ", and " + left,
                     "; try again when more are free"
                             + (free.isEmpty() ? "" : ", or ask for fewer"));
@@ -165,9 +176,13 @@ final class GpuChoice {
 
     private Busy busy(List<Gpu> busy, String before, String remedy) {
         List<Lease> leases =
-                busy.stream().map(gpu -> holdings.held().get(gpu.uuid())).distinct().toList();
+                busy.stream()
+                        .map(gpu -> holdings.held().get(gpu.uuid()))
+                        .filter(Objects::nonNull)
+                        .distinct()
+                        .toList();
         List<ClaimedGpu> asked = busy.stream().map(ClaimedGpu::of).toList();
-        return new Busy(leases, before + Refusals.held(asked, leases) + remedy);
+        return new Busy(leases, before + Refusals.taken(asked, leases, kept), remedy);
     }
 
     private String elsewhere(String words) {
@@ -180,7 +195,11 @@ final class GpuChoice {
     }
 
     private List<Gpu> free() {
-        return sound.stream().filter(gpu -> !isHeld(gpu)).toList();
+        return sound.stream().filter(gpu -> !isBusy(gpu)).toList();
+    }
+
+    private boolean isBusy(Gpu gpu) {
+        return isHeld(gpu) || kept.containsKey(gpu.uuid());
     }
 
     private boolean isHeld(Gpu gpu) {

@@ -58,6 +58,7 @@ public record LeaseParts(
                             ender,
                             reconciler,
                             evidence,
+                            WaitingLine.open(registry, evidence, world.pace()),
                             world.pace(),
                             world.volumeDriver()),
                     new ClaimVolumes(

@@ -1,5 +1,6 @@
 package jnvdocker.lease;
 
+import jnvdocker.container.GpuRequest;
 import jnvdocker.process.ProcessId;
 
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
@@ -23,6 +25,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final RegistryDatabase database;
     private final String boot;
     private final InstantSource clock;
+    private final AtomicLong ends = new AtomicLong();
 
     private LeaseRegistry(RegistryDatabase database, String boot, InstantSource clock) {
         this.database = database;
@@ -248,7 +251,11 @@ public final class LeaseRegistry implements AutoCloseable {
      * reservation may have become a container's, or docker may have mounted it again.
      */
     boolean end(Lease seen, String evidence) throws IOException {
-        return database.transaction(transaction -> end(transaction, seen, evidence));
+        boolean ended = database.transaction(transaction -> end(transaction, seen, evidence));
+        if (ended) {
+            ends.incrementAndGet();
+        }
+        return ended;
     }
 
     /**
@@ -257,14 +264,47 @@ public final class LeaseRegistry implements AutoCloseable {
      * @return false when the lease has ended meanwhile
      */
     boolean endByForce(Lease lease, String evidence) throws IOException {
+        boolean done =
+                database.transaction(transaction -> {
+                    boolean ended = endNow(transaction, lease.id(), evidence);
+                    if (ended) {
+                        transaction.update(
+                                "UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
+                    }
+                    return ended;
+                });
+        if (done) {
+            ends.incrementAndGet();
+        }
+        return done;
+    }
+
+    /** Those who wait, in order of their numbers. */
+    List<Ticket> tickets() throws IOException {
+        return database.transaction(transaction -> TicketRows.all(transaction, boot));
+    }
+
+    /** Gives a client a number, unless it has one, which it keeps. */
+    Ticket addTicket(ProcessId client, Owner owner, GpuRequest request) throws IOException {
         return database.transaction(transaction -> {
-            boolean ended = endNow(transaction, lease.id(), evidence);
-            if (ended) {
-                transaction.update(
-                        "UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
-            }
-            return ended;
+            long id = TicketRows.add(transaction, boot, client, owner, request, now());
+            return TicketRows.all(transaction, boot).stream()
+                    .filter(ticket -> ticket.id() == id)
+                    .findFirst()
+                    .orElseThrow();
         });
+    }
+
+    void removeTicket(long id) throws IOException {
+        database.transaction(transaction -> {
+            TicketRows.remove(transaction, id);
+            return null;
+        });
+    }
+
+    /** How many leases have ended since this registry was opened: who waits looks again. */
+    long ends() {
+        return ends.get();
     }
 
     /** Whether a claim was released by force and has not been started since. */

@@ -35,6 +35,10 @@ public final class Leases {
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
+
+    /** After how many moments who waits looks again, though nothing is known to have changed. */
+    private static final int LOOK_AGAIN = 20;
+
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final LeaseRegistry registry;
@@ -42,6 +46,7 @@ public final class Leases {
     private final LeaseEnder ender;
     private final Reconciler reconciler;
     private final Evidence evidence;
+    private final WaitingLine line;
     private final Pace pace;
     private final String volumeDriver;
     private volatile boolean stopped;
@@ -52,6 +57,7 @@ public final class Leases {
             LeaseEnder ender,
             Reconciler reconciler,
             Evidence evidence,
+            WaitingLine line,
             Pace pace,
             String volumeDriver) {
         this.registry = registry;
@@ -59,6 +65,7 @@ public final class Leases {
         this.ender = ender;
         this.reconciler = reconciler;
         this.evidence = evidence;
+        this.line = line;
         this.pace = pace;
         this.volumeDriver = volumeDriver;
     }
@@ -70,6 +77,7 @@ public final class Leases {
      * @param client the process that is about to become docker: as long as it lives, what it was
      *     given is reserved
      * @param engine the id of the engine that the container will be of, or its address
+     * @param waiting for GPUs that are taken; who does not is refused
      */
     public record Request(
             GpuRequest request,
@@ -77,7 +85,8 @@ public final class Leases {
             Owner owner,
             ProcessId client,
             String engine,
-            String image) {}
+            String image,
+            Optional<Waiting> waiting) {}
 
     /**
      * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the
@@ -95,12 +104,18 @@ public final class Leases {
             return Optional.empty();
         }
         reconciler.learnOfRunning(ENGINE_LIMIT);
+        return Optional.of(
+                request.waiting().isPresent()
+                        ? waitFor(request, request.waiting().get())
+                        : now(request));
+    }
+
+    private Claim now(Request request) throws RefusedException, IOException {
         while (true) {
-            Choice choice = new Choice(request);
-            Optional<Claim> claim = registry.reserve(choice::make);
+            Choice choice = new Choice(request, line.all());
+            Optional<Claim> claim = reserve(choice);
             if (claim.isPresent()) {
-                files.write(claim.get());
-                return claim;
+                return claim.get();
             }
             GpuChoice.Busy busy = choice.busy();
             if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
@@ -108,6 +123,38 @@ public final class Leases {
                     throw new RefusedException(busy.refusal());
                 }
                 pace.sleep(A_MOMENT);
+            }
+        }
+    }
+
+    private Optional<Claim> reserve(Choice choice) throws IOException {
+        Optional<Claim> claim = registry.reserve(choice::make);
+        if (claim.isPresent()) {
+            files.write(claim.get());
+        }
+        return claim;
+    }
+
+    /** In the line. Its place stays when this daemon is stopped meanwhile. */
+    private Claim waitFor(Request request, Waiting waiting) throws RefusedException, IOException {
+        giveBackEarlier(request.client());
+        Ticket ticket = line.enter(request.client(), request.owner(), request.request());
+        try {
+            Claim claim = new Turn(request, waiting, ticket).await();
+            line.leave(ticket);
+            return claim;
+        } catch (RefusedException | ClientGoneException e) {
+            line.leave(ticket);
+            throw e;
+        }
+    }
+
+    /** It asks again, after a daemon that could not give it its answer any more. */
+    private void giveBackEarlier(ProcessId client) throws IOException {
+        for (Lease lease : registry.live()) {
+            if (lease.holder() instanceof Holder.Client(ProcessId process)
+                    && process.equals(client)) {
+                cancel(lease.claim());
             }
         }
     }
@@ -282,14 +329,102 @@ public final class Leases {
         ender.end(reservations, LeaseEnder.Caller.VERB);
     }
 
+    /** Somebody's wait, until it is his turn and there is enough for him. */
+    private final class Turn {
+        private final Request request;
+        private final Waiting waiting;
+        private final Ticket ticket;
+        private final long began = pace.nanos();
+        private String said = "";
+
+        Turn(Request request, Waiting waiting, Ticket ticket) {
+            this.request = request;
+            this.waiting = waiting;
+            this.ticket = ticket;
+        }
+
+        Claim await() throws RefusedException, IOException {
+            while (true) {
+                long ends = registry.ends();
+                List<Ticket> before = line.before(ticket);
+                Choice choice = new Choice(request, before);
+                Optional<Claim> claim = reserve(choice);
+                if (claim.isPresent()) {
+                    tellOfTheEnd(claim.get());
+                    return claim.get();
+                }
+                GpuChoice.Busy busy = choice.busy();
+                if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
+                    tell(before.size() + 1, busy);
+                    pause(ends, before.size());
+                }
+            }
+        }
+
+        private void tell(int place, GpuChoice.Busy busy) throws RefusedException, IOException {
+            String text =
+                    "waiting for "
+                            + Refusals.asked(request.request())
+                            + ", "
+                            + (place == 1 ? "next" : "number " + place)
+                            + " in line: "
+                            + busy.reason();
+            if (!text.equals(said)) {
+                said = text;
+                waiting.listener().hear(text);
+            }
+            if (waiting.limit().filter(limit -> waited().compareTo(limit) >= 0).isPresent()) {
+                throw new RefusedException("waited in vain, " + busy.refusal());
+            }
+        }
+
+        private void tellOfTheEnd(Claim claim) throws IOException {
+            if (!said.isEmpty()) {
+                waiting.listener()
+                        .hear(
+                                "got "
+                                        + claim.gpus().stream()
+                                                .map(gpu -> Refusals.name(gpu.index(), gpu.uuid()))
+                                                .collect(Collectors.joining(", "))
+                                        + " after "
+                                        + Refusals.span(waited()));
+            }
+        }
+
+        private Duration waited() {
+            return Duration.ofNanos(pace.nanos() - began);
+        }
+
+        /** Until something may have changed, or a second. Those behind others look less often. */
+        private void pause(long ends, int before) throws IOException {
+            for (int i = 0; i < LOOK_AGAIN; i++) {
+                pace.sleep(A_MOMENT);
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new IOException("the daemon is stopping");
+                }
+                if (i % 4 == 0 && !evidence.isAlive(request.client())) {
+                    throw new ClientGoneException(request.client());
+                }
+                if (before == 0 && registry.ends() != ends) {
+                    return;
+                }
+            }
+        }
+    }
+
     /** One choice, made inside the registry's transaction. */
     private final class Choice {
         private final Request request;
+        private final List<Ticket> before;
         private RefusedException refusal;
         private GpuChoice.Busy busy;
 
-        Choice(Request request) {
+        /**
+         * @param before who waits and has come before
+         */
+        Choice(Request request, List<Ticket> before) {
             this.request = request;
+            this.before = before;
         }
 
         Optional<LeaseRegistry.Reservation> make(LeaseRegistry.Holdings holdings) {
@@ -297,7 +432,12 @@ public final class Leases {
                 if (stopped) {
                     throw stoppedRefusal();
                 }
-                return switch (new GpuChoice(request.gpus(), holdings).of(request.request())) {
+                GpuChoice choice =
+                        new GpuChoice(
+                                request.gpus(),
+                                holdings,
+                                WaitingLine.keptFor(before, request.gpus()));
+                return switch (choice.of(request.request())) {
                     case GpuChoice.Chosen(List<Gpu> gpus) ->
                             Optional.of(
                                     new LeaseRegistry.Reservation(

@@ -1,16 +1,21 @@
 package jnvdocker.lease;
 
+import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Says who has a GPU, in the words that users get to see. */
 public final class Refusals {
@@ -44,6 +49,16 @@ public final class Refusals {
         return (today ? TIME : DAY).format(local);
     }
 
+    /** {@code 9s}, {@code 5m}, {@code 3h 20m}. */
+    static String span(Duration span) {
+        if (span.toMinutes() == 0) {
+            return span.toSeconds() + "s";
+        }
+        return span.toHours() == 0
+                ? span.toMinutes() + "m"
+                : span.toHours() + "h " + span.toMinutesPart() + "m";
+    }
+
     /** {@code is held by alice's container train-7 since 09:12}. */
     public static String held(Lease lease) {
         return "is " + heldBy(lease);
@@ -73,6 +88,47 @@ public final class Refusals {
         int more = clauses.size() - NAMED;
         return clauses.stream().limit(NAMED).collect(Collectors.joining(", "))
                 + (more > 0 ? ", and others by " + more + " more" : "");
+    }
+
+    /** Like {@link #held}, with those that are free and kept for somebody who waits. */
+    static String taken(List<ClaimedGpu> gpus, List<Lease> leases, Map<String, Ticket> kept) {
+        Map<Ticket, List<ClaimedGpu>> free = new LinkedHashMap<>();
+        for (ClaimedGpu gpu : gpus) {
+            if (leases.stream().noneMatch(lease -> holds(lease, gpu.uuid()))) {
+                free.computeIfAbsent(kept.get(gpu.uuid()), _ -> new ArrayList<>()).add(gpu);
+            }
+        }
+        String held = held(gpus, leases);
+        return Stream.concat(
+                        held.isEmpty() ? Stream.of() : Stream.of(held),
+                        free.entrySet().stream()
+                                .map(entry -> kept(entry.getValue(), entry.getKey())))
+                .collect(Collectors.joining(", "));
+    }
+
+    private static String kept(List<ClaimedGpu> gpus, Ticket ticket) {
+        String indices =
+                gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+        return (gpus.size() == 1 ? "GPU " + indices + " is" : "GPUs " + indices + " are")
+                + " kept for "
+                + Quote.shown(ticket.owner().name())
+                + "'s docker run (pid "
+                + ticket.client().pid()
+                + "), which has waited for "
+                + asked(ticket.request())
+                + " since "
+                + time(ticket.since());
+    }
+
+    /** {@code 2 GPUs}. */
+    static String asked(GpuRequest request) {
+        return switch (request) {
+            case GpuRequest.All _ -> "all GPUs";
+            case GpuRequest.None _ -> "no GPU";
+            case GpuRequest.Count(int count) -> count == 1 ? "1 GPU" : count + " GPUs";
+            case GpuRequest.Devices(List<String> ids) ->
+                    (ids.size() == 1 ? "GPU " : "GPUs ") + String.join(", ", ids);
+        };
     }
 
     private static boolean holds(Lease lease, String uuid) {

@@ -141,7 +141,8 @@ class GpuChoiceTest {
                 TWO,
                 held(1, ALICE, "train-7", A, B),
                 reserved(2, BOB, D));
-        GpuChoice choice = new GpuChoice(List.of(A), holdings(held(1, ALICE, "train-7", A)));
+        GpuChoice choice =
+                new GpuChoice(List.of(A), holdings(held(1, ALICE, "train-7", A)), Map.of());
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; try again when more are free",
@@ -155,7 +156,7 @@ class GpuChoiceTest {
                 many.stream()
                         .map(gpu -> held(gpu.index(), ALICE, "c" + gpu.index(), gpu))
                         .toArray(Lease[]::new);
-        GpuChoice.Outcome outcome = new GpuChoice(many, holdings(leases)).of(ONE);
+        GpuChoice.Outcome outcome = new GpuChoice(many, holdings(leases), Map.of()).of(ONE);
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-00000000) is held by alice's"
                         + " container c0 since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
@@ -245,20 +246,20 @@ class GpuChoiceTest {
     private static List<Gpu> chosen(
             GpuRequest request, List<Gpu> gpus, List<Lease> leases, Map<Gpu, Instant> idle)
             throws RefusedException {
-        GpuChoice choice = new GpuChoice(gpus, TestingLeases.holdings(leases, idle));
+        GpuChoice choice = new GpuChoice(gpus, TestingLeases.holdings(leases, idle), Map.of());
         return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request)).gpus();
     }
 
     private static void assertBusy(String refusal, GpuRequest request, Lease... leases)
             throws RefusedException {
-        GpuChoice.Outcome outcome = new GpuChoice(ALL, holdings(leases)).of(request);
+        GpuChoice.Outcome outcome = new GpuChoice(ALL, holdings(leases), Map.of()).of(request);
         GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
         assertEquals(refusal, busy.refusal());
         assertEquals(List.of(leases), busy.leases());
     }
 
     private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
-        GpuChoice choice = new GpuChoice(gpus, holdings());
+        GpuChoice choice = new GpuChoice(gpus, holdings(), Map.of());
         assertEquals(
                 refusal,
                 assertThrows(RefusedException.class, () -> choice.of(request)).getMessage());

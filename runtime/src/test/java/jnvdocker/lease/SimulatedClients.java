@@ -102,7 +102,8 @@ final class SimulatedClients {
                         new Owner(NOBODYS_UID + process.pid() % 2, "user" + process.pid() % 2),
                         process,
                         world.engine().id,
-                        "cuda");
+                        "cuda",
+                        Optional.empty());
         boolean alone = world.course.isUndisturbed();
         world.daemon.perform(
                 "claim",

@@ -112,6 +112,11 @@ public final class Registry {
                 row -> row.getString(1));
     }
 
+    /** How many wait for GPUs. */
+    public long tickets() {
+        return rows("SELECT count(*) FROM ticket", row -> row.getLong(1)).getFirst();
+    }
+
     /** Changes it by hand, while no daemon runs. */
     public void change(String sql) {
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);

@@ -1,0 +1,74 @@
+package jnvdocker.lease;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.container.InvalidGpuRequestException;
+import jnvdocker.process.ProcessId;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/** The line in the registry. */
+final class TicketRows {
+    private static final String TICKET = "SELECT id, pid, start, uid, owner, request, since";
+
+    private TicketRows() {}
+
+    /** Of this boot, first come first; a process of another can't wait any more. */
+    static List<Ticket> all(Transaction transaction, String boot) throws SQLException {
+        transaction.update("DELETE FROM ticket WHERE boot <> ?", boot);
+        return transaction.list(TicketRows::ticket, TICKET + " FROM ticket ORDER BY id").stream()
+                .flatMap(Optional::stream)
+                .toList();
+    }
+
+    /** The number of that client's, which keeps the place that it has. */
+    static long add(
+            Transaction transaction,
+            String boot,
+            ProcessId client,
+            Owner owner,
+            GpuRequest request,
+            Instant now)
+            throws SQLException {
+        transaction.update(
+                "INSERT INTO ticket (boot, pid, start, uid, owner, request, since)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                boot,
+                client.pid(),
+                client.startTime(),
+                owner.uid(),
+                owner.name(),
+                request.toString(),
+                now.toEpochMilli());
+        return transaction
+                .first(
+                        row -> row.getLong(1),
+                        "SELECT id FROM ticket WHERE boot = ? AND pid = ? AND start = ?",
+                        boot,
+                        client.pid(),
+                        client.startTime())
+                .orElseThrow();
+    }
+
+    static void remove(Transaction transaction, long id) throws SQLException {
+        transaction.update("DELETE FROM ticket WHERE id = ?", id);
+    }
+
+    /** Empty when what is asked for can't be read: a newer version may ask for more. */
+    private static Optional<Ticket> ticket(ResultSet row) throws SQLException {
+        try {
+            return Optional.of(
+                    new Ticket(
+                            row.getLong("id"),
+                            new ProcessId(row.getInt("pid"), row.getLong("start")),
+                            new Owner(row.getInt("uid"), row.getString("owner")),
+                            GpuRequest.parseOption(row.getString("request")),
+                            Instant.ofEpochMilli(row.getLong("since"))));
+        } catch (InvalidGpuRequestException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,278 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** {@code --gpu-wait}: first come, first served, and nobody starves. */
+@Tag("docker")
+@Tag("root")
+class WaitingTest {
+    private static final AtomicInteger NUMBERS = new AtomicInteger();
+
+    private static Lab lab;
+    private static Path folder;
+    private final List<Process> started = new ArrayList<>();
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.DEBIAN_STABLE, 8);
+        folder = Folders.make("waiting");
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        started.forEach(Process::destroyForcibly);
+        lab.startDaemon();
+        lab.clear();
+    }
+
+    /** A client on its way, and what it has said. */
+    private record Client(Process process, Path said) {
+        String err() {
+            try {
+                return Files.exists(said) ? Files.readString(said) : "";
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        void awaitSaid(String words) {
+            Lab.await(() ->
+                    err().contains(words) ? List.of() : List.of(words + " is not in: " + err()));
+        }
+
+        int code() throws InterruptedException {
+            return process.waitFor();
+        }
+    }
+
+    private Client waiting(String name, String gpus, Object... options) {
+        List<Object> words =
+                new ArrayList<>(
+                        List.of("run", "--rm", "--name", name, "--gpus", gpus, "--gpu-wait"));
+        words.addAll(Arrays.asList(options));
+        words.addAll(List.of("plain", "true"));
+        return start(name, lab.daemon().jnvdocker(words.toArray()));
+    }
+
+    private Client start(String name, Command command) {
+        Path said = folder.resolve(name + "." + NUMBERS.incrementAndGet());
+        Process process = command.log(said).start();
+        started.add(process);
+        return new Client(process, said);
+    }
+
+    @Test
+    void whoWaitsIsToldOfWhomAndServedWhenThatHasEnded() throws Exception {
+        lab.run("train", 3);
+        Client client = waiting("next", "device=3");
+        client.awaitSaid(
+                "jnvdocker: waiting for GPU 3, next in line: GPU 3 (GPU-5c1a3009) is held by");
+        client.awaitSaid("container train since");
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, client.code(), client::err);
+        assertTrue(
+                client.err().contains("jnvdocker: got GPU 3 (GPU-5c1a3009) after "), client::err);
+    }
+
+    @Test
+    void whatIsFreeIsGivenAtOnceAndWithoutAWord() throws Exception {
+        Client client = waiting("next", "8");
+        assertEquals(0, client.code());
+        assertEquals("", client.err());
+    }
+
+    @Test
+    void variableMeansTheSameAndTheOptionWins() throws Exception {
+        lab.run("train", 3);
+        Client client =
+                start(
+                        "next",
+                        lab.daemon()
+                                .jnvdocker("run", "--rm", "--gpus", "device=3", "plain", "true")
+                                .with("NV_GPU_WAIT", "1"));
+        client.awaitSaid("next in line");
+        Command.Result not =
+                lab.daemon()
+                        .jnvdocker("run", "--rm", "--gpu-wait=false", "--gpus", "device=3", "plain")
+                        .with("NV_GPU_WAIT", "forever")
+                        .run();
+        assertEquals(125, not.exitCode(), not::toString);
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, client.code(), client::err);
+    }
+
+    @Test
+    void waitEndsWithItsTime() {
+        lab.run("train", 3);
+        Command.Result result =
+                lab.jnvdocker("run", "--rm", "--gpus", "device=3", "--gpu-wait=1s", "plain");
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(
+                result.err().contains("jnvdocker: waited in vain, GPU 3 (GPU-5c1a3009) is held"),
+                result::toString);
+        assertNobodyWaits();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"soon", "1", "-5m", "5", "1h30", "99999999999s", "1m 2s"})
+    void otherLengthsAreRefused(String length) {
+        if (length.equals("1")) {
+            return; // means that one waits
+        }
+        Command.Result result =
+                lab.jnvdocker("run", "--rm", "--gpus", "1", "--gpu-wait=" + length, "plain");
+        assertEquals(125, result.exitCode(), result::toString);
+        assertEquals(
+                "jnvdocker: --gpu-wait: '"
+                        + length
+                        + "' is no length of time; write one as in 90s, 30m or 1d12h\n",
+                result.err());
+    }
+
+    /** The eight are not passed by, neither by who waits nor by who does not. */
+    @Test
+    void whoCameFirstIsServedFirstAlsoWhenItWantsMore() throws Exception {
+        lab.run("train", 3);
+        Client eight = waiting("eight", "all");
+        eight.awaitSaid("waiting for all GPUs, next in line");
+        Client one = waiting("one", "1");
+        one.awaitSaid("waiting for 1 GPU, number 2 in line");
+        assertTrue(one.err().contains("are kept for root's docker run (pid "), one::err);
+        assertTrue(one.err().contains("which has waited for all GPUs since"), one::err);
+        Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true");
+        assertEquals(125, hasty.exitCode(), hasty::toString);
+        assertTrue(hasty.err().contains("kept for root's docker run"), hasty::toString);
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, eight.code(), eight::err);
+        assertEquals(0, one.code(), one::err);
+    }
+
+    /** Who waits for one that is taken keeps nobody from the others. */
+    @Test
+    void otherGpusAreGivenMeanwhile() throws Exception {
+        lab.run("train", 3);
+        Client client = waiting("next", "device=3");
+        client.awaitSaid("next in line");
+        for (int i = 0; i < 8; i++) {
+            assertEquals(0, waiting("other", "7").code());
+        }
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, client.code(), client::err);
+    }
+
+    @Test
+    void whoIsGoneGivesThePlaceUp() throws Exception {
+        lab.run("train", 3);
+        Client first = waiting("first", "all");
+        first.awaitSaid("next in line");
+        Client second = waiting("second", "1");
+        second.awaitSaid("number 2 in line");
+        first.process().destroyForcibly().waitFor();
+        assertEquals(0, second.code(), second::err);
+        Client interrupted = waiting("third", "device=3");
+        interrupted.awaitSaid("next in line");
+        Command.of("kill", "-TERM", interrupted.process().pid()).run().ok();
+        assertEquals(143, interrupted.code());
+        assertNobodyWaits();
+    }
+
+    private static void assertNobodyWaits() {
+        Lab.await(() -> {
+            long tickets = lab.registry().tickets();
+            return tickets == 0 ? List.of() : List.of(tickets + " wait");
+        });
+    }
+
+    @Test
+    void placeIsKeptAcrossARestartOfTheDaemon() throws Exception {
+        lab.run("train", 3);
+        Client first = waiting("first", "all");
+        first.awaitSaid("next in line");
+        Client second = waiting("second", "1");
+        second.awaitSaid("number 2 in line");
+        for (int i = 0; i < 3; i++) {
+            if (i == 1) {
+                lab.daemon().stop();
+            } else {
+                lab.daemon().kill();
+            }
+            lab.startDaemon();
+            // Before anybody has come back nobody else is served.
+            Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true");
+            assertEquals(125, hasty.exitCode(), hasty::toString);
+        }
+        first.awaitSaid("jnvdocker: the daemon went away; asking again as soon as it is back");
+        Lab.await(() ->
+                second.err().split("number 2 in line", -1).length > 2
+                        ? List.of()
+                        : List.of(second.err()));
+        assertFalse(second.err().contains("next in line"), second::err);
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, first.code(), first::err);
+        assertEquals(0, second.code(), second::err);
+    }
+
+    /** Nobody has to start the daemon: the first of them does, after a while. */
+    @Test
+    void whoWaitsStartsTheDaemonWhenNobodyElseDoes() throws Exception {
+        lab.run("train", 3);
+        Client client = waiting("next", "device=3");
+        client.awaitSaid("next in line");
+        lab.daemon().kill();
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, client.code(), client::err);
+    }
+
+    /** Sixty-four at once, and a mix: all end well, and never two have one GPU. */
+    @Test
+    void manyAreServedAndNeverTwoByOneGpu() throws Exception {
+        List<Client> clients = new ArrayList<>();
+        int[] mix = {1, 1, 2, 1, 4, 1, 2, 8};
+        for (int i = 0; i < 64; i++) {
+            clients.add(waiting("c" + i, "" + mix[i % mix.length]));
+        }
+        long deadline = System.nanoTime() + 240_000_000_000L;
+        while (clients.stream().anyMatch(client -> client.process().isAlive())
+                && System.nanoTime() < deadline) {
+            assertEquals(List.of(), lab.registry().heldTwice());
+            Thread.sleep(50);
+        }
+        for (Client client : clients) {
+            assertFalse(client.process().isAlive(), client::err);
+            assertEquals(0, client.code(), client::err);
+        }
+        assertNobodyWaits();
+        lab.awaitHolders(Map.of());
+    }
+}
