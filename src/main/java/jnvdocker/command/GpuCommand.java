@@ -24,7 +24,9 @@ import picocli.CommandLine.Spec;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 
 /** {@code jnvdocker gpu …}: shows what this host has, who has it, and what we made of it. */
@@ -36,8 +38,12 @@ public final class GpuCommand {
     private final Leases leases;
     private final Uninstall uninstall;
     private final Installation installation;
+    private final Optional<Duration> keepHistory;
     private final Semaphore readingArchives = new Semaphore(1, true);
 
+    /**
+     * @param keepHistory for how long a lease is kept after its end; empty when for ever
+     */
     public GpuCommand(
             Host host,
             CudaVersions cuda,
@@ -45,7 +51,8 @@ public final class GpuCommand {
             DriverVolumeStore volumes,
             Leases leases,
             Uninstall uninstall,
-            Installation installation) {
+            Installation installation,
+            Optional<Duration> keepHistory) {
         this.host = host;
         this.cuda = cuda;
         this.engine = engine;
@@ -53,6 +60,7 @@ public final class GpuCommand {
         this.leases = leases;
         this.uninstall = uninstall;
         this.installation = installation;
+        this.keepHistory = keepHistory;
     }
 
     @Command(
@@ -104,6 +112,7 @@ public final class GpuCommand {
                 .addSubcommand(new GpuLs(host, leases, columns))
                 .addSubcommand(new GpuWhy(host, leases))
                 .addSubcommand(new GpuLeases(leases))
+                .addSubcommand(new GpuHistory(host, leases, keepHistory))
                 .addSubcommand(new GpuRelease(leases, request))
                 .addSubcommand(
                         new GpuNeedsCommand(

@@ -14,6 +14,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.process.ProcessId;
 
 import java.time.Instant;
@@ -25,7 +26,6 @@ import java.util.Optional;
  * and none changes its meaning. A key is always there; what is not known or does not apply is null.
  */
 final class LeaseJson {
-    /** The owner of a claim whose origin is lost. */
     private static final int UNKNOWN_UID = -1;
 
     /** Nothing but ASCII, so that no name can do anything to a terminal. */
@@ -101,17 +101,19 @@ final class LeaseJson {
         Optional<Claim> claim = lease.map(Lease::claim);
         root.put("claim", claim.map(Claim::id).orElse(null));
         root.put("user", claim.map(it -> it.owner().name()).orElse(null));
-        root.put(
-                "uid",
-                claim.map(it -> it.owner().uid())
-                        .filter(uid -> uid != UNKNOWN_UID)
-                        .map(Integer::toUnsignedLong)
-                        .orElse(null));
+        root.put("uid", claim.map(Claim::owner).flatMap(LeaseJson::uid).orElse(null));
         Optional<Claim.ContainerRef> container = claim.flatMap(Claim::container);
         root.put("container_id", container.map(Claim.ContainerRef::id).orElse(null));
         root.put("container_name", container.map(Claim.ContainerRef::name).orElse(null));
         root.put("image", claim.map(Claim::image).filter(it -> !it.equals("?")).orElse(null));
         root.put("pid", lease.flatMap(Holding::process).map(ProcessId::pid).orElse(null));
+    }
+
+    /** Empty for the owner of a claim whose origin is lost. */
+    static Optional<Long> uid(Owner owner) {
+        return Optional.of(owner.uid())
+                .filter(uid -> uid != UNKNOWN_UID)
+                .map(Integer::toUnsignedLong);
     }
 
     private static String word(GpuStatus.State state) {

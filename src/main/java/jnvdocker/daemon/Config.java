@@ -11,13 +11,16 @@ import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 import jnvdocker.container.GpuRequest;
 import jnvdocker.container.InvalidGpuRequestException;
 import jnvdocker.labels.Quote;
+import jnvdocker.lease.Span;
 
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
@@ -27,15 +30,26 @@ import java.util.regex.Pattern;
  * @param defaultGpus what an image gets that asks for GPUs when its user does not say which
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
  * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
+ * @param keepHistory for how long a lease is kept after its end; empty keeps all
  */
-public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String socketGroup) {
+public record Config(
+        GpuRequest defaultGpus,
+        boolean allowPrivileged,
+        String socketGroup,
+        Optional<Duration> keepHistory) {
     private static final int LIMIT = 1 << 20;
+
+    /** So that a whole year can still be looked at in the month after it. */
+    private static final String HISTORY = "400d";
+
+    private static final Duration SHORTEST_HISTORY = Duration.ofDays(1);
 
     /** The file as it is written; the names are the keys. */
     private record Keys(
             @JsonProperty("default_gpus") String defaultGpus,
             @JsonProperty("allow_privileged") boolean allowPrivileged,
-            @JsonProperty("socket_group") String socketGroup) {
+            @JsonProperty("socket_group") String socketGroup,
+            @JsonProperty("keep_history") String keepHistory) {
 
         Config values(Path file, String text) throws StartException {
             String gpus = Objects.requireNonNullElse(defaultGpus, "all");
@@ -43,7 +57,8 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
                 return new Config(
                         GpuRequest.parseOption(gpus),
                         allowPrivileged,
-                        Objects.requireNonNullElse(socketGroup, ""));
+                        Objects.requireNonNullElse(socketGroup, ""),
+                        history(file, text));
             } catch (InvalidGpuRequestException e) {
                 throw new StartException(
                         at(file, text, "default_gpus")
@@ -53,6 +68,35 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
                                 + " device=<ids>",
                         e);
             }
+        }
+
+        private Optional<Duration> history(Path file, String text) throws StartException {
+            String span = Objects.requireNonNullElse(keepHistory, HISTORY);
+            if (span.equals("forever")) {
+                return Optional.empty();
+            }
+            Duration kept;
+            try {
+                kept = Span.parse(span);
+            } catch (IllegalArgumentException e) {
+                throw badHistory(file, text, e);
+            }
+            if (kept.compareTo(SHORTEST_HISTORY) < 0) {
+                throw badHistory(file, text, null);
+            }
+            return Optional.of(kept);
+        }
+
+        private StartException badHistory(Path file, String text, Exception cause) {
+            return new StartException(
+                    at(file, text, "keep_history")
+                            + ": keep_history = "
+                            + Quote.quoted(keepHistory)
+                            + " is not for how long to keep the history: write forever, or a"
+                            + " number of days from 1d to "
+                            + Span.LONGEST.toDays()
+                            + "d",
+                    cause);
         }
     }
 
@@ -67,7 +111,7 @@ public record Config(GpuRequest defaultGpus, boolean allowPrivileged, String soc
                                 + file
                                 + ", which JNVDOCKER_CONFIG names; make it, or unset the variable");
             }
-            return new Keys(null, false, null).values(file, "");
+            return new Keys(null, false, null, null).values(file, "");
         }
         if (Files.size(file) > LIMIT) {
             throw new StartException(

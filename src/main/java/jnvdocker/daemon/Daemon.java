@@ -17,6 +17,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.lease.HistoryKeeper;
 import jnvdocker.lease.LeaseParts;
 import jnvdocker.lease.Pace;
 import jnvdocker.posix.FileErrors;
@@ -90,6 +91,9 @@ final class Daemon implements AutoCloseable {
                 new VolumePlugin(List.of(new DriverVolumes(host, volumes), parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler()));
+        config.keepHistory()
+                .ifPresent(kept ->
+                        started.push(HistoryKeeper.start(parts.registry(), kept, Pace.REAL)));
         ContainerPlanner planner = new ContainerPlanner(nodes, folders.pluginName());
         StartContainer start =
                 new StartContainer(
@@ -115,7 +119,8 @@ final class Daemon implements AutoCloseable {
                         volumes,
                         parts.leases(),
                         uninstall,
-                        installation(folders));
+                        installation(folders),
+                        config.keepHistory());
         Commands commands = new Commands(start, gpu);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
     }

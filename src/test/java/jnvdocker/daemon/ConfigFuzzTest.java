@@ -40,6 +40,7 @@ class ConfigFuzzTest {
                 allow_privileged = true
 
                 socket_group = 'gpu'
+                keep_history = "90d"
                 """,
                 "default_gpus = 'device=0,GPU-8a56a4bc'\r\nallow_privileged=false\r\n",
                 "socket_group = \"\"\"\nlab\\u00e9\\t\"\"\"\n\"default_gpus\" = 2",
@@ -72,6 +73,7 @@ class ConfigFuzzTest {
                 "default_gpus",
                 "allow_privileged",
                 "socket_group",
+                "keep_history",
                 "'socket_group'",
                 "\"allow_privileged\"",
                 "\"\\u0061\"",
@@ -90,6 +92,8 @@ class ConfigFuzzTest {
                 "'all'",
                 "\"none\"",
                 "'device=0,1'",
+                "'400d'",
+                "'forever'",
                 "'" + "z".repeat(3_000) + "'",
                 "\"a\\nb\\u001b[2J\\u202e\"",
                 "\"\\ud800\"",

@@ -16,11 +16,14 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 class ConfigTest {
     private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
-    private static final Config DEFAULT = new Config(new GpuRequest.All(), false, "");
+    private static final Config DEFAULT =
+            new Config(new GpuRequest.All(), false, "", Optional.of(Duration.ofDays(400)));
 
     @TempDir Path folder;
 
@@ -33,13 +36,14 @@ class ConfigTest {
     @Test
     void everyKeyIsRead() throws StartException {
         assertEquals(
-                new Config(new GpuRequest.None(), true, "gpu"),
+                new Config(new GpuRequest.None(), true, "gpu", Optional.of(Duration.ofDays(90))),
                 parse(
                         """
                         # The lab's policy
                         default_gpus = "none" # nobody gets one unasked
                         allow_privileged = true
                         socket_group = 'gpu'
+                        keep_history = "90d"
                         """));
     }
 
@@ -64,11 +68,31 @@ class ConfigTest {
     }
 
     @Test
+    void historyIsKeptForATimeOrForever() throws StartException {
+        assertEquals(Optional.of(Duration.ofDays(1)), parse("keep_history = '1d'").keepHistory());
+        assertEquals(Optional.of(Duration.ofDays(14)), parse("keep_history = '2w'").keepHistory());
+        assertEquals(Optional.of(Duration.ofDays(2)), parse("keep_history = '48h'").keepHistory());
+        assertEquals(Optional.empty(), parse("keep_history = 'forever'").keepHistory());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"'365'", "365", "''", "'a year'", "'23h'", "'0d'", "'36501d'", "-1"})
+    void otherTimesAreRefusedWithTheSpelling(String value) {
+        assertEquals(
+                FILE
+                        + ":2: keep_history = '"
+                        + value.replace("'", "")
+                        + "' is not for how long to keep the history: write forever, or a number"
+                        + " of days from 1d to 36500d",
+                refusal("# policy\nkeep_history = " + value));
+    }
+
+    @Test
     void unknownKeyIsNamedWithItsLineAndTheKnownOnes() {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " default_gpus, socket_group]",
+                        + " default_gpus, keep_history, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -95,6 +119,7 @@ class ConfigTest {
                 "default_gpus = ['0', '1']",
                 "default_gpus = {device = 0}",
                 "socket_group = [[]]",
+                "keep_history = {days = 90}",
             })
     void valueOfTheWrongKindIsNamedWithItsLine(String line) {
         String key = line.split(" ")[0];
@@ -167,7 +192,7 @@ class ConfigTest {
 
     @Test
     void whatIsQuotedIsShortAndHarmless() {
-        String key = "known are [allow_privileged, default_gpus, socket_group]";
+        String key = "known are [allow_privileged, default_gpus, keep_history, socket_group]";
         assertEquals(
                 FILE + ": unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));

@@ -21,6 +21,7 @@ public final class HistoryKeeper implements AutoCloseable {
     private static final int BATCH = 200;
 
     private static final Duration BETWEEN = Duration.ofMillis(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
     private final Duration kept;
@@ -76,8 +77,14 @@ public final class HistoryKeeper implements AutoCloseable {
         return deleted;
     }
 
+    /** Returns when nothing is being deleted any more, so that the registry may be closed. */
     @Override
     public void close() {
         thread.interrupt();
+        try {
+            thread.join(PATIENCE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -8,12 +8,14 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -400,13 +402,19 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** Leases of one GPU that have ended, the latest first. */
     List<Lease> pastOf(String gpu, int limit) throws IOException {
-        return database.transaction(
-                transaction -> LeaseRows.pastOf(transaction, gpu, Instant.EPOCH, limit));
+        return database.transaction(transaction ->
+                LeaseRows.pastOf(transaction, gpu, Instant.EPOCH, Optional.empty(), limit));
     }
 
-    /** Leases of one GPU that have ended since then, the latest first. */
-    List<Lease> pastOf(String gpu, Instant from, int limit) throws IOException {
-        return database.reading(transaction -> LeaseRows.pastOf(transaction, gpu, from, limit));
+    /**
+     * Leases of one GPU that have ended since then, the latest first.
+     *
+     * @param uids of the only owners that count; empty when all do
+     */
+    List<Lease> pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit)
+            throws IOException {
+        return database.reading(
+                transaction -> LeaseRows.pastOf(transaction, gpu, from, uids, limit));
     }
 
     /**
@@ -416,8 +424,10 @@ public final class LeaseRegistry implements AutoCloseable {
      */
     GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
         return database.reading(transaction -> {
-            Instant until = now();
-            return new GpuTime(from, until, HistoryRows.use(transaction, from, until, gpu));
+            // Finer than what is written down, times would differ that are the same.
+            Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
+            Instant until = now().truncatedTo(ChronoUnit.MILLIS);
+            return new GpuTime(begin, until, HistoryRows.use(transaction, begin, until, gpu));
         });
     }
 

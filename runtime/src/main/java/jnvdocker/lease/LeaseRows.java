@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Claims and leases as objects, out of their rows. */
 final class LeaseRows {
@@ -82,14 +84,30 @@ final class LeaseRows {
                 limit);
     }
 
-    /** Of one GPU, and of those that have ended since then. */
-    static List<Lease> pastOf(Transaction transaction, String gpu, Instant from, int limit)
+    /**
+     * Of one GPU, and of those that have ended since then.
+     *
+     * @param uids of the only owners that count; empty when all do
+     */
+    static List<Lease> pastOf(
+            Transaction transaction,
+            String gpu,
+            Instant from,
+            Optional<Set<Integer>> uids,
+            int limit)
             throws SQLException {
+        String owners =
+                uids.map(set ->
+                                set.stream()
+                                        .map(String::valueOf)
+                                        .collect(Collectors.joining(",", " AND uid IN (", ")")))
+                        .orElse("");
         return transaction.list(
                 LeaseRows::lease,
                 LEASE
                         + "JOIN lease_gpu ON lease_gpu.lease = lease.id"
                         + " WHERE lease_gpu.gpu = ? AND until > ?"
+                        + owners
                         + " ORDER BY lease.id DESC LIMIT ?",
                 gpu,
                 from.toEpochMilli(),

@@ -19,6 +19,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /** Gives GPUs to containers, each to one at a time, and says who has them. */
@@ -244,9 +245,14 @@ public final class Leases {
         return registry.gpuTime(from, gpu);
     }
 
-    /** Leases of one GPU that have ended since then, the latest first. */
-    public List<Lease> pastOf(String gpu, Instant from, int limit) throws IOException {
-        return registry.pastOf(gpu, from, limit);
+    /**
+     * Leases of one GPU that have ended since then, the latest first.
+     *
+     * @param uids of the only owners that count; empty when all do
+     */
+    public List<Lease> pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit)
+            throws IOException {
+        return registry.pastOf(gpu, from, uids, limit);
     }
 
     /** The UUIDs of GPUs that were given back once; the host need not have them any more. */

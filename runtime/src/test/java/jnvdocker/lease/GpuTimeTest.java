@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /** What users have had, within a window, and what is left of it after a time. */
@@ -155,11 +156,17 @@ class GpuTimeTest {
         Instant from = START.plus(Duration.ofHours(2));
         assertEquals(
                 List.of(BOB),
-                registry.pastOf(A.uuid(), from, 9).stream()
+                registry.pastOf(A.uuid(), from, Optional.empty(), 9).stream()
                         .map(lease -> lease.claim().owner())
                         .toList());
-        assertEquals(2, registry.pastOf(A.uuid(), START, 9).size());
-        assertEquals(1, registry.pastOf(A.uuid(), START, 1).size());
+        assertEquals(2, registry.pastOf(A.uuid(), START, Optional.empty(), 9).size());
+        assertEquals(1, registry.pastOf(A.uuid(), START, Optional.empty(), 1).size());
+        assertEquals(
+                List.of(ALICE),
+                registry.pastOf(A.uuid(), START, Optional.of(Set.of(ALICE.uid())), 1).stream()
+                        .map(lease -> lease.claim().owner())
+                        .toList());
+        assertEquals(List.of(), registry.pastOf(A.uuid(), START, Optional.of(Set.of()), 9));
     }
 
     /** Nothing becomes negative, and no more than the window counts. */
