@@ -2,6 +2,7 @@ package jnvdocker.command;
 
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.Prune;
 import jnvdocker.docker.Uninstall;
 import jnvdocker.host.Host;
 import jnvdocker.labels.RefusedException;
@@ -36,6 +37,7 @@ public final class GpuCommand {
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final Leases leases;
+    private final Prune prune;
     private final Uninstall uninstall;
     private final Installation installation;
     private final Optional<Duration> keepHistory;
@@ -50,6 +52,7 @@ public final class GpuCommand {
             DockerEngine engine,
             DriverVolumeStore volumes,
             Leases leases,
+            Prune prune,
             Uninstall uninstall,
             Installation installation,
             Optional<Duration> keepHistory) {
@@ -58,6 +61,7 @@ public final class GpuCommand {
         this.engine = engine;
         this.volumes = volumes;
         this.leases = leases;
+        this.prune = prune;
         this.uninstall = uninstall;
         this.installation = installation;
         this.keepHistory = keepHistory;
@@ -120,6 +124,7 @@ public final class GpuCommand {
                                 cuda,
                                 new ImageSource(engine, request, client, readingArchives)))
                 .addSubcommand(new GpuVolume(host, volumes))
+                .addSubcommand(new GpuPrune(prune, request))
                 .addSubcommand(departure)
                 // It would read any file of root's for whoever may use the socket.
                 .setExpandAtFiles(false)

@@ -9,6 +9,7 @@ import jnvdocker.cuda.CudaDriver;
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.EngineWatch;
+import jnvdocker.docker.Prune;
 import jnvdocker.docker.Uninstall;
 import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
@@ -87,8 +88,8 @@ final class Daemon implements AutoCloseable {
         started.push(parts);
         CudaVersions cuda = cuda(folders, host, volumes);
         makeDriverVolume(host, volumes, cuda);
-        VolumePlugin plugin =
-                new VolumePlugin(List.of(new DriverVolumes(host, volumes), parts.volumes()));
+        DriverVolumes driverVolumes = new DriverVolumes(host, volumes);
+        VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler()));
         config.keepHistory()
@@ -111,6 +112,15 @@ final class Daemon implements AutoCloseable {
         Uninstall uninstall =
                 new Uninstall(
                         engine, parts.leases(), parts.reconciler(), plugin, folders.pluginName());
+        Prune prune =
+                new Prune(
+                        engine,
+                        host,
+                        volumes,
+                        driverVolumes,
+                        parts.prune(),
+                        Processes.ofThisMachine(),
+                        folders.pluginName());
         GpuCommand gpu =
                 new GpuCommand(
                         host,
@@ -118,6 +128,7 @@ final class Daemon implements AutoCloseable {
                         engine,
                         volumes,
                         parts.leases(),
+                        prune,
                         uninstall,
                         installation(folders),
                         config.keepHistory());

@@ -57,6 +57,11 @@ final class ClaimFiles {
         return folder.getParent();
     }
 
+    /** All that a claim has on disk. */
+    Path folder(String claim) {
+        return folder.resolve(claim);
+    }
+
     /** Where a claim's volume is. */
     Path mounted(String claim) {
         return folder.resolve(claim).resolve(MOUNTED);

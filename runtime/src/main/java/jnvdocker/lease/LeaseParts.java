@@ -8,7 +8,11 @@ import java.time.InstantSource;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
 public record LeaseParts(
-        LeaseRegistry registry, Leases leases, ClaimVolumes volumes, Reconciler reconciler)
+        LeaseRegistry registry,
+        Leases leases,
+        ClaimVolumes volumes,
+        Reconciler reconciler,
+        ClaimPrune prune)
         implements AutoCloseable {
 
     /**
@@ -69,7 +73,8 @@ public record LeaseParts(
                             world.engine(),
                             reconciler,
                             world.inventory()),
-                    reconciler);
+                    reconciler,
+                    new ClaimPrune(registry, files, evidence, ender, world.engine(), reconciler));
         } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;

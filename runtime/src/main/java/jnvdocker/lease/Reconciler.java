@@ -467,7 +467,7 @@ public final class Reconciler {
     /**
      * A claim that no container carries goes, unless its GPUs are held or reserved; says whether.
      */
-    private boolean removeUnused(String claim) throws IOException {
+    boolean removeUnused(String claim) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent()) {
             ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);

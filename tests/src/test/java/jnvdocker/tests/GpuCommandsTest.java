@@ -303,6 +303,13 @@ class GpuCommandsTest {
     }
 
     @Test
+    void pruneIsForRoot() {
+        assertRefused(
+                "only root may prune volumes: sudo jnvdocker gpu prune",
+                as(BOB, "gpu", "prune", "--dry-run").run());
+    }
+
+    @Test
     void everybodyMaySeeTheHistory() {
         run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
         String history = as(BOB, "gpu", "history", "--user", "23456").run().ok().out();

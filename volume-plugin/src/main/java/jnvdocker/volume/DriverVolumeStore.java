@@ -103,11 +103,16 @@ public final class DriverVolumeStore {
 
     /** Every whole volume, oldest driver first. */
     public List<DriverVolume> list() throws IOException {
+        return versions().stream().map(this::find).flatMap(Optional::stream).toList();
+    }
+
+    /** The drivers that there is a folder of, with a whole volume in it or not; oldest first. */
+    public List<DriverVersion> versions() throws IOException {
         List<DriverVersion> versions = new ArrayList<>();
         for (String name : FolderTree.names(root)) {
             version(name).ifPresent(versions::add);
         }
-        return versions.stream().sorted().map(this::find).flatMap(Optional::stream).toList();
+        return versions.stream().sorted().toList();
     }
 
     /**
@@ -258,6 +263,11 @@ public final class DriverVolumeStore {
                 FolderTree.delete(root.resolve(name));
             }
         }
+    }
+
+    /** The folder that has all volumes. */
+    public Path root() {
+        return root;
     }
 
     /** Where the volume of a driver is, or would be. */

@@ -44,6 +44,11 @@ public final class DriverVolumes implements PluginVolumes {
         this.store = store;
     }
 
+    /** The name of a driver's volume. */
+    public static String name(DriverVersion driver) {
+        return KIND + "_" + driver;
+    }
+
     @Override
     public boolean owns(String name) {
         try {
@@ -140,7 +145,7 @@ public final class DriverVolumes implements PluginVolumes {
     public List<VolumeInfo> list() {
         try {
             return store.list().stream()
-                    .map(volume -> info(KIND + "_" + volume.version(), volume))
+                    .map(volume -> info(name(volume.version()), volume))
                     .toList();
         } catch (IOException e) {
             // An Err would hide the volumes of every other plugin from 'docker volume ls' as well.

@@ -1,0 +1,57 @@
+package jnvdocker.volume;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+class FreedBytesTest {
+    @TempDir Path host;
+    private Path folder;
+
+    @BeforeEach
+    void makeFolder() throws IOException {
+        folder = Files.createDirectories(host.resolve("volume/lib64")).getParent();
+    }
+
+    @Test
+    void aFileThatIsNowhereElseIsFreed() throws IOException {
+        Files.writeString(folder.resolve("a"), "12345");
+        Files.writeString(folder.resolve("lib64/b"), "123");
+        assertEquals(8, FreedBytes.of(folder));
+    }
+
+    @Test
+    void aHardLinkFreesNothingAsLongAsTheHostHasTheFile() throws IOException {
+        Path library = Files.writeString(host.resolve("libcuda.so"), "12345");
+        Files.createLink(folder.resolve("lib64/libcuda.so"), library);
+        assertEquals(0, FreedBytes.of(folder));
+        Files.delete(library);
+        assertEquals(5, FreedBytes.of(folder));
+    }
+
+    @Test
+    void aFileOfTwoNamesInTheFolderIsFreedOnce() throws IOException {
+        Path file = Files.writeString(folder.resolve("a"), "12345");
+        Files.createLink(folder.resolve("lib64/a"), file);
+        assertEquals(5, FreedBytes.of(folder));
+    }
+
+    @Test
+    void linksAreNotFollowed() throws IOException {
+        Path outside = Files.writeString(host.resolve("large"), "12345");
+        Files.createSymbolicLink(folder.resolve("file"), outside);
+        Files.createSymbolicLink(folder.resolve("folder"), host);
+        assertEquals(0, FreedBytes.of(folder));
+    }
+
+    @Test
+    void whatIsNotThereFreesNothing() throws IOException {
+        assertEquals(0, FreedBytes.of(host.resolve("none")));
+    }
+}
