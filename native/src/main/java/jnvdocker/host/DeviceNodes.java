@@ -11,6 +11,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The driver's device nodes under {@code /dev}. One that is missing is made, as nvidia-modprobe
@@ -20,6 +25,7 @@ import java.util.Map;
 public final class DeviceNodes {
     private static final String DRIVER = "nvidia";
     private static final String UVM = "nvidia-uvm";
+    private static final Pattern NAME = Pattern.compile("(?:.*/)?nvidia([0-9]{1,3})");
     private static final int CTL_MINOR = 255;
     private static final int S_IFMT = 0xf000;
     private static final int S_IFCHR = 0x2000;
@@ -104,6 +110,54 @@ public final class DeviceNodes {
         return "/dev/nvidia" + minor;
     }
 
+    /**
+     * The minors of the GPUs whose nodes a path leads to: a node or a link to one, however it is
+     * called, or a folder with nodes in it or in its folder {@code dev}. By its name alone for one
+     * that is not there any more.
+     *
+     * @param path on this machine
+     */
+    public Set<Integer> gpusAt(Path path) throws IOException {
+        int major = gpuMajor();
+        Set<Integer> minors = new TreeSet<>();
+        if (Files.isDirectory(path)) {
+            for (Path folder : List.of(path, path.resolve("dev"))) {
+                minors.addAll(gpusIn(folder, major));
+            }
+        } else if (Files.exists(path)) {
+            gpu(path, major).ifPresent(minors::add);
+        } else {
+            minorOf(path).ifPresent(minors::add);
+        }
+        return minors;
+    }
+
+    private static Set<Integer> gpusIn(Path folder, int major) throws IOException {
+        Set<Integer> minors = new TreeSet<>();
+        if (Files.isDirectory(folder)) {
+            try (var nodes = Files.newDirectoryStream(folder, node -> minorOf(node).isPresent())) {
+                for (Path node : nodes) {
+                    gpu(node, major).ifPresent(minors::add);
+                }
+            }
+        }
+        return minors;
+    }
+
+    private static OptionalInt gpu(Path node, int major) throws IOException {
+        long device = deviceOf(node);
+        return device != 0 && Posix.major(device) == major
+                ? OptionalInt.of(Posix.minor(device))
+                : OptionalInt.empty();
+    }
+
+    private static OptionalInt minorOf(Path node) {
+        Matcher name = NAME.matcher(node.toString());
+        return name.matches()
+                ? OptionalInt.of(Integer.parseInt(name.group(1)))
+                : OptionalInt.empty();
+    }
+
     private DeviceNode node(String name, int major, int minor) throws IOException {
         String spelled = "/dev/" + name;
         Path path = host.resolve(spelled);
@@ -165,8 +219,13 @@ public final class DeviceNodes {
         Posix.chown(path, parameters.uid(), parameters.gid());
     }
 
-    /** Its name was nvidia-frontend until the 5xx drivers; both are major 195 so far. */
-    private int gpuMajor() throws IOException {
+    /**
+     * The major of all GPUs. Its name was nvidia-frontend until the 5xx drivers; both are major 195
+     * so far.
+     *
+     * @throws NoDriverException when no driver is loaded
+     */
+    public int gpuMajor() throws IOException {
         Map<String, Integer> majors = majors();
         for (String name : List.of("nvidia", "nvidia-frontend", "nvidiactl")) {
             if (majors.containsKey(name)) {

@@ -124,6 +124,16 @@ public final class Posix {
                 | ((major & 0xfffff000L) << 32);
     }
 
+    /** The major of such a number. */
+    public static int major(long device) {
+        return (int) (((device >>> 8) & 0xfffL) | ((device >>> 32) & 0xfffff000L));
+    }
+
+    /** The minor of such a number. */
+    public static int minor(long device) {
+        return (int) ((device & 0xffL) | ((device >>> 12) & 0xfff00L));
+    }
+
     static PosixException failure(String what, int errno) {
         return new PosixException(what, errno, JNR.strerror(errno));
     }

@@ -1,5 +1,7 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.Posix;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -17,8 +19,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.BinaryOperator;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -28,6 +34,17 @@ final class ProcFolder implements Processes {
     private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
     private static final Pattern PENDING =
             Pattern.compile("^(?:SigPnd|ShdPnd):\\s*([0-9a-f]{1,16})$", Pattern.MULTILINE);
+    private static final Pattern UID = Pattern.compile("^Uid:\\s*([0-9]+)", Pattern.MULTILINE);
+
+    /** Docker's ids; a cgroup is called {@code /docker/<id>} or {@code docker-<id>.scope}. */
+    private static final Pattern CONTAINER =
+            Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
+
+    private static final Pattern NODE_NAME = Pattern.compile(".*/nvidia[0-9]+( \\(deleted\\))?");
+    private static final Set<String> OTHER_NODES =
+            Set.of("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/tty");
+    private static final int S_IFMT = 0xf000;
+    private static final int S_IFCHR = 0x2000;
     private static final long SIGKILL = 1L << (9 - 1);
     private static final Comparator<ProcessId> BY_AGE =
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
@@ -98,6 +115,102 @@ final class ProcFolder implements Processes {
             }
         }
         return oldest;
+    }
+
+    @Override
+    public Set<String> mounted(ProcessId process, Pattern root) {
+        try {
+            return Set.copyOf(keys(mounts(String.valueOf(process.pid())), root));
+        } catch (IOException e) {
+            return this.<Set<String>>emptyIfGone(String.valueOf(process.pid()), e).orElse(Set.of());
+        }
+    }
+
+    @Override
+    public List<DeviceUser> usersOf(int major) {
+        String us = String.valueOf(ProcessHandle.current().pid());
+        // Thousands of descriptors, each a question to the kernel: on all cores.
+        return pids().parallelStream()
+                .filter(pid -> !pid.equals(us))
+                .flatMap(pid -> user(pid, major).stream())
+                .sorted(Comparator.comparing(DeviceUser::process, BY_AGE))
+                .toList();
+    }
+
+    private Optional<DeviceUser> user(String pid, int major) {
+        SortedSet<Integer> minors = new TreeSet<>();
+        try (DirectoryStream<Path> descriptors =
+                Files.newDirectoryStream(proc.resolve(pid).resolve("fd"))) {
+            for (Path descriptor : descriptors) {
+                minor(descriptor, major).ifPresent(minors::add);
+            }
+        } catch (DirectoryIteratorException | IOException e) {
+            // It has gone, or is shielded from us: some are even from root.
+        }
+        return minors.isEmpty()
+                ? Optional.empty()
+                : find(Integer.parseInt(pid)).map(process -> new DeviceUser(process, minors));
+    }
+
+    /** The minor of the device of that major that a descriptor leads to. */
+    private static OptionalInt minor(Path descriptor, int major) {
+        try {
+            if (!mayBeNode(Files.readSymbolicLink(descriptor).toString())) {
+                return OptionalInt.empty();
+            }
+            Map<String, Object> status = Files.readAttributes(descriptor, "unix:mode,rdev");
+            boolean character = ((int) status.get("mode") & S_IFMT) == S_IFCHR;
+            long device = (long) status.get("rdev");
+            return character && Posix.major(device) == major
+                    ? OptionalInt.of(Posix.minor(device))
+                    : OptionalInt.empty();
+        } catch (IOException e) {
+            // Closed in between.
+            return OptionalInt.empty();
+        }
+    }
+
+    private static boolean mayBeNode(String file) {
+        boolean inDev =
+                file.startsWith("/dev/")
+                        && !OTHER_NODES.contains(file)
+                        && !file.startsWith("/dev/pts/");
+        return inDev || file.contains("/nvidia") && NODE_NAME.matcher(file).matches();
+    }
+
+    @Override
+    public Optional<ProcessTraits> traits(ProcessId process) {
+        Optional<String> status = read(process.pid(), "status");
+        Optional<String> name = read(process.pid(), "comm");
+        Optional<String> cgroup = read(process.pid(), "cgroup");
+        if (status.isEmpty() || name.isEmpty() || cgroup.isEmpty() || !isAlive(process)) {
+            return Optional.empty();
+        }
+        Optional<String> container =
+                CONTAINER.matcher(cgroup.get()).results().map(MatchResult::group).findFirst();
+        // What starts containers was itself started from somebody's session, perhaps.
+        OptionalInt login = container.isPresent() ? OptionalInt.empty() : loginUid(process.pid());
+        return Optional.of(
+                new ProcessTraits(
+                        name.get().stripTrailing(),
+                        program(process),
+                        login.orElseGet(() -> uid(status.get())),
+                        container));
+    }
+
+    private static int uid(String status) {
+        Matcher uid = UID.matcher(status);
+        return uid.find() ? Integer.parseUnsignedInt(uid.group(1)) : UNSET;
+    }
+
+    private String program(ProcessId process) {
+        try {
+            Path link = proc.resolve(String.valueOf(process.pid())).resolve("exe");
+            Path name = Files.readSymbolicLink(link).getFileName();
+            return name == null ? "" : name.toString().replaceFirst(" \\(deleted\\)$", "");
+        } catch (IOException e) {
+            return "";
+        }
     }
 
     @Override

@@ -2,9 +2,11 @@ package jnvdocker.process;
 
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -61,6 +63,23 @@ public interface Processes {
      * @return by group 1 of the pattern
      */
     Map<String, ProcessId> oldestWithMount(Pattern root);
+
+    /**
+     * The same of one process: what group 1 of the pattern is for its mounts. None when it has
+     * gone.
+     */
+    Set<String> mounted(ProcessId process, Pattern root);
+
+    /**
+     * The processes, other than this one, that have character devices of a major open, in order of
+     * age. What counts is the device that a descriptor leads to and not its name; but only what is
+     * called {@code /dev/…} or {@code nvidia<n>} is looked at, since to look at any file might wait
+     * for a file system that does not answer.
+     */
+    List<DeviceUser> usersOf(int major);
+
+    /** What a process is called and whose it is; empty when it has gone. */
+    Optional<ProcessTraits> traits(ProcessId process);
 
     /**
      * How the root of a mount of this folder would be spelled: the folder's path within its file

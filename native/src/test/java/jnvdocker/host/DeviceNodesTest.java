@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
@@ -54,6 +55,27 @@ class DeviceNodesTest {
     @TempDir Path root;
     private TestingProc proc;
     private DeviceNodes nodes;
+
+    @Test
+    @Tag("root")
+    void gpusOfAPathAreThoseItsNodesAreOf() throws IOException {
+        Path dev = Files.createDirectories(root.resolve("dev/char")).getParent();
+        Posix.mknod(dev.resolve("nvidia0"), 0600, 195, 0);
+        Posix.mknod(dev.resolve("nvidia3"), 0600, 195, 3);
+        Posix.mknod(dev.resolve("nvidia4"), 0600, 10, 4);
+        Posix.mknod(dev.resolve("gpu"), 0600, 195, 5);
+        Files.writeString(dev.resolve("nvidia6"), "no node");
+        Path link = Files.createSymbolicLink(dev.resolve("char/195:3"), Path.of("../nvidia3"));
+        assertEquals(Set.of(3), nodes.gpusAt(dev.resolve("nvidia3")));
+        assertEquals(Set.of(3), nodes.gpusAt(link));
+        assertEquals(Set.of(5), nodes.gpusAt(dev.resolve("gpu")));
+        assertEquals(Set.of(), nodes.gpusAt(dev.resolve("nvidia4")));
+        assertEquals(Set.of(), nodes.gpusAt(dev.resolve("nvidia6")));
+        assertEquals(Set.of(7), nodes.gpusAt(dev.resolve("nvidia7")));
+        assertEquals(Set.of(), nodes.gpusAt(dev.resolve("nvidia-uvm")));
+        assertEquals(Set.of(0, 3), nodes.gpusAt(dev));
+        assertEquals(Set.of(0, 3), nodes.gpusAt(root));
+    }
 
     @BeforeEach
     void makeHost() throws IOException {

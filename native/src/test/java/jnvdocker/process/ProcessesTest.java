@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.posix.Posix;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -17,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -103,6 +106,71 @@ class ProcessesTest {
         assertFalse(processes.isAlive(id));
     }
 
+    /** Of major 1, which has /dev/full as 7 and /dev/zero as 5. */
+    @Test
+    void whoHasADeviceOpenIsSeenByTheDeviceAndNotTheName() throws Exception {
+        Path link = Files.createSymbolicLink(folder.resolve("a link"), Path.of("/dev/full"));
+        Process full = start("sh", "-c", "exec sleep 1000 <\"$0\"", link + "");
+        Process file = start("sh", "-c", "exec sleep 1000 3<>\"$0\"", folder + "/nvidia7");
+        await(() -> minors(full).equals(Set.of(7)));
+        assertEquals(Set.of(), minors(file));
+        assertTrue(Files.exists(folder.resolve("nvidia7")));
+        assertTrue(
+                processes.usersOf(2).stream().noneMatch(user -> user.minors().contains(7)),
+                "of another major");
+        kill(full);
+        assertEquals(Set.of(), minors(full));
+    }
+
+    @Test
+    @Tag("root")
+    void nodeOfAnyFolderIsSeenByItsName() throws Exception {
+        Path node = folder.resolve("nvidia7");
+        Posix.mknod(node, 0600, 1, 7);
+        Process process = start("sh", "-c", "exec sleep 1000 3<\"$0\"", node + "");
+        await(() -> minors(process).equals(Set.of(7)));
+        Files.delete(node);
+        assertEquals(Set.of(7), minors(process));
+    }
+
+    private Set<Integer> minors(Process process) {
+        return processes.usersOf(1).stream()
+                .filter(user -> user.process().pid() == process.pid())
+                .findFirst()
+                .<Set<Integer>>map(DeviceUser::minors)
+                .orElse(Set.of());
+    }
+
+    @Test
+    void processHasANameAProgramAndAUser() throws Exception {
+        Process process = start("sleep", "1000");
+        await(() -> status(process).startsWith("Name:\tsleep\n"));
+        ProcessId id = find(process).orElseThrow();
+        ProcessTraits traits = processes.traits(id).orElseThrow();
+        assertEquals("sleep", traits.name());
+        Path program = Path.of(process.info().command().orElseThrow());
+        assertEquals(program.getFileName().toString(), traits.program());
+        int user = (int) Files.getAttribute(folder, "unix:uid");
+        assertEquals(processes.loginUid(id.pid()).orElse(user), traits.uid());
+        kill(process);
+        assertEquals(Optional.empty(), processes.traits(id));
+    }
+
+    @Test
+    @Tag("root")
+    void processOfAContainerHasItsIdAndTheUserItRunsAs() throws Exception {
+        String container = "0d1f".repeat(16);
+        Path group = group(cgroups().getFirst().resolve("docker-" + container + ".scope"));
+        Process process = start("setpriv", "--reuid=23456", "--clear-groups", "sleep", "1000");
+        await(() -> status(process).startsWith("Name:\tsleep\n"));
+        ProcessId id = find(process).orElseThrow();
+        assertEquals(Optional.empty(), processes.traits(id).orElseThrow().container());
+        Files.writeString(group.resolve("cgroup.procs"), String.valueOf(process.pid()));
+        assertEquals(
+                new ProcessTraits("sleep", "sleep", 23456, Optional.of(container)),
+                processes.traits(id).orElseThrow());
+    }
+
     @Test
     @Tag("root")
     void oldestProcessOfAPrivateMountNamespaceHasItsMounts() throws Exception {
@@ -114,6 +182,7 @@ class ProcessesTest {
 
         Pattern root = Pattern.compile(".*/" + folder.getFileName() + "/a (.*)");
         assertEquals(Map.of("claim", find(holder).orElseThrow()), processes.oldestWithMount(root));
+        assertEquals(Set.of("claim"), processes.mounted(find(holder).orElseThrow(), root));
 
         Files.delete(source);
         assertEquals(Map.of("claim", find(holder).orElseThrow()), processes.oldestWithMount(root));

@@ -1,6 +1,8 @@
 package jnvdocker.lease;
 
+import jnvdocker.process.DeviceUser;
 import jnvdocker.process.ProcessId;
+import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 
 import java.nio.file.Path;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BinaryOperator;
 import java.util.regex.Matcher;
@@ -176,6 +179,22 @@ final class SimulatedMachine implements Processes, InstantSource {
                     });
         }
         return oldest;
+    }
+
+    @Override
+    public Set<String> mounted(ProcessId process, Pattern root) {
+        return Set.of();
+    }
+
+    /** Nobody has what is not of this system. */
+    @Override
+    public List<DeviceUser> usersOf(int major) {
+        return List.of();
+    }
+
+    @Override
+    public Optional<ProcessTraits> traits(ProcessId process) {
+        return Optional.empty();
     }
 
     @Override

@@ -1,0 +1,16 @@
+package jnvdocker.process;
+
+import java.util.Collections;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * A process that has device nodes open.
+ *
+ * @param minors of the devices behind them
+ */
+public record DeviceUser(ProcessId process, SortedSet<Integer> minors) {
+    public DeviceUser {
+        minors = Collections.unmodifiableSortedSet(new TreeSet<>(minors));
+    }
+}
