@@ -62,6 +62,12 @@ final class ContainerRecords {
                         .toList());
     }
 
+    /** The image's name as it was given. */
+    static String image(InspectContainerResponse container) {
+        String name = container.getConfig() == null ? null : container.getConfig().getImage();
+        return Objects.requireNonNullElse(name, "");
+    }
+
     /** A JSON object whose values are texts. */
     static Map<String, String> texts(Object json) {
         Map<String, String> texts = new HashMap<>();

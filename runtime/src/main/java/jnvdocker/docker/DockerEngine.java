@@ -21,7 +21,11 @@ import com.github.dockerjava.transport.DockerHttpClient;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.ContainerEngine;
+import jnvdocker.process.ProcessId;
+import jnvdocker.process.Processes;
 import jnvdocker.process.SocketServers;
+import jnvdocker.use.RunningContainer;
+import jnvdocker.use.RunningContainers;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -50,7 +54,7 @@ import java.util.function.UnaryOperator;
  * The Docker engine behind one Unix socket. It may be stopped, started and replaced by a newer one
  * at any time: each call connects again when the last connection is gone.
  */
-public final class DockerEngine implements ContainerEngine, AutoCloseable {
+public final class DockerEngine implements ContainerEngine, RunningContainers, AutoCloseable {
     private static final int CONNECTIONS = 16;
     private static final String START = "start it: systemctl start docker";
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -58,6 +62,7 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
     private final Path socket;
     private final AtomicReference<DockerClient> client = new AtomicReference<>();
     private final EngineMemory memory = new EngineMemory();
+    private final RunningMemory runs = new RunningMemory(Processes.ofThisMachine());
     private final SocketServers servers = SocketServers.ofThisMachine();
     private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
 
@@ -160,6 +165,57 @@ public final class DockerEngine implements ContainerEngine, AutoCloseable {
                         filter.apply(docker.listContainersCmd().withShowAll(true)).exec().stream()
                                 .map(ContainerRecords::listed)
                                 .toList());
+    }
+
+    @Override
+    public List<RunningContainer> running(Duration limit) throws EngineException {
+        List<Listed> listed =
+                askInBackground(
+                        "list containers",
+                        limit,
+                        docker ->
+                                docker.listContainersCmd().exec().stream()
+                                        .map(ContainerRecords::listed)
+                                        .toList());
+        return runs.running(listed, id -> lookInto(id, limit), calls);
+    }
+
+    /** Looks into a container that was just started, so that it is known when nobody may ask. */
+    void learn(String container) throws EngineException {
+        runs.learn(container, id -> lookInto(id, LIMIT));
+    }
+
+    @Override
+    public List<RunningContainer> lastKnown() {
+        return runs.known();
+    }
+
+    private Optional<RunningContainer> lookInto(String container, Duration limit)
+            throws EngineException {
+        Map<String, String> runtimes = runtimes().paths();
+        return askInBackground(
+                "inspect container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        var found = docker.inspectContainerCmd(container).exec();
+                        Inspected inspected = ContainerRecords.inspected(found);
+                        Optional<ProcessId> init = runs.process(inspected.pid());
+                        return init.isPresent() || inspected.restarting()
+                                ? Optional.of(
+                                        new RunningContainer(
+                                                inspected.id(),
+                                                inspected.name(),
+                                                ContainerRecords.image(found),
+                                                init,
+                                                inspected.labels(),
+                                                inspected.volumes(),
+                                                AccessRecords.access(found, runtimes)))
+                                : Optional.empty();
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    }
+                });
     }
 
     /** Names of the volumes of a plugin that it lists. */

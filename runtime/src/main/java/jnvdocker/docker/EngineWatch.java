@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -23,6 +24,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class EngineWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
+    private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final int RETRY_MILLIS = 500;
     private static final int SWEEP_SECONDS = 5;
 
@@ -68,6 +70,7 @@ public final class EngineWatch implements AutoCloseable {
             engine.memory().follow();
             reconciler.reconcile();
             engine.runtimes(); // what the first run would wait for
+            engine.running(LIMIT);
             LOG.info("following the engine at {}", engine.socket());
             for (int sweep = 1; !listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS); sweep++) {
                 if (sweep % SWEEPS == 0) {
@@ -75,6 +78,7 @@ public final class EngineWatch implements AutoCloseable {
                 } else {
                     perform("sweep", reconciler::sweep);
                 }
+                perform("list", () -> engine.running(LIMIT));
             }
         } finally {
             engine.memory().leave();
@@ -121,6 +125,10 @@ public final class EngineWatch implements AutoCloseable {
             Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
             String claim = attributes.get(Leases.CLAIM_LABEL);
             String container = actor.map(it -> it.getId()).orElse(null);
+            if (container != null && "start".equals(event.getAction())) {
+                Thread.ofVirtual()
+                        .start(() -> perform("look into it", () -> engine.learn(container)));
+            }
             if (claim != null && container != null && event.getAction() != null) {
                 Thread.ofVirtual().start(() -> happened(event.getAction(), container, claim));
             }

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.ContainerEngine;
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.GpuUse.Kind;
+import jnvdocker.use.RunningContainer;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -99,6 +102,85 @@ class EngineContainersTest {
         assertEquals(0, engine.inspect("b", LIMIT).orElseThrow().pid());
         assertTrue(engine.inspect("b", LIMIT).orElseThrow().restarting());
         assertEquals(Optional.empty(), engine.inspect("none", LIMIT));
+    }
+
+    /** Its first process must be one that is there: ours. */
+    @Test
+    void runningContainerIsLookedIntoOnce() throws IOException {
+        long pid = ProcessHandle.current().pid();
+        dockerd.answers(
+                        "/info",
+                        200,
+                        "{\"Runtimes\": {\"gpu\": {\"path\":"
+                                + " \"/usr/bin/nvidia-container-runtime\"}}}")
+                .answers(
+                        "/containers/json",
+                        200,
+                        "[{\"Id\": \"%s\", \"Names\": [\"/train-8\"]}]".formatted(ID))
+                .answers(
+                        "/containers/" + ID + "/json",
+                        200,
+                        """
+                        {"Id": "%s", "Name": "/train-7",
+                         "Config": {"Image": "cuda", "Labels": {"a": "b"},
+                           "Env": ["A=b", "NVIDIA_VISIBLE_DEVICES=0, GPU-5c1a"]},
+                         "State": {"Running": true, "Pid": %d},
+                         "Mounts": [{"Type": "bind", "Source": "/dev", "Destination": "/dev"}],
+                         "HostConfig": {"Privileged": true, "Runtime": "gpu",
+                           "Devices": [{"PathOnHost": "/dev/nvidia0"}],
+                           "DeviceCgroupRules": ["c 195:* rmw"],
+                           "DeviceRequests": [
+                             {"Driver": "", "Count": 2, "Capabilities": [["gpu"]]},
+                             {"Driver": "nvidia", "Count": -1, "Capabilities": [["compute"]]},
+                             {"Driver": "", "DeviceIDs": ["1", "GPU-7"],
+                              "Capabilities": [["utility", "nvidia"]]},
+                             {"Driver": "cdi",
+                              "DeviceIDs": ["nvidia.com/gpu=all", "vendor.com/net=1"]},
+                             {"Driver": "amd", "Count": -1, "Capabilities": [["gpu"]]}]}}
+                        """
+                                .formatted(ID, pid));
+        List<GpuAccess.Given> given =
+                List.of(
+                        new GpuAccess.Given(Kind.REQUEST, List.of("0", "1")),
+                        new GpuAccess.Given(Kind.REQUEST, List.of("all")),
+                        new GpuAccess.Given(Kind.REQUEST, List.of("1", "GPU-7")),
+                        new GpuAccess.Given(Kind.CDI, List.of("all")),
+                        new GpuAccess.Given(Kind.REQUEST, List.of()),
+                        new GpuAccess.Given(Kind.RUNTIME, List.of("0", "GPU-5c1a")));
+        RunningContainer container = engine.running(LIMIT).getFirst();
+        assertEquals("train-7", container.name());
+        assertEquals("cuda", container.image());
+        assertEquals(pid, container.init().orElseThrow().pid());
+        assertEquals(
+                new GpuAccess(
+                        true,
+                        List.of("/dev/nvidia0"),
+                        List.of("/dev"),
+                        List.of("c 195:* rmw"),
+                        given),
+                container.access());
+        dockerd.answers("/containers/" + ID + "/json", 500, "{}");
+        assertEquals(List.of(container.named("train-8")), engine.running(LIMIT));
+        assertEquals(List.of(container), engine.lastKnown());
+    }
+
+    @Test
+    void containerWithoutGpusHasNone() throws IOException {
+        dockerd.answers("/info", 200, "{}")
+                .answers("/containers/json", 200, "[{\"Id\": \"%s\"}]".formatted(ID))
+                .answers(
+                        "/containers/" + ID + "/json",
+                        200,
+                        """
+                        {"Id": "%s", "State": {"Running": true, "Restarting": true, "Pid": 0},
+                         "Config": {"Env": ["NVIDIA_VISIBLE_DEVICES=all"]},
+                         "HostConfig": {"Runtime": "runc"}}
+                        """
+                                .formatted(ID));
+        RunningContainer container = engine.running(LIMIT).getFirst();
+        assertEquals(GpuAccess.NONE, container.access());
+        assertEquals(Optional.empty(), container.init());
+        assertEquals(List.of(), engine.lastKnown());
     }
 
     @Test

@@ -1,0 +1,47 @@
+package jnvdocker.use;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.process.ProcessId;
+
+import java.util.Optional;
+
+/**
+ * A GPU that somebody uses, whoever gave it. There is a container, a process, or both.
+ *
+ * @param kind by what it is known
+ */
+public record GpuUse(
+        Gpu gpu, Kind kind, Optional<RunningContainer> container, Optional<User> process) {
+
+    /** By what a use is known. */
+    public enum Kind {
+        /** A container was given its node, with {@code --device} or a mount. */
+        NODE("--device"),
+        /** The engine was asked for it: {@code docker run --gpus}. */
+        REQUEST("--gpus"),
+        /** The engine was asked for a CDI device. */
+        CDI("a CDI device"),
+        /** NVIDIA's runtime gives it to a container. */
+        RUNTIME("NVIDIA's runtime"),
+        /** A process has its node open. */
+        OPEN("an open node");
+
+        private final String words;
+
+        Kind(String words) {
+            this.words = words;
+        }
+
+        /** What people call it. */
+        public String words() {
+            return words;
+        }
+    }
+
+    /**
+     * A process that has the GPU's node open.
+     *
+     * @param name which it may have given itself
+     */
+    public record User(ProcessId id, String name, int uid, Optional<String> containerId) {}
+}

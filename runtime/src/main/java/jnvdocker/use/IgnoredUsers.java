@@ -1,0 +1,70 @@
+package jnvdocker.use;
+
+import jnvdocker.process.ProcessTraits;
+
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Programs and images whose use of a GPU does not count: who keeps the driver awake, watches it, or
+ * draws the screen. Whoever wants to hide can take such a name; that is not prevented.
+ */
+public final class IgnoredUsers {
+    private static final List<String> BUILT_IN =
+            List.of(
+                    "nvidia-persistenced",
+                    "nvidia-powerd",
+                    "nvidia-modprobe",
+                    "nv-fabricmanager",
+                    "nvidia-smi",
+                    "nvidia-debugdump",
+                    "nvidia-settings",
+                    "nv-hostengine",
+                    "dcgmi",
+                    "dcgm-exporter",
+                    "nvidia_gpu_exporter",
+                    "nvtop",
+                    "nvitop",
+                    "gpustat",
+                    "X",
+                    "Xorg",
+                    "Xwayland",
+                    "gnome-shell",
+                    "kwin_x11",
+                    "kwin_wayland",
+                    "weston",
+                    "sway");
+
+    /** A name that ps shows ends here. */
+    private static final int NAME_LENGTH = 15;
+
+    private final Set<String> names;
+
+    /**
+     * @param more names of programs or images, besides the built-in ones
+     */
+    public IgnoredUsers(Collection<String> more) {
+        names = new HashSet<>(BUILT_IN);
+        names.addAll(more);
+    }
+
+    /** By the name that it shows, or that of its file. */
+    boolean has(ProcessTraits process) {
+        return names.contains(process.program())
+                || names.stream()
+                        .map(name -> name.substring(0, Math.min(NAME_LENGTH, name.length())))
+                        .anyMatch(process.name()::equals);
+    }
+
+    /** By its whole name, or the end of that from a slash on, with its tag or without. */
+    boolean hasImage(String image) {
+        String plain = image.replaceFirst("@.*$", "").replaceFirst(":[^:/]*$", "");
+        return List.of(image, plain).stream()
+                .anyMatch(name ->
+                        names.stream()
+                                .anyMatch(ignored ->
+                                        name.equals(ignored) || name.endsWith("/" + ignored)));
+    }
+}

@@ -1,0 +1,33 @@
+package jnvdocker.use;
+
+import jnvdocker.process.ProcessId;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A container that runs, or will again without anybody's asking.
+ *
+ * @param init its first process, empty while it is between two starts
+ * @param volumes names of those it mounts
+ */
+public record RunningContainer(
+        String id,
+        String name,
+        String image,
+        Optional<ProcessId> init,
+        Map<String, String> labels,
+        List<String> volumes,
+        GpuAccess access) {
+
+    public RunningContainer {
+        labels = Map.copyOf(labels);
+        volumes = List.copyOf(volumes);
+    }
+
+    /** The same under the name that it has now. */
+    public RunningContainer named(String now) {
+        return new RunningContainer(id, now, image, init, labels, volumes, access);
+    }
+}

@@ -1,0 +1,19 @@
+package jnvdocker.use;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+
+/** An engine's containers that run. */
+public interface RunningContainers {
+    /**
+     * All of them. One that the engine can't look into in that time, as while it is being started
+     * or stopped, is left out.
+     *
+     * @throws IOException when the engine does not answer in that time
+     */
+    List<RunningContainer> running(Duration limit) throws IOException;
+
+    /** Those of the last answer that still run. Asks no engine. */
+    List<RunningContainer> lastKnown();
+}

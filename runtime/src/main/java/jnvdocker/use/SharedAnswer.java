@@ -1,0 +1,32 @@
+package jnvdocker.use;
+
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+
+/**
+ * An answer that takes a while, for many who ask at once. Each gets one to a question that was put
+ * after it came; those who came while another was being answered share the next.
+ */
+final class SharedAnswer<T> {
+    private final Lock asking = new ReentrantLock();
+    private final AtomicLong came = new AtomicLong();
+    private long answered;
+    private T last;
+
+    T get(Supplier<T> question) {
+        long number = came.incrementAndGet();
+        asking.lock();
+        try {
+            if (answered < number) {
+                long now = came.get();
+                last = question.get();
+                answered = now;
+            }
+            return last;
+        } finally {
+            asking.unlock();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+package jnvdocker.use;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.use.GpuUse.Kind;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** GPU 0 has the minor 1 and GPU 1 the minor 0; GPU 2 can't be given out. */
+class GrantedGpusTest {
+    private static final int MAJOR = 195;
+    private static final List<Gpu> GPUS =
+            List.of(
+                    new Gpu(0, "GPU-5c1a1003-1d2c", 1, "0000:07:00.0", "A100"),
+                    new Gpu(1, "GPU-77777777-1d2c", 0, "0000:0f:00.0", "A100"),
+                    new Gpu(2, "?", -1, "0000:47:00.0", "?", "it is lost"));
+    private static final Map<String, Set<Integer>> PLACES =
+            Map.of(
+                    "/dev/nvidia0", Set.of(0),
+                    "/dev/char/195:1", Set.of(1),
+                    "/dev", Set.of(0, 1),
+                    "/", Set.of(0, 1),
+                    "/data", Set.of(0, 1));
+
+    @ParameterizedTest
+    @CsvSource({
+        "/dev/nvidia0, 1",
+        "/dev/char/195:1, 0",
+        "/dev, 0 1",
+        "/dev/nvidiactl, ''",
+    })
+    void deviceIsWhateverItsPathLeadsTo(String path, String indices) {
+        assertIndices(
+                indices, new GpuAccess(false, List.of(path), List.of(), List.of(), List.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "false, /dev/nvidia0, '', ''",
+        "false, /dev/nvidia0, c 195:0 rw, 1",
+        "false, /dev/nvidia0, c 195:1 r, 0",
+        "false, /dev/nvidia0, c 195:* m, ''",
+        "false, /dev/nvidia0, c 10:* rwm, ''",
+        "false, /dev, c *:* rwm, 0 1",
+        "false, /, a, 0 1",
+        "false, /, a *:* rwm, 0 1",
+        "false, /data, c *:* rwm, ''",
+        "false, /none, c *:* rwm, ''",
+        "false, /none, c 195:* w, 0 1",
+        "false, /none, nonsense, ''",
+        "true, /dev/nvidia0, '', 1",
+        "true, /dev/char/195:1, '', 0",
+        "true, /dev, '', ''",
+        "true, /none, '', ''",
+    })
+    void mountCountsWhenItMayBeOpened(
+            boolean privileged, String bind, String rule, String indices) {
+        List<String> rules = rule.isEmpty() ? List.of() : List.of(rule);
+        assertIndices(
+                indices, new GpuAccess(privileged, List.of(), List.of(bind), rules, List.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "all, 0 1",
+        "0, 0",
+        "1:0, 1",
+        "2, ''",
+        "9, ''",
+        "99999, ''",
+        "GPU-5c1a, 0",
+        "gpu-77777777-1D2C, 1",
+        "MIG-GPU-77777777-1d2c/1/0, 1",
+        "MIG-0123, ''",
+        "none, ''",
+        "'', ''",
+    })
+    void givenAreThoseNamed(String id, String indices) {
+        assertIndices(indices, given(Kind.REQUEST, id));
+    }
+
+    @Test
+    void whatTheEngineWasAskedForIsSaidFirst() {
+        GpuAccess access =
+                new GpuAccess(
+                        false,
+                        List.of("/dev"),
+                        List.of(),
+                        List.of(),
+                        List.of(new GpuAccess.Given(Kind.CDI, List.of("1"))));
+        Map<Gpu, Kind> expected = new LinkedHashMap<>();
+        expected.put(GPUS.get(0), Kind.NODE);
+        expected.put(GPUS.get(1), Kind.CDI);
+        assertEquals(expected, kinds(access));
+    }
+
+    private static GpuAccess given(Kind kind, String... ids) {
+        return new GpuAccess(
+                false,
+                List.of(),
+                List.of(),
+                List.of(),
+                List.of(new GpuAccess.Given(kind, List.of(ids))));
+    }
+
+    private static void assertIndices(String expected, GpuAccess access) {
+        List<String> found = kinds(access).keySet().stream().map(gpu -> "" + gpu.index()).toList();
+        assertEquals(expected, String.join(" ", found));
+    }
+
+    private static Map<Gpu, Kind> kinds(GpuAccess access) {
+        return new GrantedGpus(access, path -> PLACES.getOrDefault(path, Set.of()))
+                .kinds(GPUS, MAJOR);
+    }
+}
