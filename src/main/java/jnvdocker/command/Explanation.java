@@ -1,16 +1,19 @@
 package jnvdocker.command;
 
+import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Refusals;
+import jnvdocker.use.GpuUse;
 
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Why a GPU is in the state that it is in, and what to do, in sentences. */
 final class Explanation {
@@ -56,6 +59,9 @@ final class Explanation {
                             + ".",
                     "Look why in the kernel's log: dmesg | grep -i nvrm");
         }
+        if (status.user().isPresent()) {
+            return used(status.user().get());
+        }
         List<String> sentences = new ArrayList<>();
         sentences.add(subject() + " is free" + idle() + ".");
         last.ifPresent(
@@ -65,6 +71,55 @@ final class Explanation {
                         ? "To take it: jnvdocker run --gpus device=" + gpu.index() + " …"
                         : "It can't be given out: " + status.note() + ".");
         return sentences;
+    }
+
+    private List<String> used(GpuUse use) {
+        List<String> sentences = new ArrayList<>();
+        sentences.add(subject() + " " + Refusals.used(use) + ".");
+        use.container()
+                .ifPresent(container ->
+                        sentences.add(
+                                "Container "
+                                        + Holding.shortId(container.id())
+                                        + " of image "
+                                        + Quote.shown(container.image())
+                                        + given(use)
+                                        + "."));
+        use.process()
+                .ifPresent(process ->
+                        sentences.add(
+                                "What is seen: "
+                                        + Refusals.process(process)
+                                        + " has "
+                                        + DeviceNodes.nameOf(status.gpu())
+                                        + " open."));
+        List<GpuUse> others = status.strangers().stream().skip(1).toList();
+        if (!others.isEmpty()) {
+            sentences.add(
+                    "Likewise by "
+                            + others.stream().map(Refusals::name).collect(Collectors.joining(", "))
+                            + ".");
+        }
+        sentences.add(
+                "It is given out again when that has ended: "
+                        + use.container()
+                                .map(container -> "docker stop " + Quote.shown(container.name()))
+                                .orElseGet(() ->
+                                        "ask its user, or root may end it with kill" + pid(use))
+                        + "; what does not count can be named in the configuration (ignore).");
+        return sentences;
+    }
+
+    private static String pid(GpuUse use) {
+        return use.process().map(process -> " " + process.id().pid()).orElse("");
+    }
+
+    private static String given(GpuUse use) {
+        return use.kind() == GpuUse.Kind.OPEN
+                ? ""
+                : " was given it by docker ("
+                        + use.kind().words()
+                        + "), which counts while it is idle, too";
     }
 
     private String subject() {
@@ -103,7 +158,8 @@ final class Explanation {
 
     private String whatToDo(Lease lease) {
         return switch (status.state()) {
-            case FREE, SICK -> throw new IllegalStateException("a free GPU has no lease");
+            case FREE, SICK, UNMANAGED ->
+                    throw new IllegalStateException("a free GPU has no lease");
             case RESERVED ->
                     "It becomes the container's when docker starts that, and free when that docker"
                             + " run ends before.";

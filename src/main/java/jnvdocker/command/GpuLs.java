@@ -8,6 +8,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.Refusals;
 import jnvdocker.protocol.ExitCode;
 
 import picocli.CommandLine.Command;
@@ -24,7 +25,7 @@ import java.util.concurrent.Callable;
 @Command(
         name = "ls",
         description = {
-            "Lists the GPUs, and who has them.",
+            "Lists the GPUs, and who has them, or uses them without having them.",
             "AGE is how long a GPU has been held, or idle since it was held last."
         })
 final class GpuLs implements Callable<Integer> {
@@ -72,12 +73,26 @@ final class GpuLs implements Callable<Integer> {
                     gpu.shortUuid(),
                     gpu.model(),
                     status.state(),
-                    status.lease().map(Holding::user).orElse("-"),
-                    status.lease().map(Holding::container).orElse("-"),
+                    user(status),
+                    container(status),
                     age(status, now),
                     status.note());
         }
         return table;
+    }
+
+    private static String user(GpuStatus status) {
+        return status.lease()
+                .map(Holding::user)
+                .or(() -> status.user().map(Holding::user))
+                .orElse("-");
+    }
+
+    private static String container(GpuStatus status) {
+        return status.lease()
+                .map(Holding::container)
+                .or(() -> status.user().map(Refusals::name))
+                .orElse("-");
     }
 
     private static String age(GpuStatus status, Instant now) {

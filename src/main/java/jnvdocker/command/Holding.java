@@ -5,8 +5,10 @@ import jnvdocker.labels.Quote;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Refusals;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUse;
 
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -24,6 +26,10 @@ final class Holding {
     /** The container's name, or its image in brackets as long as it has no name. */
     static String container(Lease lease) {
         return Quote.shown(lease.claim().displayName());
+    }
+
+    static String user(GpuUse use) {
+        return Refusals.owner(use).map(Owner::name).map(Quote::shown).orElse("-");
     }
 
     /** As docker shows it. */

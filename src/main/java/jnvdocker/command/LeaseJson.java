@@ -15,7 +15,10 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Refusals;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.RunningContainer;
 
 import java.time.Instant;
 import java.util.Locale;
@@ -66,6 +69,7 @@ final class LeaseJson {
         root.put("lease", lease.map(Lease::id).orElse(null));
         root.put("since", time(lease.map(Lease::since)));
         holder(root, lease);
+        status.user().ifPresent(use -> user(root, use));
         root.put("note", status.note().isEmpty() ? null : status.note());
         return root;
     }
@@ -114,6 +118,24 @@ final class LeaseJson {
         return Optional.of(owner.uid())
                 .filter(uid -> uid != UNKNOWN_UID)
                 .map(Integer::toUnsignedLong);
+    }
+
+    /** One who has no lease has these of a holder's keys. */
+    private static void user(ObjectNode root, GpuUse use) {
+        Optional<Owner> owner = Refusals.owner(use);
+        root.put("user", owner.map(Owner::name).orElse(null));
+        root.put("uid", owner.map(Owner::uid).map(Integer::toUnsignedLong).orElse(null));
+        Optional<RunningContainer> container = use.container();
+        root.put("container_id", container.map(RunningContainer::id).orElse(null));
+        root.put("container_name", container.map(RunningContainer::name).orElse(null));
+        root.put("image", container.map(RunningContainer::image).orElse(null));
+        root.put(
+                "pid",
+                use.process()
+                        .map(GpuUse.User::id)
+                        .or(() -> container.flatMap(RunningContainer::init))
+                        .map(ProcessId::pid)
+                        .orElse(null));
     }
 
     private static String word(GpuStatus.State state) {

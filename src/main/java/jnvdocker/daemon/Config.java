@@ -29,12 +29,16 @@ import java.util.regex.Pattern;
  *
  * @param defaultGpus what an image gets that asks for GPUs when its user does not say which
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
+ * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
+ * @param ignore programs and images whose use of a GPU does not count, besides the built-in ones
  * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
  * @param keepHistory for how long a lease is kept after its end; empty keeps all
  */
 public record Config(
         GpuRequest defaultGpus,
         boolean allowPrivileged,
+        boolean allowUnmanaged,
+        List<String> ignore,
         String socketGroup,
         Optional<Duration> keepHistory) {
     private static final int LIMIT = 1 << 20;
@@ -48,6 +52,8 @@ public record Config(
     private record Keys(
             @JsonProperty("default_gpus") String defaultGpus,
             @JsonProperty("allow_privileged") boolean allowPrivileged,
+            @JsonProperty("allow_unmanaged") boolean allowUnmanaged,
+            @JsonProperty("ignore") List<String> ignore,
             @JsonProperty("socket_group") String socketGroup,
             @JsonProperty("keep_history") String keepHistory) {
 
@@ -57,6 +63,8 @@ public record Config(
                 return new Config(
                         GpuRequest.parseOption(gpus),
                         allowPrivileged,
+                        allowUnmanaged,
+                        names(),
                         Objects.requireNonNullElse(socketGroup, ""),
                         history(file, text));
             } catch (InvalidGpuRequestException e) {
@@ -98,6 +106,12 @@ public record Config(
                             + "d",
                     cause);
         }
+
+        private List<String> names() {
+            return Objects.requireNonNullElse(ignore, List.<String>of()).stream()
+                    .filter(name -> name != null && !name.isBlank())
+                    .toList();
+        }
     }
 
     /**
@@ -111,7 +125,7 @@ public record Config(
                                 + file
                                 + ", which JNVDOCKER_CONFIG names; make it, or unset the variable");
             }
-            return new Keys(null, false, null, null).values(file, "");
+            return new Keys(null, false, false, null, null, null).values(file, "");
         }
         if (Files.size(file) > LIMIT) {
             throw new StartException(
@@ -139,13 +153,14 @@ public record Config(
                             + new TreeSet<>(e.getKnownPropertyIds()),
                     e);
         } catch (JsonMappingException e) {
-            String key = e.getPath().isEmpty() ? "" : e.getPath().getFirst().getFieldName();
+            String first = e.getPath().isEmpty() ? "" : e.getPath().getFirst().getFieldName();
+            String key = Objects.requireNonNullElse(first, "");
             throw new StartException(
                     at(file, text, key)
                             + ": the value of "
                             + Quote.quoted(key)
                             + " is of the wrong kind; write "
-                            + kind(e),
+                            + kind(key, e),
                     e);
         } catch (StreamConstraintsException e) {
             // Its own words name the library's classes, and no line.
@@ -160,7 +175,10 @@ public record Config(
         }
     }
 
-    private static String kind(JsonMappingException e) {
+    private static String kind(String key, JsonMappingException e) {
+        if (key.equals("ignore")) {
+            return "a list, as [\"name\", \"another\"]";
+        }
         boolean choice =
                 e instanceof MismatchedInputException mismatch
                         && mismatch.getTargetType() == boolean.class;

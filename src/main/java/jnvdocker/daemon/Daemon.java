@@ -23,6 +23,8 @@ import jnvdocker.lease.LeaseParts;
 import jnvdocker.lease.Pace;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.Processes;
+import jnvdocker.use.IgnoredUsers;
+import jnvdocker.use.SeenUses;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
@@ -84,7 +86,7 @@ final class Daemon implements AutoCloseable {
         DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
         DockerEngine engine = new DockerEngine(folders.dockerSocket());
         started.push(engine);
-        LeaseParts parts = LeaseParts.open(world(folders, host, inventory, engine));
+        LeaseParts parts = LeaseParts.open(world(folders, config, host, nodes, inventory, engine));
         started.push(parts);
         CudaVersions cuda = cuda(folders, host, volumes);
         makeDriverVolume(host, volumes, cuda);
@@ -151,15 +153,23 @@ final class Daemon implements AutoCloseable {
     }
 
     private static LeaseParts.World world(
-            Folders folders, Host host, GpuInventory inventory, DockerEngine engine)
+            Folders folders,
+            Config config,
+            Host host,
+            DeviceNodes nodes,
+            GpuInventory inventory,
+            DockerEngine engine)
             throws IOException {
+        Processes processes = Processes.ofThisMachine();
         return new LeaseParts.World(
                 folders.state(),
                 BootId.read(host),
                 folders.pluginName(),
-                Processes.ofThisMachine(),
+                processes,
                 engine,
                 () -> inventory.read().gpus(),
+                new SeenUses(processes, engine, nodes, new IgnoredUsers(config.ignore())),
+                config.allowUnmanaged(),
                 InstantSource.system(),
                 Pace.REAL);
     }

@@ -70,6 +70,29 @@ class ExplanationTest {
     }
 
     @Test
+    void usedGpuSaysWhoAndWhatToDo() {
+        assertEquals(
+                List.of(
+                        "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by root's process"
+                                + " python3 (pid 4711), which jnvdocker did not start.",
+                        "What is seen: python3 (pid 4711) has /dev/nvidia0 open.",
+                        "It is given out again when that has ended: ask its user, or root may end"
+                                + " it with kill 4711; what does not count can be named in the"
+                                + " configuration (ignore)."),
+                new Explanation(Samples.used(0, false), Samples.NOW).free(Optional.empty()));
+        assertEquals(
+                List.of(
+                        "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by container plain-1,"
+                                + " which jnvdocker did not start.",
+                        "Container 3f2a9c01d4e5 of image cuda was given it by docker (--gpus),"
+                                + " which counts while it is idle, too.",
+                        "Likewise by python3 (pid 4711).",
+                        "It is given out again when that has ended: docker stop plain-1; what does"
+                                + " not count can be named in the configuration (ignore)."),
+                new Explanation(Samples.used(0, true), Samples.NOW).free(Optional.empty()));
+    }
+
+    @Test
     void missingGpuIsSaidToBeMissing() {
         Lease lease = Samples.held(1, "train-7", 0);
         List<String> sentences =

@@ -63,6 +63,26 @@ class LeaseJsonTest {
     }
 
     @Test
+    void usedGpuHasTheSameKeysAndNoLease() {
+        ObjectNode gpu = LeaseJson.gpu(Samples.used(0, true));
+        assertEquals(GPU_KEYS, keys(gpu));
+        assertEquals("unmanaged", gpu.path("state").asText());
+        assertEquals(Samples.CONTAINER_ID, gpu.path("container_id").asText());
+        assertEquals("plain-1", gpu.path("container_name").asText());
+        assertEquals("cuda", gpu.path("image").asText());
+        assertEquals(4712, gpu.path("pid").asInt());
+        for (String key : List.of("lease", "since", "claim", "user", "uid", "idle_since")) {
+            assertTrue(gpu.path(key).isNull(), key);
+        }
+        ObjectNode process = LeaseJson.gpu(Samples.used(0, false));
+        assertEquals(GPU_KEYS, keys(process));
+        assertEquals("root", process.path("user").asText());
+        assertEquals(0, process.path("uid").asInt(-1));
+        assertEquals(4711, process.path("pid").asInt());
+        assertTrue(process.path("container_id").isNull());
+    }
+
+    @Test
     void pastLeaseSaysWhenAndWhyItEnded() {
         ObjectNode lease =
                 LeaseJson.past(Samples.ended(7, "train-7", Samples.NOW, "it is gone", 0, 2));

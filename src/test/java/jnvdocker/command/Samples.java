@@ -8,10 +8,14 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.RunningContainer;
 
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
@@ -71,10 +75,38 @@ final class Samples {
     }
 
     static GpuStatus free(int index, Optional<Instant> idleSince) {
-        return new GpuStatus(gpu(index), GpuStatus.State.FREE, Optional.empty(), idleSince, "");
+        return new GpuStatus(
+                gpu(index), GpuStatus.State.FREE, Optional.empty(), idleSince, "", List.of());
+    }
+
+    /** By a process, and by a container of plain docker. */
+    static GpuStatus used(int index, boolean container) {
+        GpuUse.User process =
+                new GpuUse.User(new ProcessId(4711, 5), "python3", 0, Optional.empty());
+        GpuUse byProcess =
+                new GpuUse(gpu(index), GpuUse.Kind.OPEN, Optional.empty(), Optional.of(process));
+        RunningContainer plain =
+                new RunningContainer(
+                        CONTAINER_ID,
+                        "plain-1",
+                        "cuda",
+                        Optional.of(new ProcessId(4712, 6)),
+                        Map.of(),
+                        List.of(),
+                        GpuAccess.NONE);
+        GpuUse byContainer =
+                new GpuUse(gpu(index), GpuUse.Kind.REQUEST, Optional.of(plain), Optional.empty());
+        return new GpuStatus(
+                gpu(index),
+                GpuStatus.State.UNMANAGED,
+                Optional.empty(),
+                Optional.empty(),
+                "",
+                container ? List.of(byContainer, byProcess) : List.of(byProcess));
     }
 
     static GpuStatus taken(int index, GpuStatus.State state, Lease lease, String note) {
-        return new GpuStatus(gpu(index), state, Optional.of(lease), Optional.empty(), note);
+        return new GpuStatus(
+                gpu(index), state, Optional.of(lease), Optional.empty(), note, List.of());
     }
 }

@@ -23,7 +23,13 @@ import java.util.Optional;
 class ConfigTest {
     private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
     private static final Config DEFAULT =
-            new Config(new GpuRequest.All(), false, "", Optional.of(Duration.ofDays(400)));
+            new Config(
+                    new GpuRequest.All(),
+                    false,
+                    false,
+                    List.of(),
+                    "",
+                    Optional.of(Duration.ofDays(400)));
 
     @TempDir Path folder;
 
@@ -36,12 +42,20 @@ class ConfigTest {
     @Test
     void everyKeyIsRead() throws StartException {
         assertEquals(
-                new Config(new GpuRequest.None(), true, "gpu", Optional.of(Duration.ofDays(90))),
+                new Config(
+                        new GpuRequest.None(),
+                        true,
+                        true,
+                        List.of("lab/monitor", "watcher"),
+                        "gpu",
+                        Optional.of(Duration.ofDays(90))),
                 parse(
                         """
                         # The lab's policy
                         default_gpus = "none" # nobody gets one unasked
                         allow_privileged = true
+                        allow_unmanaged = true
+                        ignore = ["lab/monitor", 'watcher', ""]
                         socket_group = 'gpu'
                         keep_history = "90d"
                         """));
@@ -92,7 +106,7 @@ class ConfigTest {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " default_gpus, keep_history, socket_group]",
+                        + " allow_unmanaged, default_gpus, ignore, keep_history, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -120,10 +134,18 @@ class ConfigTest {
                 "default_gpus = {device = 0}",
                 "socket_group = [[]]",
                 "keep_history = {days = 90}",
+                "ignore = 'Xorg'",
+                "ignore = [['Xorg']]",
+                "ignore = {name = 1}",
             })
     void valueOfTheWrongKindIsNamedWithItsLine(String line) {
         String key = line.split(" ")[0];
-        String kind = key.equals("allow_privileged") ? "true or false" : "text in quotes";
+        String kind =
+                switch (key) {
+                    case "allow_privileged" -> "true or false";
+                    case "ignore" -> "a list, as [\"name\", \"another\"]";
+                    default -> "text in quotes";
+                };
         assertEquals(
                 FILE + ":2: the value of '" + key + "' is of the wrong kind; write " + kind,
                 refusal("# policy\n" + line));
@@ -192,7 +214,9 @@ class ConfigTest {
 
     @Test
     void whatIsQuotedIsShortAndHarmless() {
-        String key = "known are [allow_privileged, default_gpus, keep_history, socket_group]";
+        String key =
+                "known are [allow_privileged, allow_unmanaged, default_gpus, ignore, keep_history,"
+                        + " socket_group]";
         assertEquals(
                 FILE + ": unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));

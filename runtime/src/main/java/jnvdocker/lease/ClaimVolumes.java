@@ -3,6 +3,7 @@ package jnvdocker.lease;
 import jnvdocker.host.Gpu;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.PluginVolumes;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.volume.plugin.VolumeInfo;
@@ -40,6 +41,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ContainerEngine engine;
     private final Reconciler reconciler;
     private final Inventory inventory;
+    private final Optional<Strangers> strangers;
 
     /** The GPUs that the host has at this moment. */
     @FunctionalInterface
@@ -47,6 +49,9 @@ public final class ClaimVolumes implements PluginVolumes {
         List<Gpu> gpus() throws IOException;
     }
 
+    /**
+     * @param strangers who must not use a GPU that a container is to get; empty when they may
+     */
     ClaimVolumes(
             LeaseRegistry registry,
             ClaimFiles files,
@@ -54,7 +59,8 @@ public final class ClaimVolumes implements PluginVolumes {
             LeaseEnder ender,
             ContainerEngine engine,
             Reconciler reconciler,
-            Inventory inventory) {
+            Inventory inventory,
+            Optional<Strangers> strangers) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
@@ -62,6 +68,7 @@ public final class ClaimVolumes implements PluginVolumes {
         this.engine = engine;
         this.reconciler = reconciler;
         this.inventory = inventory;
+        this.strangers = strangers;
     }
 
     /** The name of a claim's volume. */
@@ -119,8 +126,12 @@ public final class ClaimVolumes implements PluginVolumes {
         String id = id(name);
         return answer(() -> {
             Claim claim = claim(id);
-            refuseOtherNodes(claim);
+            List<Gpu> present = inventory.gpus();
+            refuseOtherNodes(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
+            if (strangers.isPresent()) {
+                refuseUsed(claim, present, strangers.get());
+            }
             Lease lease = take(claim, use, caller);
             ender.mounted(id);
             try {
@@ -202,8 +213,7 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     /** A stopped container keeps its nodes, and after re-cabling they may be another GPU's. */
-    private void refuseOtherNodes(Claim claim) throws IOException, VolumeException {
-        List<Gpu> present = inventory.gpus();
+    private static void refuseOtherNodes(Claim claim, List<Gpu> present) throws VolumeException {
         for (ClaimedGpu claimed : claim.gpus()) {
             Optional<Gpu> gpu =
                     present.stream()
@@ -228,6 +238,34 @@ public final class ClaimVolumes implements PluginVolumes {
                                 + Gpu.shortUuid(claimed.uuid())
                                 + "'");
             }
+        }
+    }
+
+    /** A lease that goes on is not taken back: who is a stranger there has come later. */
+    private void refuseUsed(Claim claim, List<Gpu> present, Strangers strangers)
+            throws IOException, VolumeException {
+        Optional<Lease> own = registry.liveOf(claim.id());
+        if (own.isPresent() && !own.get().isReservation()) {
+            return;
+        }
+        List<Gpu> gpus =
+                present.stream()
+                        .filter(gpu ->
+                                claim.gpus().stream()
+                                        .anyMatch(claimed -> claimed.uuid().equals(gpu.uuid())))
+                        .toList();
+        List<GpuUse> seen = strangers.lookWithoutEngine(gpus);
+        Unmanaged unmanaged = new Unmanaged(strangers.among(seen, registry.live()), false);
+        List<ClaimedGpu> used =
+                claim.gpus().stream()
+                        .filter(gpu -> unmanaged.first(gpu.uuid()).isPresent())
+                        .toList();
+        if (!used.isEmpty()) {
+            throw new VolumeException(
+                    Refusals.taken(used, List.of(), unmanaged, Map.of())
+                            + "; start this container again when "
+                            + (used.size() == 1 ? "it has ended" : "they have ended")
+                            + " (to copy files out of it meanwhile: docker export)");
         }
     }
 

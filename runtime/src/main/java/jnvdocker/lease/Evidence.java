@@ -3,6 +3,7 @@ package jnvdocker.lease;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.ProcessId;
 import jnvdocker.process.Processes;
+import jnvdocker.use.GpuUse;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -81,6 +82,25 @@ final class Evidence {
                         .map(claims -> Pattern.compile(Pattern.quote(claims) + MOUNTED))
                         .orElse(ANY_CLAIM);
         return processes.oldestWithMount(here).keySet();
+    }
+
+    /** Whether a process is of the container that holds a lease. */
+    boolean isOfHolder(GpuUse.User process, Lease lease) {
+        Optional<String> id = process.containerId();
+        boolean named =
+                id.isPresent() && lease.claim().container().map(Claim.ContainerRef::id).equals(id);
+        boolean inItsCgroup =
+                id.isPresent()
+                        && lease.holder() instanceof Holder.Container holder
+                        && holder.cgroup().filter(path -> path.contains(id.get())).isPresent();
+        try {
+            return named
+                    || inItsCgroup
+                    || processes.mounted(process.id(), ANY_CLAIM).contains(lease.claim().id());
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return true;
+        }
     }
 
     /** Whether what lives of a lease's holder, if anything, is of that container. */

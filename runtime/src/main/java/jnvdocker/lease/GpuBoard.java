@@ -2,6 +2,7 @@ package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUse;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -14,10 +15,12 @@ import java.util.Set;
 final class GpuBoard {
     private final LeaseRegistry.Holdings holdings;
     private final Evidence evidence;
+    private final Unmanaged unmanaged;
 
-    GpuBoard(LeaseRegistry.Holdings holdings, Evidence evidence) {
+    GpuBoard(LeaseRegistry.Holdings holdings, Evidence evidence, Unmanaged unmanaged) {
         this.holdings = holdings;
         this.evidence = evidence;
+        this.unmanaged = unmanaged;
     }
 
     List<GpuStatus> status(List<Gpu> gpus) {
@@ -39,14 +42,34 @@ final class GpuBoard {
     private GpuStatus free(Gpu gpu) {
         if (!gpu.isSound()) {
             return new GpuStatus(
-                    gpu, GpuStatus.State.SICK, Optional.empty(), Optional.empty(), gpu.trouble());
+                    gpu,
+                    GpuStatus.State.SICK,
+                    Optional.empty(),
+                    Optional.empty(),
+                    gpu.trouble(),
+                    List.of());
+        }
+        List<GpuUse> strangers = unmanaged.of(gpu);
+        if (!strangers.isEmpty()) {
+            return new GpuStatus(
+                    gpu,
+                    GpuStatus.State.UNMANAGED,
+                    Optional.empty(),
+                    Optional.empty(),
+                    Refusals.how(strangers.getFirst()) + more(strangers.size() - 1),
+                    strangers);
         }
         return new GpuStatus(
                 gpu,
                 GpuStatus.State.FREE,
                 Optional.empty(),
                 Optional.ofNullable(holdings.idleSince().get(gpu.uuid())),
-                gpu.hasUuid() ? "" : "no UUID yet: run nvidia-smi once as root");
+                gpu.hasUuid() ? "" : "no UUID yet: run nvidia-smi once as root",
+                List.of());
+    }
+
+    private static String more(int others) {
+        return others == 0 ? "" : ", and " + others + " more";
     }
 
     private GpuStatus held(Gpu gpu, Lease lease) {
@@ -59,8 +82,23 @@ final class GpuBoard {
                     case Evidence.Gone _ -> "ended, may be restarting";
                     case Evidence.Unclear _ -> "starting";
                 };
+        List<GpuUse> strangers = unmanaged.of(gpu);
         return new GpuStatus(
-                gpu, evidence.state(lease, finding), Optional.of(lease), Optional.empty(), note);
+                gpu,
+                evidence.state(lease, finding),
+                Optional.of(lease),
+                Optional.empty(),
+                note + (note.isEmpty() || strangers.isEmpty() ? "" : "; ") + also(strangers),
+                strangers);
+    }
+
+    private static String also(List<GpuUse> strangers) {
+        return strangers.isEmpty()
+                ? ""
+                : "used by "
+                        + Refusals.name(strangers.getFirst())
+                        + more(strangers.size() - 1)
+                        + ", too";
     }
 
     private static GpuStatus missing(String uuid, Lease lease) {
@@ -74,6 +112,7 @@ final class GpuBoard {
                 GpuStatus.State.MISSING,
                 Optional.of(lease),
                 Optional.empty(),
-                "the driver does not show it");
+                "the driver does not show it",
+                List.of());
     }
 }

@@ -22,6 +22,7 @@ final class GpuChoice {
     private final List<Gpu> gpus;
     private final List<Gpu> sound;
     private final LeaseRegistry.Holdings holdings;
+    private final Unmanaged unmanaged;
     private final Map<String, Ticket> kept;
 
     /**
@@ -29,11 +30,16 @@ final class GpuChoice {
      * @param kept for whom those are to be, when they are free, that somebody waits for who came
      *     before; by UUID
      */
-    GpuChoice(List<Gpu> gpus, LeaseRegistry.Holdings holdings, Map<String, Ticket> kept) {
+    GpuChoice(
+            List<Gpu> gpus,
+            LeaseRegistry.Holdings holdings,
+            Unmanaged unmanaged,
+            Map<String, Ticket> kept) {
         this.kept = kept;
         this.gpus = gpus;
         sound = gpus.stream().filter(Gpu::isSound).toList();
         this.holdings = holdings;
+        this.unmanaged = unmanaged;
     }
 
     /** What a request comes to. */
@@ -45,6 +51,7 @@ final class GpuChoice {
     /**
      * Others have GPUs that are needed.
      *
+     * @param leases under which they have them; one who has none is named in the refusal alone
      * @param reason who has them
      * @param remedy for the user, should nothing change
      */
@@ -70,19 +77,30 @@ final class GpuChoice {
         refuseWithoutGpus();
         return these(
                 sound,
+                busyAmong(sound),
                 "all GPUs are asked for, and ",
                 "; try again when all are free" + elsewhere(", or take others"));
     }
 
     private Outcome named(List<Gpu> named) throws RefusedException {
-        long busy = named.stream().filter(this::isBusy).count();
+        List<Gpu> busy =
+                named.stream()
+                        .filter(gpu -> unmanaged.allowed() ? isGivenOut(gpu) : isBusy(gpu))
+                        .toList();
         return these(
                 named,
+                busy,
                 "",
                 "; try again when "
-                        + (busy == 1 ? "it is" : "they are")
-                        + " free"
-                        + elsewhere(busy == 1 ? ", or take another" : ", or take others"));
+                        + freed(busy)
+                        + elsewhere(busy.size() == 1 ? ", or take another" : ", or take others"));
+    }
+
+    private String freed(List<Gpu> busy) {
+        if (busy.stream().noneMatch(this::isGivenOut)) {
+            return busy.size() == 1 ? "it has ended" : "they have ended";
+        }
+        return busy.size() == 1 ? "it is free" : "they are free";
     }
 
     private void refuseWithoutGpus() throws RefusedException {
@@ -94,9 +112,9 @@ final class GpuChoice {
         }
     }
 
-    private Outcome these(List<Gpu> wanted, String before, String remedy) throws RefusedException {
+    private Outcome these(List<Gpu> wanted, List<Gpu> busy, String before, String remedy)
+            throws RefusedException {
         identify(wanted);
-        List<Gpu> busy = wanted.stream().filter(this::isBusy).toList();
         return busy.isEmpty() ? new Chosen(wanted) : busy(busy, before, remedy);
     }
 
@@ -115,7 +133,7 @@ final class GpuChoice {
             String asked = count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
             String left = free.isEmpty() ? "none is free: " : "free is " + indices(free) + ": ";
             return busy(
-                    sound.stream().filter(this::isBusy).toList(),
+                    busyAmong(sound),
                     asked + ", and " + left,
                     "; try again when more are free"
                             + (free.isEmpty() ? "" : ", or ask for fewer"));
@@ -182,7 +200,7 @@ final class GpuChoice {
                         .distinct()
                         .toList();
         List<ClaimedGpu> asked = busy.stream().map(ClaimedGpu::of).toList();
-        return new Busy(leases, before + Refusals.taken(asked, leases, kept), remedy);
+        return new Busy(leases, before + Refusals.taken(asked, leases, unmanaged, kept), remedy);
     }
 
     private String elsewhere(String words) {
@@ -198,7 +216,16 @@ final class GpuChoice {
         return sound.stream().filter(gpu -> !isBusy(gpu)).toList();
     }
 
+    private List<Gpu> busyAmong(List<Gpu> some) {
+        return some.stream().filter(this::isBusy).toList();
+    }
+
     private boolean isBusy(Gpu gpu) {
+        return isGivenOut(gpu) || !unmanaged.of(gpu).isEmpty();
+    }
+
+    /** To whoever has it, or is to have it. */
+    private boolean isGivenOut(Gpu gpu) {
         return isHeld(gpu) || kept.containsKey(gpu.uuid());
     }
 

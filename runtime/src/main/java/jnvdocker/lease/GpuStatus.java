@@ -1,19 +1,36 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.use.GpuUse;
 
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 
 /**
  * What is known of one GPU now.
  *
- * @param lease under which it is held; empty when it is free
- * @param idleSince when it was last given back; empty when it is held, or never was
+ * @param lease under which it is held; empty when it is not
+ * @param idleSince when it was last given back; empty when it is held or used, or never was
  * @param note for people, empty when there is nothing to say
+ * @param strangers who use it without a lease, be it held or not
  */
 public record GpuStatus(
-        Gpu gpu, State state, Optional<Lease> lease, Optional<Instant> idleSince, String note) {
+        Gpu gpu,
+        State state,
+        Optional<Lease> lease,
+        Optional<Instant> idleSince,
+        String note,
+        List<GpuUse> strangers) {
+
+    public GpuStatus {
+        strangers = List.copyOf(strangers);
+    }
+
+    /** The one to name of those who use it without a lease, unless somebody holds it. */
+    public Optional<GpuUse> user() {
+        return lease.isPresent() ? Optional.empty() : strangers.stream().findFirst();
+    }
 
     /** What can be done with a GPU. */
     public enum State {
@@ -23,6 +40,8 @@ public record GpuStatus(
         HELD,
         /** Its container was killed and does not end. */
         STUCK,
+        /** Somebody uses it without a lease. */
+        UNMANAGED,
         /** The driver can't talk to it. */
         SICK,
         /** It is held, and the driver does not show it. */

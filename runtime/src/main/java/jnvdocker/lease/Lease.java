@@ -29,6 +29,11 @@ public record Lease(
         return end.isEmpty();
     }
 
+    /** Whether a GPU is held under it. */
+    boolean isOf(String uuid) {
+        return claim.gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
+    }
+
     boolean isReservation() {
         return holder instanceof Holder.Client;
     }

@@ -1,10 +1,12 @@
 package jnvdocker.lease;
 
 import jnvdocker.process.Processes;
+import jnvdocker.use.GpuUses;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.Optional;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
 public record LeaseParts(
@@ -21,6 +23,8 @@ public record LeaseParts(
      * @param state the folder of the registry and the claims
      * @param boot this boot's id
      * @param volumeDriver the name of our volume plugin
+     * @param uses who uses GPUs, whoever gave them
+     * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
      */
     public record World(
             Path state,
@@ -29,6 +33,8 @@ public record LeaseParts(
             Processes processes,
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
+            GpuUses uses,
+            boolean allowUnmanaged,
             InstantSource clock,
             Pace pace) {}
 
@@ -43,6 +49,7 @@ public record LeaseParts(
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence = new Evidence(world.processes(), world.boot());
+            Strangers strangers = new Strangers(world.uses(), registry, evidence);
             LeaseEnder ender = new LeaseEnder(registry, evidence, world.engine(), world.pace());
             Reconciler reconciler =
                     new Reconciler(
@@ -63,6 +70,8 @@ public record LeaseParts(
                             reconciler,
                             evidence,
                             WaitingLine.open(registry, evidence, world.pace()),
+                            strangers,
+                            world.allowUnmanaged(),
                             world.pace(),
                             world.volumeDriver()),
                     new ClaimVolumes(
@@ -72,7 +81,8 @@ public record LeaseParts(
                             ender,
                             world.engine(),
                             reconciler,
-                            world.inventory()),
+                            world.inventory(),
+                            world.allowUnmanaged() ? Optional.empty() : Optional.of(strangers)),
                     reconciler,
                     new ClaimPrune(registry, files, evidence, ender, world.engine(), reconciler));
         } catch (IOException | RuntimeException | Error e) {

@@ -14,8 +14,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
@@ -333,6 +333,18 @@ public final class LeaseRegistry implements AutoCloseable {
     /** A claim that is not forgotten. */
     Optional<Claim> claim(String id) throws IOException {
         return database.transaction(transaction -> LeaseRows.claim(transaction, id));
+    }
+
+    /** Whether a claim, be it forgotten, is for a GPU. */
+    boolean wasClaimed(String claim, String gpu) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                row -> gpu,
+                                "SELECT 1 FROM claim_gpu WHERE claim = ? AND gpu = ?",
+                                claim,
+                                gpu)
+                        .isPresent());
     }
 
     /** Whether docker was told of the claim's volume. */

@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUse;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +36,10 @@ public final class Leases {
 
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
+
+    /** For how long the engine is asked who else uses GPUs; it mostly takes a few milliseconds. */
+    private static final Duration LOOK_LIMIT = Duration.ofSeconds(1);
+
     private static final Duration A_MOMENT = Duration.ofMillis(50);
 
     /** After how many moments who waits looks again, though nothing is known to have changed. */
@@ -48,6 +53,8 @@ public final class Leases {
     private final Reconciler reconciler;
     private final Evidence evidence;
     private final WaitingLine line;
+    private final Strangers strangers;
+    private final boolean allowUnmanaged;
     private final Pace pace;
     private final String volumeDriver;
     private volatile boolean stopped;
@@ -59,6 +66,8 @@ public final class Leases {
             Reconciler reconciler,
             Evidence evidence,
             WaitingLine line,
+            Strangers strangers,
+            boolean allowUnmanaged,
             Pace pace,
             String volumeDriver) {
         this.registry = registry;
@@ -67,6 +76,8 @@ public final class Leases {
         this.reconciler = reconciler;
         this.evidence = evidence;
         this.line = line;
+        this.strangers = strangers;
+        this.allowUnmanaged = allowUnmanaged;
         this.pace = pace;
         this.volumeDriver = volumeDriver;
     }
@@ -206,7 +217,13 @@ public final class Leases {
     /** Every GPU of the host, and those that are held and missing, in order of index. */
     public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
         endReservations();
-        return new GpuBoard(registry.holdings(), evidence).status(gpus);
+        List<GpuUse> seen = strangers.look(gpus, LOOK_LIMIT);
+        LeaseRegistry.Holdings holdings = registry.holdings();
+        return new GpuBoard(holdings, evidence, unmanaged(seen, holdings)).status(gpus);
+    }
+
+    private Unmanaged unmanaged(List<GpuUse> seen, LeaseRegistry.Holdings holdings) {
+        return new Unmanaged(strangers.among(seen, holdings.held().values()), allowUnmanaged);
     }
 
     /** The leases that GPUs are held under, the oldest first. */
@@ -421,16 +438,20 @@ public final class Leases {
     /** One choice, made inside the registry's transaction. */
     private final class Choice {
         private final Request request;
-        private final List<Ticket> before;
+        private final Map<String, Ticket> kept;
+        private final List<GpuUse> seen;
         private RefusedException refusal;
         private GpuChoice.Busy busy;
 
         /**
          * @param before who waits and has come before
          */
-        Choice(Request request, List<Ticket> before) {
+        Choice(Request request, List<Ticket> before) throws IOException {
             this.request = request;
-            this.before = before;
+            kept = WaitingLine.keptFor(before, request.gpus());
+            // Who else uses them does not matter to who can't have any: many may wait.
+            boolean none = request.gpus().stream().allMatch(gpu -> kept.containsKey(gpu.uuid()));
+            seen = none ? List.of() : strangers.look(request.gpus(), LOOK_LIMIT);
         }
 
         Optional<LeaseRegistry.Reservation> make(LeaseRegistry.Holdings holdings) {
@@ -439,10 +460,7 @@ public final class Leases {
                     throw stoppedRefusal();
                 }
                 GpuChoice choice =
-                        new GpuChoice(
-                                request.gpus(),
-                                holdings,
-                                WaitingLine.keptFor(before, request.gpus()));
+                        new GpuChoice(request.gpus(), holdings, unmanaged(seen, holdings), kept);
                 return switch (choice.of(request.request())) {
                     case GpuChoice.Chosen(List<Gpu> gpus) ->
                             Optional.of(

@@ -485,7 +485,7 @@ public final class Reconciler {
     }
 
     /** The claim that a container carries: its label alone may come from an image. */
-    private static Optional<String> claimOf(Map<String, String> labels, List<String> volumes) {
+    static Optional<String> claimOf(Map<String, String> labels, List<String> volumes) {
         return Optional.ofNullable(labels.get(Leases.CLAIM_LABEL))
                 .filter(Claim::isId)
                 .filter(id -> volumes.contains(ClaimVolumes.name(id)));

@@ -3,6 +3,7 @@ package jnvdocker.lease;
 import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
+import jnvdocker.use.GpuUse;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -14,8 +15,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Says who has a GPU, in the words that users get to see. */
 public final class Refusals {
@@ -73,44 +74,108 @@ public final class Refusals {
 
     /** One clause for each holder and its GPUs; the first few, when there are many. */
     static String held(List<ClaimedGpu> gpus, List<Lease> leases) {
+        return several(clauses(gpus, leases));
+    }
+
+    private static List<String> clauses(List<ClaimedGpu> gpus, List<Lease> leases) {
         List<String> clauses = new ArrayList<>();
         for (Lease lease : leases) {
-            List<ClaimedGpu> its = gpus.stream().filter(gpu -> holds(lease, gpu.uuid())).toList();
-            if (its.size() == 1) {
-                ClaimedGpu gpu = its.getFirst();
-                clauses.add(name(gpu.index(), gpu.uuid()) + " " + held(lease));
-            } else if (!its.isEmpty()) {
-                String indices =
-                        its.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
-                clauses.add("GPUs " + indices + " are " + heldBy(lease));
+            List<ClaimedGpu> its = gpus.stream().filter(gpu -> lease.isOf(gpu.uuid())).toList();
+            if (!its.isEmpty()) {
+                clauses.add(clause(its, heldBy(lease)));
             }
         }
+        return clauses;
+    }
+
+    private static String clause(List<ClaimedGpu> gpus, String by) {
+        if (gpus.size() == 1) {
+            return name(gpus.getFirst().index(), gpus.getFirst().uuid()) + " is " + by;
+        }
+        String indices =
+                gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+        return "GPUs " + indices + " are " + by;
+    }
+
+    private static String several(List<String> clauses) {
         int more = clauses.size() - NAMED;
         return clauses.stream().limit(NAMED).collect(Collectors.joining(", "))
                 + (more > 0 ? ", and others by " + more + " more" : "");
     }
 
-    /** Like {@link #held}, with those that are free and kept for somebody who waits. */
-    static String taken(List<ClaimedGpu> gpus, List<Lease> leases, Map<String, Ticket> kept) {
-        Map<Ticket, List<ClaimedGpu>> free = new LinkedHashMap<>();
-        for (ClaimedGpu gpu : gpus) {
-            if (leases.stream().noneMatch(lease -> holds(lease, gpu.uuid()))) {
-                free.computeIfAbsent(kept.get(gpu.uuid()), _ -> new ArrayList<>()).add(gpu);
-            }
-        }
-        String held = held(gpus, leases);
-        return Stream.concat(
-                        held.isEmpty() ? Stream.of() : Stream.of(held),
-                        free.entrySet().stream()
-                                .map(entry -> kept(entry.getValue(), entry.getKey())))
-                .collect(Collectors.joining(", "));
+    /** {@code is used by bob's process python3 (pid 4711), which jnvdocker did not start}. */
+    public static String used(GpuUse use) {
+        return "is " + usedBy(use);
     }
 
-    private static String kept(List<ClaimedGpu> gpus, Ticket ticket) {
-        String indices =
-                gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
-        return (gpus.size() == 1 ? "GPU " + indices + " is" : "GPUs " + indices + " are")
-                + " kept for "
+    private static String usedBy(GpuUse use) {
+        boolean ours = use.container().flatMap(Strangers::claimOf).isPresent();
+        return "used by "
+                + user(use).map(name -> Quote.shown(name) + "'s ").orElse("")
+                + (use.container().isPresent() ? "container " : "process ")
+                + name(use)
+                + (ours ? ", which has no lease of it" : ", which jnvdocker did not start");
+    }
+
+    /** {@code train-7}, or {@code python3 (pid 4711)}. */
+    public static String name(GpuUse use) {
+        return use.container()
+                .map(container -> Quote.shown(container.name()))
+                .or(() -> use.process().map(Refusals::process))
+                .orElse("");
+    }
+
+    /** {@code python3 (pid 4711)}. */
+    public static String process(GpuUse.User process) {
+        return Quote.shown(process.name()) + " (pid " + process.id().pid() + ")";
+    }
+
+    /** Whose it is. Root in a container says nothing of who started that. */
+    public static Optional<Owner> owner(GpuUse use) {
+        return use.process()
+                .map(GpuUse.User::uid)
+                .filter(uid -> uid != 0 || use.container().isEmpty())
+                .map(Owner::of);
+    }
+
+    private static Optional<String> user(GpuUse use) {
+        return owner(use).map(Owner::name);
+    }
+
+    /** By what it is known that a GPU is used, in a few words. */
+    static String how(GpuUse use) {
+        if (use.kind() != GpuUse.Kind.OPEN) {
+            return "given by docker: " + use.kind().words();
+        }
+        return use.container().isPresent()
+                ? "opened by its " + use.process().map(Refusals::process).orElse("processes")
+                : "not in a container";
+    }
+
+    /** Like {@link #held}, with those that are used without a lease, or kept for who waits. */
+    static String taken(
+            List<ClaimedGpu> gpus,
+            List<Lease> leases,
+            Unmanaged unmanaged,
+            Map<String, Ticket> kept) {
+        List<String> clauses = new ArrayList<>(clauses(gpus, leases));
+        Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
+        for (ClaimedGpu gpu : gpus) {
+            if (leases.stream().noneMatch(lease -> lease.isOf(gpu.uuid()))) {
+                unmanaged
+                        .first(gpu.uuid())
+                        .map(Refusals::usedBy)
+                        .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(Refusals::keptFor))
+                        .ifPresent(
+                                by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
+            }
+        }
+        others.forEach((by, its) -> clauses.add(clause(its, by)));
+        return several(clauses);
+    }
+
+    private static String keptFor(Ticket ticket) {
+        return "kept for "
                 + Quote.shown(ticket.owner().name())
                 + "'s docker run (pid "
                 + ticket.client().pid()
@@ -129,9 +194,5 @@ public final class Refusals {
             case GpuRequest.Devices(List<String> ids) ->
                     (ids.size() == 1 ? "GPU " : "GPUs ") + String.join(", ", ids);
         };
-    }
-
-    private static boolean holds(Lease lease, String uuid) {
-        return lease.claim().gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
     }
 }

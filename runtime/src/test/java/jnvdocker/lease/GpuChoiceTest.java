@@ -18,14 +18,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.RefusedException;
+import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUse;
 
 import org.junit.jupiter.api.Test;
 
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 class GpuChoiceTest {
     private static final List<Gpu> ALL = List.of(A, B, C, D);
@@ -142,11 +146,91 @@ class GpuChoiceTest {
                 held(1, ALICE, "train-7", A, B),
                 reserved(2, BOB, D));
         GpuChoice choice =
-                new GpuChoice(List.of(A), holdings(held(1, ALICE, "train-7", A)), Map.of());
+                new GpuChoice(
+                        List.of(A),
+                        holdings(held(1, ALICE, "train-7", A)),
+                        Unmanaged.NONE,
+                        Map.of());
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; try again when more are free",
                 assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE)).refusal());
+    }
+
+    @Test
+    void aGpuThatIsUsedWithoutALeaseIsNeverPicked() throws RefusedException {
+        Unmanaged used = unmanaged(false, process(A), container(C));
+        GpuChoice choice = new GpuChoice(ALL, holdings(), used, Map.of());
+        assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO));
+        assertBusy(
+                "3 GPUs are asked for, and free is 1, 3: GPU 0 (GPU-5c1a1003) is used by root's"
+                        + " process python3 (pid 4711), which jnvdocker did not start, GPU 2"
+                        + " (GPU-77777777) is used by container plain-1, which jnvdocker did not"
+                        + " start; try again when more are free, or ask for fewer",
+                new GpuRequest.Count(3),
+                used);
+        assertBusy(
+                "all GPUs are asked for, and GPUs 0, 1 are used by container plain-1, which"
+                        + " jnvdocker did not start; try again when all are free, or take others"
+                        + " (free: 2, 3)",
+                EVERY,
+                unmanaged(true, container(A), container(B)));
+    }
+
+    @Test
+    void aGpuThatIsUsedWithoutALeaseIsRefusedWhenItIsNamed() throws RefusedException {
+        assertBusy(
+                "GPU 0 (GPU-5c1a1003) is used by root's process python3 (pid 4711), which"
+                        + " jnvdocker did not start; try again when it has ended, or take another"
+                        + " (free: 1, 2, 3)",
+                devices("0", "1"),
+                unmanaged(false, process(A)));
+        assertBusy(
+                "GPU 1 (GPU-5c1a2006) is held by alice's container train-7 since 2024-01-02 09:12,"
+                        + " GPU 0 (GPU-5c1a1003) is used by root's process python3 (pid 4711),"
+                        + " which jnvdocker did not start; try again when they are free, or take"
+                        + " others (free: 2, 3)",
+                devices("0", "1"),
+                unmanaged(false, process(A)),
+                held(1, ALICE, "train-7", B));
+    }
+
+    @Test
+    void aGpuThatIsUsedWithoutALeaseMayBeNamedWhereThatIsAllowed() throws RefusedException {
+        Unmanaged used = unmanaged(true, process(A), process(B), container(C), container(D));
+        GpuChoice choice = new GpuChoice(ALL, holdings(), used, Map.of());
+        assertEquals(new GpuChoice.Chosen(List.of(A, C)), choice.of(devices("0", "2")));
+        assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE));
+    }
+
+    @Test
+    void whoHoldsAGpuIsNamedBeforeWhoUsesItToo() throws RefusedException {
+        assertBusy(
+                "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02 09:12;"
+                        + " try again when it is free, or take another (free: 1, 2, 3)",
+                devices("0"),
+                unmanaged(true, process(A)),
+                held(1, ALICE, "train-7", A));
+    }
+
+    private static Unmanaged unmanaged(boolean allowed, GpuUse... uses) {
+        Map<String, List<GpuUse>> users = new HashMap<>();
+        Stream.of(uses).forEach(use -> users.put(use.gpu().uuid(), List.of(use)));
+        return new Unmanaged(users, allowed);
+    }
+
+    private static GpuUse process(Gpu gpu) {
+        GpuUse.User process =
+                new GpuUse.User(new ProcessId(4711, 1), "python3", 0, Optional.empty());
+        return new GpuUse(gpu, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(process));
+    }
+
+    private static GpuUse container(Gpu gpu) {
+        return new GpuUse(
+                gpu,
+                GpuUse.Kind.REQUEST,
+                Optional.of(TestingLeases.running("plain-1", Map.of(), List.of())),
+                Optional.empty());
     }
 
     @Test
@@ -156,7 +240,8 @@ class GpuChoiceTest {
                 many.stream()
                         .map(gpu -> held(gpu.index(), ALICE, "c" + gpu.index(), gpu))
                         .toArray(Lease[]::new);
-        GpuChoice.Outcome outcome = new GpuChoice(many, holdings(leases), Map.of()).of(ONE);
+        GpuChoice.Outcome outcome =
+                new GpuChoice(many, holdings(leases), Unmanaged.NONE, Map.of()).of(ONE);
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-00000000) is held by alice's"
                         + " container c0 since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
@@ -246,20 +331,28 @@ class GpuChoiceTest {
     private static List<Gpu> chosen(
             GpuRequest request, List<Gpu> gpus, List<Lease> leases, Map<Gpu, Instant> idle)
             throws RefusedException {
-        GpuChoice choice = new GpuChoice(gpus, TestingLeases.holdings(leases, idle), Map.of());
+        GpuChoice choice =
+                new GpuChoice(gpus, TestingLeases.holdings(leases, idle), Unmanaged.NONE, Map.of());
         return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request)).gpus();
     }
 
     private static void assertBusy(String refusal, GpuRequest request, Lease... leases)
             throws RefusedException {
-        GpuChoice.Outcome outcome = new GpuChoice(ALL, holdings(leases), Map.of()).of(request);
+        assertBusy(refusal, request, Unmanaged.NONE, leases);
+    }
+
+    private static void assertBusy(
+            String refusal, GpuRequest request, Unmanaged unmanaged, Lease... leases)
+            throws RefusedException {
+        GpuChoice.Outcome outcome =
+                new GpuChoice(ALL, holdings(leases), unmanaged, Map.of()).of(request);
         GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
         assertEquals(refusal, busy.refusal());
         assertEquals(List.of(leases), busy.leases());
     }
 
     private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
-        GpuChoice choice = new GpuChoice(gpus, holdings(), Map.of());
+        GpuChoice choice = new GpuChoice(gpus, holdings(), Unmanaged.NONE, Map.of());
         assertEquals(
                 refusal,
                 assertThrows(RefusedException.class, () -> choice.of(request)).getMessage());

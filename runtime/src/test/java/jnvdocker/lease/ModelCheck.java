@@ -152,7 +152,8 @@ final class ModelCheck {
     private void everyGpuIsShownOnce(LeaseRegistry registry) throws IOException {
         Evidence evidence = new Evidence(world.machine, world.machine.bootId());
         List<Gpu> gpus = world.gpus();
-        List<GpuStatus> status = new GpuBoard(registry.holdings(), evidence).status(gpus);
+        List<GpuStatus> status =
+                new GpuBoard(registry.holdings(), evidence, Unmanaged.NONE).status(gpus);
         Set<String> shown = new HashSet<>();
         for (GpuStatus gpu : status) {
             assertTrue(shown.add(gpu.gpu().uuid()), () -> "shown twice: " + status);

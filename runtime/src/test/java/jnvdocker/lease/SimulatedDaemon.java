@@ -6,6 +6,7 @@ import jnvdocker.lease.SimulatedEngine.Answer;
 import jnvdocker.lease.SimulatedEngine.Event;
 import jnvdocker.lease.SimulatedEngine.Mood;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUses;
 import jnvdocker.volume.plugin.VolumeException;
 
 import java.io.IOException;
@@ -109,6 +110,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             machine,
                                             connection,
                                             world::gpus,
+                                            GpuUses.NONE,
+                                            false,
                                             machine,
                                             new Waiting())));
         } catch (Killed e) {

@@ -2,6 +2,8 @@ package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.RunningContainer;
 
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -72,6 +74,12 @@ final class TestingLeases {
     static Lease reserved(long id, Owner owner, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
         return new Lease(id, claim, new Holder.Client(CLIENT), "boot", THEN, 0, Optional.empty());
+    }
+
+    /** One that the engine shows. */
+    static RunningContainer running(String name, Map<String, String> labels, List<String> volumes) {
+        return new RunningContainer(
+                "d".repeat(64), name, "cuda", Optional.empty(), labels, volumes, GpuAccess.NONE);
     }
 
     static LeaseRegistry.Holdings holdings(List<Lease> leases, Map<Gpu, Instant> idleSince) {

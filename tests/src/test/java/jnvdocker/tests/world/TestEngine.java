@@ -6,11 +6,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** A real Docker engine with folders, socket and plugins of its own. */
 public final class TestEngine implements AutoCloseable {
     private final Path folder = Folders.make("engine");
+    private final Map<String, String> environment = new HashMap<>();
 
     /** Which engine: the one this machine has installed, or the newest that Debian has. */
     public enum Release {
@@ -40,7 +43,12 @@ public final class TestEngine implements AutoCloseable {
     private void script(String verb, List<String> options) {
         List<Object> words = new ArrayList<>(List.of(Project.world("engine"), verb, folder));
         words.addAll(options);
-        Command.of(words.toArray()).run().ok();
+        Command.of(words.toArray()).with(environment).run().ok();
+    }
+
+    /** Lets dockerd find programs in a folder before all others, from its next start on. */
+    public void path(Path programs) {
+        environment.put("PATH", programs + ":" + System.getenv("PATH"));
     }
 
     /** As the engine itself says it, {@code 20.10.24+dfsg1} for example. */

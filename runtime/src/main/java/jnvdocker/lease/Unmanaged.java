@@ -1,0 +1,31 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.use.GpuUse;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * GPUs that somebody uses without a lease.
+ *
+ * @param users by UUID
+ * @param allowed whether such a GPU may be taken all the same by who names it
+ */
+record Unmanaged(Map<String, List<GpuUse>> users, boolean allowed) {
+    static final Unmanaged NONE = new Unmanaged(Map.of(), false);
+
+    Unmanaged {
+        users = Map.copyOf(users);
+    }
+
+    List<GpuUse> of(Gpu gpu) {
+        return users.getOrDefault(gpu.uuid(), List.of());
+    }
+
+    /** The one to name, when one is enough. */
+    Optional<GpuUse> first(String uuid) {
+        return users.getOrDefault(uuid, List.of()).stream().findFirst();
+    }
+}
