@@ -79,7 +79,7 @@ final class GpuChoice {
                 sound,
                 busyAmong(sound),
                 "all GPUs are asked for, and ",
-                "; try again when all are free" + elsewhere(", or take others"));
+                "; wait with --gpu-wait" + elsewhere(", or take others"));
     }
 
     private Outcome named(List<Gpu> named) throws RefusedException {
@@ -91,16 +91,8 @@ final class GpuChoice {
                 named,
                 busy,
                 "",
-                "; try again when "
-                        + freed(busy)
+                "; wait with --gpu-wait"
                         + elsewhere(busy.size() == 1 ? ", or take another" : ", or take others"));
-    }
-
-    private String freed(List<Gpu> busy) {
-        if (busy.stream().noneMatch(this::isGivenOut)) {
-            return busy.size() == 1 ? "it has ended" : "they have ended";
-        }
-        return busy.size() == 1 ? "it is free" : "they are free";
     }
 
     private void refuseWithoutGpus() throws RefusedException {
@@ -135,8 +127,7 @@ final class GpuChoice {
             return busy(
                     busyAmong(sound),
                     asked + ", and " + left,
-                    "; try again when more are free"
-                            + (free.isEmpty() ? "" : ", or ask for fewer"));
+                    "; wait with --gpu-wait" + (free.isEmpty() ? "" : ", or ask for fewer"));
         }
         List<Gpu> chosen =
                 free.stream()

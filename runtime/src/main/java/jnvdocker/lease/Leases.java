@@ -397,7 +397,8 @@ public final class Leases {
                 waiting.listener().hear(text);
             }
             if (waiting.limit().filter(limit -> waited().compareTo(limit) >= 0).isPresent()) {
-                throw new RefusedException("waited in vain, " + busy.refusal());
+                throw new RefusedException(
+                        "waited in vain, " + busy.reason() + "; wait longer with --gpu-wait");
             }
         }
 

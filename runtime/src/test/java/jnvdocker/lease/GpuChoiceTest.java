@@ -96,13 +96,13 @@ class GpuChoiceTest {
         assertEquals(ALL, chosen(EVERY, ALL, List.of(), NEVER_USED));
         assertBusy(
                 "all GPUs are asked for, and GPU 1 (GPU-5c1a2006) is held by alice's container"
-                        + " train-7 since 2024-01-02 09:12; try again when all are free, or take"
+                        + " train-7 since 2024-01-02 09:12; wait with --gpu-wait, or take"
                         + " others (free: 0, 2, 3)",
                 EVERY,
                 held(1, ALICE, "train-7", B));
         assertBusy(
                 "all GPUs are asked for, and GPUs 0, 1, 2, 3 are held by alice's container big"
-                        + " since 2024-01-02 09:12; try again when all are free",
+                        + " since 2024-01-02 09:12; wait with --gpu-wait",
                 EVERY,
                 held(1, ALICE, "big", A, B, C, D));
     }
@@ -117,13 +117,13 @@ class GpuChoiceTest {
     void namedAreAllOrNothing() throws RefusedException {
         assertBusy(
                 "GPU 1 (GPU-5c1a2006) is held by alice's container train-7 since 2024-01-02"
-                        + " 09:12; try again when it is free, or take another (free: 0, 2, 3)",
+                        + " 09:12; wait with --gpu-wait, or take another (free: 0, 2, 3)",
                 devices("0", "1"),
                 held(1, ALICE, "train-7", B));
         assertBusy(
                 "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02"
                         + " 09:12, GPU 1 (GPU-5c1a2006) is reserved by bob's docker run (pid 4711)"
-                        + " since 2024-01-02 09:12; try again when they are free, or take others"
+                        + " since 2024-01-02 09:12; wait with --gpu-wait, or take others"
                         + " (free: 2, 3)",
                 devices("0", "1"),
                 held(1, ALICE, "train-7", A),
@@ -140,8 +140,8 @@ class GpuChoiceTest {
         assertBusy(
                 "2 GPUs are asked for, and free is 2: GPUs 0, 1 are held by alice's container"
                     + " train-7 since 2024-01-02 09:12, GPU 3 (GPU-88888888) is reserved by bob's"
-                    + " docker run (pid 4711) since 2024-01-02 09:12; try again when more are free,"
-                    + " or ask for fewer",
+                    + " docker run (pid 4711) since 2024-01-02 09:12; wait with --gpu-wait, or ask"
+                    + " for fewer",
                 TWO,
                 held(1, ALICE, "train-7", A, B),
                 reserved(2, BOB, D));
@@ -153,7 +153,7 @@ class GpuChoiceTest {
                         Map.of());
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
-                        + " container train-7 since 2024-01-02 09:12; try again when more are free",
+                        + " container train-7 since 2024-01-02 09:12; wait with --gpu-wait",
                 assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE)).refusal());
     }
 
@@ -166,12 +166,12 @@ class GpuChoiceTest {
                 "3 GPUs are asked for, and free is 1, 3: GPU 0 (GPU-5c1a1003) is used by root's"
                         + " process python3 (pid 4711), which jnvdocker did not start, GPU 2"
                         + " (GPU-77777777) is used by container plain-1, which jnvdocker did not"
-                        + " start; try again when more are free, or ask for fewer",
+                        + " start; wait with --gpu-wait, or ask for fewer",
                 new GpuRequest.Count(3),
                 used);
         assertBusy(
                 "all GPUs are asked for, and GPUs 0, 1 are used by container plain-1, which"
-                        + " jnvdocker did not start; try again when all are free, or take others"
+                        + " jnvdocker did not start; wait with --gpu-wait, or take others"
                         + " (free: 2, 3)",
                 EVERY,
                 unmanaged(true, container(A), container(B)));
@@ -181,14 +181,14 @@ class GpuChoiceTest {
     void aGpuThatIsUsedWithoutALeaseIsRefusedWhenItIsNamed() throws RefusedException {
         assertBusy(
                 "GPU 0 (GPU-5c1a1003) is used by root's process python3 (pid 4711), which"
-                        + " jnvdocker did not start; try again when it has ended, or take another"
+                        + " jnvdocker did not start; wait with --gpu-wait, or take another"
                         + " (free: 1, 2, 3)",
                 devices("0", "1"),
                 unmanaged(false, process(A)));
         assertBusy(
                 "GPU 1 (GPU-5c1a2006) is held by alice's container train-7 since 2024-01-02 09:12,"
                         + " GPU 0 (GPU-5c1a1003) is used by root's process python3 (pid 4711),"
-                        + " which jnvdocker did not start; try again when they are free, or take"
+                        + " which jnvdocker did not start; wait with --gpu-wait, or take"
                         + " others (free: 2, 3)",
                 devices("0", "1"),
                 unmanaged(false, process(A)),
@@ -207,7 +207,7 @@ class GpuChoiceTest {
     void whoHoldsAGpuIsNamedBeforeWhoUsesItToo() throws RefusedException {
         assertBusy(
                 "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02 09:12;"
-                        + " try again when it is free, or take another (free: 1, 2, 3)",
+                        + " wait with --gpu-wait, or take another (free: 1, 2, 3)",
                 devices("0"),
                 unmanaged(true, process(A)),
                 held(1, ALICE, "train-7", A));
@@ -248,7 +248,7 @@ class GpuChoiceTest {
                         + " alice's container c1 since 2024-01-02 09:12, GPU 2 (GPU-00000002) is"
                         + " held by alice's container c2 since 2024-01-02 09:12, GPU 3"
                         + " (GPU-00000003) is held by alice's container c3 since 2024-01-02"
-                        + " 09:12, and others by 2 more; try again when more are free",
+                        + " 09:12, and others by 2 more; wait with --gpu-wait",
                 assertInstanceOf(GpuChoice.Busy.class, outcome).refusal());
     }
 

@@ -193,7 +193,7 @@ final class ModelCheck {
                 message.matches(
                         ".*(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2](, [0-2])+ are) (held by"
                             + " (user[01]|uid [0-9]+)'s container|reserved by user[01]'s docker run"
-                            + " \\(pid).* since .*; try again when .*");
+                            + " \\(pid).* since .*; wait with --gpu-wait.*");
         assertTrue(impossible || names, message);
     }
 

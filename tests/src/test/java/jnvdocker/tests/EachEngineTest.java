@@ -56,7 +56,7 @@ abstract class EachEngineTest {
                         + " \\(GPU-5c1a\\w{4}\\) is held by \\S+'s container "
                         + holder
                         + SINCE
-                        + "; try again when it is free.*\n",
+                        + "; wait with --gpu-wait.*\n",
                 result.err());
     }
 

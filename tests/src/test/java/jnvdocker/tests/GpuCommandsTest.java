@@ -266,7 +266,8 @@ class GpuCommandsTest {
         assertRefused(
                 "claim "
                         + gpus().path(0).path("claim").asText()
-                        + " is uid 23456's; only uid 23456 and root may release it by force",
+                        + " is uid 23456's; only uid 23456 and root may release it by force, ask"
+                        + " one of them",
                 as(BOB, "gpu", "release", "train-7", "--force", "--reason", "mine").run());
         assertEquals("held", gpus().path(0).path("state").asText());
         as(ALICE, "gpu", "release", "train-7", "--force", "--reason", "it\u001b[2J hangs")
