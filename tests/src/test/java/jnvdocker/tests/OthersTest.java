@@ -316,6 +316,17 @@ class OthersTest extends EachEngineTest {
     }
 
     @Test
+    void containerThatWasReleasedByForceIsAStrangerWhileItHasTheGpuOpen() {
+        lab.gpuContainer("run", "ours", 0, "-v", holdopen() + ":/holdopen:ro").run().ok();
+        lab.awaitHolders(Map.of(0, "ours"));
+        lab.jnvdocker("gpu", "release", "ours", "--force", "--reason", "to see").ok();
+        awaitStates("ffff");
+        lab.docker("exec", "-d", "ours", "/holdopen", "/dev/nvidia0").ok();
+        awaitStates("ufff");
+        assertEquals("ours", gpus().path(0).path("container_name").asText());
+    }
+
+    @Test
     void whoUsesAHeldGpuTooIsNamed() {
         lab.run("ours", 0);
         long pid = open("nvidia0");
