@@ -129,8 +129,8 @@ class GpuChoiceTest {
                 held(1, ALICE, "train-7", A),
                 reserved(2, BOB, B));
         assertBusy(
-                "GPU 3 (GPU-88888888) is held by alice's container big since 2024-01-02 09:12; try"
-                        + " again when it is free",
+                "GPU 3 (GPU-88888888) is held by alice's container big since 2024-01-02 09:12;"
+                        + " wait with --gpu-wait",
                 devices("3"),
                 held(1, ALICE, "big", A, B, C, D));
     }

@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The main job, on real driver files and a real engine. */
@@ -186,19 +187,25 @@ class RunContainerTest {
 
     @Test
     void gpuThatIsNamedInTwoOptionsIsGivenOnce() {
-        assertEquals(
-                "/dev/nvidia0\n",
-                run(
-                                "--gpus",
-                                "device=0",
-                                "--device",
-                                "/dev/nvidia0",
-                                "cuda",
-                                "sh",
-                                "-c",
-                                "ls /dev/nvidia[0-9]*")
+        // Not started: this machine has no such node.
+        String id =
+                daemon.jnvdocker("create", "--gpus", "device=0", "--device", "/dev/nvidia0", "cuda")
+                        .run()
                         .ok()
-                        .out());
+                        .out()
+                        .strip();
+        String nodes = "{{range .HostConfig.Devices}}{{.PathInContainer}} {{end}}";
+        assertEquals(
+                "/dev/nvidia-uvm /dev/nvidia-uvm-tools /dev/nvidia0 /dev/nvidiactl",
+                Stream.of(
+                                engine.docker("inspect", "--format", nodes, id)
+                                        .run()
+                                        .ok()
+                                        .out()
+                                        .strip()
+                                        .split(" "))
+                        .sorted()
+                        .collect(Collectors.joining(" ")));
     }
 
     @Test
