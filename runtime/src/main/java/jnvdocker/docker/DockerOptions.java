@@ -27,11 +27,8 @@ final class DockerOptions {
     /** Of {@code docker container}, typed before its command. */
     static final OptionTable CONTAINER = OptionTable.parse("  -h, --help");
 
-    /** Ours, of both commands, which docker is not to see. */
-    private static final String OURS =
-            """
-                  --gpu-wait duration[=forever]
-            """;
+    /** Ours, of run and create, which docker is not to see. */
+    static final OptionTable OURS = OptionTable.parse("      --gpu-wait duration[=forever]");
 
     private static final String RUN_AND_CREATE =
             """
@@ -148,8 +145,8 @@ final class DockerOptions {
                   --sig-proxy
             """;
 
-    private static final OptionTable CREATE = OptionTable.parse(RUN_AND_CREATE + OURS);
-    private static final OptionTable RUN = OptionTable.parse(RUN_AND_CREATE + RUN_ONLY + OURS);
+    private static final OptionTable CREATE = OptionTable.parse(RUN_AND_CREATE);
+    private static final OptionTable RUN = OptionTable.parse(RUN_AND_CREATE + RUN_ONLY);
 
     private DockerOptions() {}
 

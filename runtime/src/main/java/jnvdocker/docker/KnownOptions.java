@@ -3,29 +3,31 @@ package jnvdocker.docker;
 import java.io.IOException;
 import java.util.Optional;
 
-/** The options of one command: those of the table, and else those that docker's help names. */
+/** The options of one command: those of the tables, and else those that docker's help names. */
 final class KnownOptions {
     private static final OptionTable NOTHING = OptionTable.parse("");
 
     private final OptionTable table;
+    private final OptionTable ours;
     private final Help help;
     private OptionTable learned;
 
-    private KnownOptions(OptionTable table, Help help) {
+    private KnownOptions(OptionTable table, OptionTable ours, Help help) {
         this.table = table;
+        this.ours = ours;
         this.help = help;
     }
 
     static KnownOptions only(OptionTable table) {
-        return new KnownOptions(table, () -> "");
+        return new KnownOptions(table, NOTHING, () -> "");
     }
 
     static KnownOptions of(Verb verb, DockerHelp help) {
-        return new KnownOptions(DockerOptions.of(verb), () -> help.text(verb));
+        return new KnownOptions(DockerOptions.of(verb), DockerOptions.OURS, () -> help.text(verb));
     }
 
     Optional<DockerOption> named(String name) throws IOException {
-        Optional<DockerOption> known = table.named(name);
+        Optional<DockerOption> known = table.named(name).or(() -> ours.named(name));
         return known.isPresent() ? known : learned().named(name);
     }
 
