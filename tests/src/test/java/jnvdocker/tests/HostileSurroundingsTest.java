@@ -103,7 +103,8 @@ class HostileSurroundingsTest {
         Talk talk = talk(script, "exec \"$0\" gpu ls >&-");
         assertEquals(REFUSED, talk.result().exitCode());
         assertEquals(
-                "jnvdocker: cannot write to standard output: Bad file descriptor\n",
+                "jnvdocker: cannot write to standard output: Bad file descriptor; look at where it"
+                        + " goes\n",
                 talk.result().err());
     }
 

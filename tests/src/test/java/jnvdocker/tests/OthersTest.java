@@ -311,7 +311,7 @@ class OthersTest extends EachEngineTest {
                 refused.err()
                         .startsWith(
                                 "jnvdocker: GPU 3 (GPU-5c1a3009) is used by container ours, which"
-                                        + " has no lease of it; try again"),
+                                        + " has no lease of it; wait with --gpu-wait"),
                 refused::toString);
     }
 
