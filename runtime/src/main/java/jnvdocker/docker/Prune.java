@@ -30,7 +30,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /**
  * Removes volumes that nobody needs any more: of drivers that are not loaded, and of claims whose
@@ -198,11 +197,9 @@ public final class Prune {
     }
 
     private static String before(List<Pruned> done, boolean dry) {
-        String removed =
-                done.stream()
-                        .filter(Pruned::removed)
-                        .map(Pruned::volume)
-                        .collect(Collectors.joining(", "));
-        return removed.isEmpty() || dry ? "" : " (removed before that: " + removed + ")";
+        return Uninstall.before(
+                dry
+                        ? List.of()
+                        : done.stream().filter(Pruned::removed).map(Pruned::volume).toList());
     }
 }

@@ -165,7 +165,12 @@ public final class Uninstall {
     private static String before(Removed removed) {
         List<String> gone = new ArrayList<>(removed.containers());
         gone.addAll(removed.volumes());
-        return gone.isEmpty() ? "" : " (removed before that: " + shown(gone, ", ") + ")";
+        return before(gone);
+    }
+
+    /** For who is told that it went wrong in the middle. */
+    static String before(List<String> removed) {
+        return removed.isEmpty() ? "" : " (removed before that: " + shown(removed, ", ") + ")";
     }
 
     private static String names(List<Listed> containers, String separator) {
