@@ -283,18 +283,13 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** Those who wait, in order of their numbers. */
     List<Ticket> tickets() throws IOException {
-        return database.transaction(transaction -> TicketRows.all(transaction, boot));
+        return database.transaction(transaction -> TicketRows.clear(transaction, boot));
     }
 
     /** Gives a client a number, unless it has one, which it keeps. */
     Ticket addTicket(ProcessId client, Owner owner, GpuRequest request) throws IOException {
-        return database.transaction(transaction -> {
-            long id = TicketRows.add(transaction, boot, client, owner, request, now());
-            return TicketRows.all(transaction, boot).stream()
-                    .filter(ticket -> ticket.id() == id)
-                    .findFirst()
-                    .orElseThrow();
-        });
+        return database.transaction(
+                transaction -> TicketRows.add(transaction, boot, client, owner, request, now()));
     }
 
     void removeTicket(long id) throws IOException {

@@ -16,16 +16,16 @@ final class TicketRows {
 
     private TicketRows() {}
 
-    /** Of this boot, first come first; a process of another can't wait any more. */
-    static List<Ticket> all(Transaction transaction, String boot) throws SQLException {
+    /** First come first. Those of another boot go: their processes can't wait any more. */
+    static List<Ticket> clear(Transaction transaction, String boot) throws SQLException {
         transaction.update("DELETE FROM ticket WHERE boot <> ?", boot);
         return transaction.list(TicketRows::ticket, TICKET + " FROM ticket ORDER BY id").stream()
                 .flatMap(Optional::stream)
                 .toList();
     }
 
-    /** The number of that client's, which keeps the place that it has. */
-    static long add(
+    /** That client's, which keeps the place that it has. */
+    static Ticket add(
             Transaction transaction,
             String boot,
             ProcessId client,
@@ -45,11 +45,12 @@ final class TicketRows {
                 now.toEpochMilli());
         return transaction
                 .first(
-                        row -> row.getLong(1),
-                        "SELECT id FROM ticket WHERE boot = ? AND pid = ? AND start = ?",
+                        TicketRows::ticket,
+                        TICKET + " FROM ticket WHERE boot = ? AND pid = ? AND start = ?",
                         boot,
                         client.pid(),
                         client.startTime())
+                .flatMap(ticket -> ticket)
                 .orElseThrow();
     }
 
