@@ -132,7 +132,7 @@ public final class StartContainer {
         refuseWhereItCannotWork(run, where);
         Optional<Waiting> waiting = GpuWait.of(run, request, client);
         HostDriver driver = inventory.read();
-        check(GpuNeeds.withGpus(image, variables), driver, client);
+        check(needs.gpus() ? needs : GpuNeeds.withGpus(image, variables), driver, client);
         volumes.build(host, driver.version());
         boolean plainRuntime = isPlainRuntime(run, where);
         Optional<Claim> claim =
