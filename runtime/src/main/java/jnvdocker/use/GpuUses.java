@@ -7,20 +7,6 @@ import java.util.List;
 
 /** Sees who uses GPUs. */
 public interface GpuUses {
-    /** Where nobody does. */
-    GpuUses NONE =
-            new GpuUses() {
-                @Override
-                public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
-                    return List.of();
-                }
-
-                @Override
-                public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-                    return List.of();
-                }
-            };
-
     /**
      * Every use of these GPUs, by the processes of this moment and the containers that the engine
      * lists now. When it does not answer in that time, those that it listed last are taken.

@@ -6,7 +6,6 @@ import jnvdocker.lease.SimulatedEngine.Answer;
 import jnvdocker.lease.SimulatedEngine.Event;
 import jnvdocker.lease.SimulatedEngine.Mood;
 import jnvdocker.process.ProcessId;
-import jnvdocker.use.GpuUses;
 import jnvdocker.volume.plugin.VolumeException;
 
 import java.io.IOException;
@@ -110,7 +109,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             machine,
                                             connection,
                                             world::gpus,
-                                            GpuUses.NONE,
+                                            new NoUses(),
                                             false,
                                             machine,
                                             new Waiting())));
