@@ -9,9 +9,6 @@ import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.HostileDaemon.Script;
 import jnvdocker.tests.world.SanitizedClient;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -31,27 +28,7 @@ import java.util.stream.IntStream;
  * A daemon that is broken or hostile, and surroundings that are: the client ends, says why, leaves
  * nothing behind, and never touches memory that is not its own.
  */
-class HostileDaemonTest {
-    private static final int REFUSED = 125;
-    private static final int KIB = 1 << 10;
-
-    private static SanitizedClient client;
-
-    @BeforeAll
-    static void makeClient() {
-        client = new SanitizedClient();
-    }
-
-    @AfterAll
-    static void removeClient() {
-        client.close();
-    }
-
-    @AfterEach
-    void assertNothingWasFound() {
-        client.assertSound();
-        client.assertNothingLeft();
-    }
+class HostileDaemonTest extends SanitizedClientTest {
 
     static List<FrameScripts.Kept> kept() {
         return FrameScripts.all();

@@ -11,9 +11,6 @@ import jnvdocker.tests.world.HostileDaemon.Script;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.SanitizedClient;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,28 +23,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /** A caller's surroundings are any: its streams, words, variables, and what is at the socket. */
-class HostileSurroundingsTest {
-    private static final int REFUSED = 125;
-    private static final int KIB = 1 << 10;
+class HostileSurroundingsTest extends SanitizedClientTest {
     private static final Script EXIT_7 = Script.saying(new Frames().exit(7).toBytes());
-
-    private static SanitizedClient client;
-
-    @BeforeAll
-    static void makeClient() {
-        client = new SanitizedClient();
-    }
-
-    @AfterAll
-    static void removeClient() {
-        client.close();
-    }
-
-    @AfterEach
-    void assertNothingWasFound() {
-        client.assertSound();
-        client.assertNothingLeft();
-    }
 
     /** How a client ended, and what it had said to the daemon. */
     private record Talk(Command.Result result, String heard) {}
