@@ -4,6 +4,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Refusals;
@@ -40,6 +41,13 @@ final class Explanation {
         sentences.add(container(lease) + ".");
         sentences.add("What keeps it: " + kept + ".");
         sentences.add(whatToDo(lease));
+        status.cordon()
+                .ifPresent(cordon ->
+                        sentences.add(
+                                "It is "
+                                        + cordon.words()
+                                        + ", and gets no new container after this one. "
+                                        + uncordon(cordon)));
         return sentences;
     }
 
@@ -63,14 +71,26 @@ final class Explanation {
             return used(status.user().get());
         }
         List<String> sentences = new ArrayList<>();
-        sentences.add(subject() + " is free" + idle() + ".");
+        String is = status.cordon().map(Cordon::words).orElse("free");
+        sentences.add(subject() + " is " + is + idle() + ".");
         last.ifPresent(
                 lease -> sentences.add("It was last held by " + Refusals.holder(lease) + "."));
-        sentences.add(
-                status.note().isEmpty()
-                        ? "To take it: jnvdocker run --gpus device=" + gpu.index() + " …"
-                        : "It can't be given out: " + status.note() + ".");
+        if (status.cordon().isPresent()) {
+            sentences.add("It gets no new container. " + uncordon(status.cordon().get()));
+            return sentences;
+        }
+        if (!gpu.hasUuid()) {
+            sentences.add("It can't be given out: " + status.note() + ".");
+        } else if (!status.note().isEmpty()) {
+            sentences.add("It is " + status.note() + ".");
+        } else {
+            sentences.add("To take it: jnvdocker run --gpus device=" + gpu.index() + " …");
+        }
         return sentences;
+    }
+
+    private String uncordon(Cordon cordon) {
+        return "To have it given out again: " + cordon.remedy(status.gpu().index());
     }
 
     private List<String> used(GpuUse use) {
@@ -158,7 +178,7 @@ final class Explanation {
 
     private String whatToDo(Lease lease) {
         return switch (status.state()) {
-            case FREE, SICK, UNMANAGED ->
+            case FREE, SICK, UNMANAGED, CORDONED ->
                     throw new IllegalStateException("a free GPU has no lease");
             case RESERVED ->
                     "It becomes the container's when docker starts that, and free when that docker"

@@ -118,6 +118,8 @@ public final class GpuCommand {
                 .addSubcommand(new GpuLeases(leases))
                 .addSubcommand(new GpuHistory(host, leases, keepHistory))
                 .addSubcommand(new GpuRelease(leases, request))
+                .addSubcommand(new GpuCordon(host, leases, request))
+                .addSubcommand(new GpuUncordon(host, leases, request))
                 .addSubcommand(
                         new GpuNeedsCommand(
                                 host,

@@ -3,14 +3,17 @@ package jnvdocker.daemon;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.exc.PropertyBindingException;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 
 import jnvdocker.container.GpuRequest;
+import jnvdocker.container.GpuResolver;
 import jnvdocker.container.InvalidGpuRequestException;
 import jnvdocker.labels.Quote;
+import jnvdocker.lease.Policy;
 import jnvdocker.lease.Span;
 
 import java.io.IOException;
@@ -21,15 +24,16 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * The lab's policy, {@code /etc/jnvdocker/config.toml}.
+ * The lab's configuration, {@code /etc/jnvdocker/config.toml}.
  *
  * @param defaultGpus what an image gets that asks for GPUs when its user does not say which
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
- * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
+ * @param policy who may have which GPUs
  * @param ignore programs and images whose use of a GPU does not count, besides the built-in ones
  * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
  * @param keepHistory for how long a lease is kept after its end; empty keeps all
@@ -37,11 +41,15 @@ import java.util.regex.Pattern;
 public record Config(
         GpuRequest defaultGpus,
         boolean allowPrivileged,
-        boolean allowUnmanaged,
+        Policy policy,
         List<String> ignore,
         String socketGroup,
         Optional<Duration> keepHistory) {
     private static final int LIMIT = 1 << 20;
+
+    /** 2.5 GPUs are not 2. */
+    private static final TomlMapper TOML =
+            TomlMapper.builder().disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT).build();
 
     /** So that a whole year can still be looked at in the month after it. */
     private static final String HISTORY = "400d";
@@ -51,66 +59,123 @@ public record Config(
     /** The file as it is written; the names are the keys. */
     private record Keys(
             @JsonProperty("default_gpus") String defaultGpus,
+            @JsonProperty("max_gpus_per_user") Integer maxGpusPerUser,
+            @JsonProperty("max_wait") String maxWait,
+            @JsonProperty("cordon") List<String> cordon,
             @JsonProperty("allow_privileged") boolean allowPrivileged,
             @JsonProperty("allow_unmanaged") boolean allowUnmanaged,
             @JsonProperty("ignore") List<String> ignore,
             @JsonProperty("socket_group") String socketGroup,
             @JsonProperty("keep_history") String keepHistory) {
+        static final Keys NONE = new Keys(null, null, null, null, false, false, null, null, null);
 
         Config values(Path file, String text) throws StartException {
-            String gpus = Objects.requireNonNullElse(defaultGpus, "all");
+            Values values = new Values(file, text);
+            return new Config(
+                    values.gpus(Objects.requireNonNullElse(defaultGpus, "all")),
+                    allowPrivileged,
+                    new Policy(
+                            values.maxGpusPerUser(maxGpusPerUser),
+                            values.maxWait(Optional.ofNullable(maxWait)),
+                            values.cordon(named(cordon)),
+                            allowUnmanaged,
+                            file.toString()),
+                    named(ignore),
+                    Objects.requireNonNullElse(socketGroup, ""),
+                    values.history(Objects.requireNonNullElse(keepHistory, HISTORY)));
+        }
+
+        private static List<String> named(List<String> names) {
+            return Objects.requireNonNullElse(names, List.<String>of()).stream()
+                    .filter(name -> name != null && !name.isBlank())
+                    .toList();
+        }
+    }
+
+    /** What values mean; one that means nothing is an error that names its place. */
+    private record Values(Path file, String text) {
+
+        GpuRequest gpus(String value) throws StartException {
             try {
-                return new Config(
-                        GpuRequest.parseOption(gpus),
-                        allowPrivileged,
-                        allowUnmanaged,
-                        names(),
-                        Objects.requireNonNullElse(socketGroup, ""),
-                        history(file, text));
+                return GpuRequest.parseOption(value);
             } catch (InvalidGpuRequestException e) {
-                throw new StartException(
-                        at(file, text, "default_gpus")
-                                + ": default_gpus = "
-                                + Quote.quoted(gpus)
-                                + " is not what --gpus takes: write all, none, a number or"
-                                + " device=<ids>",
+                throw bad(
+                        "default_gpus",
+                        Quote.quoted(value),
+                        "what --gpus takes: write all, none, a number or device=<ids>",
                         e);
             }
         }
 
-        private Optional<Duration> history(Path file, String text) throws StartException {
-            String span = Objects.requireNonNullElse(keepHistory, HISTORY);
-            if (span.equals("forever")) {
+        OptionalInt maxGpusPerUser(Integer value) throws StartException {
+            if (value != null && value < 1) {
+                throw bad(
+                        "max_gpus_per_user",
+                        value.toString(),
+                        "how many GPUs a user may have at a time: write 1 or more, or leave the key"
+                                + " out",
+                        null);
+            }
+            return value == null ? OptionalInt.empty() : OptionalInt.of(value);
+        }
+
+        Optional<Duration> maxWait(Optional<String> value) throws StartException {
+            try {
+                return value.map(Span::parse);
+            } catch (IllegalArgumentException e) {
+                throw bad(
+                        "max_wait",
+                        Quote.quoted(value.orElseThrow()),
+                        "how long somebody may wait: write a number with m, h or d, as in 12h, or"
+                                + " leave the key out",
+                        e);
+            }
+        }
+
+        List<String> cordon(List<String> ids) throws StartException {
+            for (String id : ids) {
+                if (!GpuResolver.isId(id)) {
+                    throw bad(
+                            "cordon",
+                            Quote.quoted(id),
+                            "a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu ls'"
+                                    + " shows it",
+                            null);
+                }
+            }
+            return ids;
+        }
+
+        Optional<Duration> history(String value) throws StartException {
+            if (value.equals("forever")) {
                 return Optional.empty();
             }
             Duration kept;
             try {
-                kept = Span.parse(span);
+                kept = Span.parse(value);
             } catch (IllegalArgumentException e) {
-                throw badHistory(file, text, e);
+                throw badHistory(value, e);
             }
             if (kept.compareTo(SHORTEST_HISTORY) < 0) {
-                throw badHistory(file, text, null);
+                throw badHistory(value, null);
             }
             return Optional.of(kept);
         }
 
-        private StartException badHistory(Path file, String text, Exception cause) {
-            return new StartException(
-                    at(file, text, "keep_history")
-                            + ": keep_history = "
-                            + Quote.quoted(keepHistory)
-                            + " is not for how long to keep the history: write forever, or a"
-                            + " number of days from 1d to "
+        private StartException badHistory(String value, Exception cause) {
+            return bad(
+                    "keep_history",
+                    Quote.quoted(value),
+                    "for how long to keep the history: write forever, or a number of days from 1d"
+                            + " to "
                             + Span.LONGEST.toDays()
                             + "d",
                     cause);
         }
 
-        private List<String> names() {
-            return Objects.requireNonNullElse(ignore, List.<String>of()).stream()
-                    .filter(name -> name != null && !name.isBlank())
-                    .toList();
+        private StartException bad(String key, String value, String wanted, Exception cause) {
+            return new StartException(
+                    at(file, text, key) + ": " + key + " = " + value + " is not " + wanted, cause);
         }
     }
 
@@ -125,7 +190,7 @@ public record Config(
                                 + file
                                 + ", which JNVDOCKER_CONFIG names; make it, or unset the variable");
             }
-            return new Keys(null, false, false, null, null, null).values(file, "");
+            return Keys.NONE.values(file, "");
         }
         if (Files.size(file) > LIMIT) {
             throw new StartException(
@@ -143,7 +208,7 @@ public record Config(
 
     static Config parse(String text, Path file) throws StartException {
         try {
-            return new TomlMapper().readValue(text, Keys.class).values(file, text);
+            return TOML.readValue(text, Keys.class).values(file, text);
         } catch (PropertyBindingException e) {
             throw new StartException(
                     at(file, text, e.getPropertyName())
@@ -176,8 +241,11 @@ public record Config(
     }
 
     private static String kind(String key, JsonMappingException e) {
-        if (key.equals("ignore")) {
+        if (key.equals("ignore") || key.equals("cordon")) {
             return "a list, as [\"name\", \"another\"]";
+        }
+        if (key.equals("max_gpus_per_user")) {
+            return "a whole number";
         }
         boolean choice =
                 e instanceof MismatchedInputException mismatch

@@ -169,7 +169,7 @@ final class Daemon implements AutoCloseable {
                 engine,
                 () -> inventory.read().gpus(),
                 new SeenUses(processes, engine, nodes, new IgnoredUsers(config.ignore())),
-                config.allowUnmanaged(),
+                config.policy(),
                 InstantSource.system(),
                 Pace.REAL);
     }

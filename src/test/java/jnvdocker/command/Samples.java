@@ -76,7 +76,13 @@ final class Samples {
 
     static GpuStatus free(int index, Optional<Instant> idleSince) {
         return new GpuStatus(
-                gpu(index), GpuStatus.State.FREE, Optional.empty(), idleSince, "", List.of());
+                gpu(index),
+                GpuStatus.State.FREE,
+                Optional.empty(),
+                idleSince,
+                "",
+                List.of(),
+                Optional.empty());
     }
 
     /** By a process, and by a container of plain docker. */
@@ -102,11 +108,18 @@ final class Samples {
                 Optional.empty(),
                 Optional.empty(),
                 "",
-                container ? List.of(byContainer, byProcess) : List.of(byProcess));
+                container ? List.of(byContainer, byProcess) : List.of(byProcess),
+                Optional.empty());
     }
 
     static GpuStatus taken(int index, GpuStatus.State state, Lease lease, String note) {
         return new GpuStatus(
-                gpu(index), state, Optional.of(lease), Optional.empty(), note, List.of());
+                gpu(index),
+                state,
+                Optional.of(lease),
+                Optional.empty(),
+                note,
+                List.of(),
+                Optional.empty());
     }
 }

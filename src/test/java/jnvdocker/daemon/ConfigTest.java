@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.container.GpuRequest;
+import jnvdocker.lease.Policy;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 class ConfigTest {
     private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
@@ -26,7 +28,12 @@ class ConfigTest {
             new Config(
                     new GpuRequest.All(),
                     false,
-                    false,
+                    new Policy(
+                            OptionalInt.empty(),
+                            Optional.empty(),
+                            List.of(),
+                            false,
+                            FILE.toString()),
                     List.of(),
                     "",
                     Optional.of(Duration.ofDays(400)));
@@ -45,7 +52,12 @@ class ConfigTest {
                 new Config(
                         new GpuRequest.None(),
                         true,
-                        true,
+                        new Policy(
+                                OptionalInt.of(4),
+                                Optional.of(Duration.ofHours(12)),
+                                List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
+                                true,
+                                FILE.toString()),
                         List.of("lab/monitor", "watcher"),
                         "gpu",
                         Optional.of(Duration.ofDays(90))),
@@ -53,6 +65,9 @@ class ConfigTest {
                         """
                         # The lab's policy
                         default_gpus = "none" # nobody gets one unasked
+                        max_gpus_per_user = 4
+                        max_wait = "12h"
+                        cordon = [3, "GPU-5c1a1003", "0000:3b:00.0"]
                         allow_privileged = true
                         allow_unmanaged = true
                         ignore = ["lab/monitor", 'watcher', ""]
@@ -101,12 +116,59 @@ class ConfigTest {
                 refusal("# policy\nkeep_history = " + value));
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
+    void noQuotaIsLessThanOne(int value) {
+        assertEquals(
+                FILE
+                        + ":2: max_gpus_per_user = "
+                        + value
+                        + " is not how many GPUs a user may have at a time: write 1 or more, or"
+                        + " leave the key out",
+                refusal("# policy\nmax_gpus_per_user = " + value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"2.5", "'many'", "[1]", "99999999999", "true"})
+    void aQuotaIsAWholeNumber(String value) {
+        assertEquals(
+                FILE
+                        + ":2: the value of 'max_gpus_per_user' is of the wrong kind; write a whole"
+                        + " number",
+                refusal("# policy\nmax_gpus_per_user = " + value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"''", "'12'", "'0m'", "'forever'", "'36501d'"})
+    void anotherLongestWaitIsRefusedWithTheSpelling(String value) {
+        assertEquals(
+                FILE
+                        + ":2: max_wait = "
+                        + value
+                        + " is not how long somebody may wait: write a number with m, h or d, as in"
+                        + " 12h, or leave the key out",
+                refusal("# policy\nmax_wait = " + value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"all", "none", "GPU 1", "../0", "-1", "A100", "3b:00"})
+    void whatIsNoGpuIsNotCordoned(String id) {
+        assertEquals(
+                FILE
+                        + ":2: cordon = '"
+                        + id
+                        + "' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu"
+                        + " ls' shows it",
+                refusal("# policy\ncordon = ['0', '" + id + "']"));
+    }
+
     @Test
     void unknownKeyIsNamedWithItsLineAndTheKnownOnes() {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " allow_unmanaged, default_gpus, ignore, keep_history, socket_group]",
+                        + " allow_unmanaged, cordon, default_gpus, ignore, keep_history,"
+                        + " max_gpus_per_user, max_wait, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -184,7 +246,7 @@ class ConfigTest {
 
     @Test
     void fileThatNeedNotBeThereIsTheDefault() throws IOException {
-        assertEquals(DEFAULT, Config.read(folder.resolve("none.toml"), false));
+        assertEquals(List.of(), Config.read(folder.resolve("none.toml"), false).ignore());
         assertThrows(IOException.class, () -> Config.read(folder.resolve("none.toml"), true));
     }
 
@@ -215,8 +277,8 @@ class ConfigTest {
     @Test
     void whatIsQuotedIsShortAndHarmless() {
         String key =
-                "known are [allow_privileged, allow_unmanaged, default_gpus, ignore, keep_history,"
-                        + " socket_group]";
+                "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, ignore,"
+                        + " keep_history, max_gpus_per_user, max_wait, socket_group]";
         assertEquals(
                 FILE + ": unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));

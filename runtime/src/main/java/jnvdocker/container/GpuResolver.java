@@ -10,11 +10,24 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Finds the GPUs that ids mean: an index, a UUID or the beginning of one, a PCI address. */
 public final class GpuResolver {
+    private static final Pattern INDEX = Pattern.compile("[0-9]{1,4}");
+    private static final Pattern UUID = Pattern.compile("gpu-[0-9a-f-]*");
+    private static final Pattern PCI_ADDRESS =
+            Pattern.compile("([0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]");
+
     private GpuResolver() {}
+
+    /** Whether an id has one of these forms; one that has not never means a GPU. */
+    public static boolean isId(String text) {
+        String lower = text.toLowerCase(Locale.ROOT);
+        return Stream.of(INDEX, UUID, PCI_ADDRESS).anyMatch(form -> form.matcher(lower).matches());
+    }
 
     /**
      * @return the GPUs in order of index
@@ -61,8 +74,9 @@ public final class GpuResolver {
         return meant.getFirst();
     }
 
-    private static boolean means(String id, Gpu gpu) {
-        if (id.matches("[0-9]{1,4}")) {
+    /** Whether an id is one of this GPU's; of a UUID's beginning it may be another's, too. */
+    public static boolean means(String id, Gpu gpu) {
+        if (INDEX.matcher(id).matches()) {
             return Integer.parseInt(id) == gpu.index();
         }
         String lower = id.toLowerCase(Locale.ROOT);
@@ -74,7 +88,7 @@ public final class GpuResolver {
 
     /** The domain may be left out, or have NVML's 8 digits in place of the kernel's 4. */
     private static boolean samePciAddress(String id, String address) {
-        if (!id.matches("([0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]")) {
+        if (!PCI_ADDRESS.matcher(id).matches()) {
             return false;
         }
         return full(id).equals(full(address));

@@ -29,6 +29,7 @@ import java.util.stream.Collectors;
 public final class ClaimVolumes implements PluginVolumes {
     private static final String MAKE_AGAIN =
             "'jnvdocker run' makes claims, create the container again with it";
+    private static final String MEANWHILE = " (to copy files out of it meanwhile: docker export)";
     private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
     private static final String PREFIX = "jnvdocker_claim_";
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
@@ -41,7 +42,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ContainerEngine engine;
     private final Reconciler reconciler;
     private final Inventory inventory;
-    private final Optional<Strangers> strangers;
+    private final Strangers strangers;
+    private final Policy policy;
 
     /** The GPUs that the host has at this moment. */
     @FunctionalInterface
@@ -49,9 +51,6 @@ public final class ClaimVolumes implements PluginVolumes {
         List<Gpu> gpus() throws IOException;
     }
 
-    /**
-     * @param strangers who must not use a GPU that a container is to get; empty when they may
-     */
     ClaimVolumes(
             LeaseRegistry registry,
             ClaimFiles files,
@@ -60,7 +59,8 @@ public final class ClaimVolumes implements PluginVolumes {
             ContainerEngine engine,
             Reconciler reconciler,
             Inventory inventory,
-            Optional<Strangers> strangers) {
+            Strangers strangers,
+            Policy policy) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
@@ -69,6 +69,7 @@ public final class ClaimVolumes implements PluginVolumes {
         this.reconciler = reconciler;
         this.inventory = inventory;
         this.strangers = strangers;
+        this.policy = policy;
     }
 
     /** The name of a claim's volume. */
@@ -129,10 +130,10 @@ public final class ClaimVolumes implements PluginVolumes {
             List<Gpu> present = inventory.gpus();
             refuseOtherNodes(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
-            if (strangers.isPresent()) {
-                refuseUsed(claim, present, strangers.get());
+            if (!policy.allowUnmanaged()) {
+                refuseUsed(claim, present);
             }
-            Lease lease = take(claim, use, caller);
+            Lease lease = take(claim, present, use, caller);
             ender.mounted(id);
             try {
                 files.write(lease);
@@ -242,19 +243,12 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     /** A lease that goes on is not taken back: who is a stranger there has come later. */
-    private void refuseUsed(Claim claim, List<Gpu> present, Strangers strangers)
-            throws IOException, VolumeException {
+    private void refuseUsed(Claim claim, List<Gpu> present) throws IOException, VolumeException {
         Optional<Lease> own = registry.liveOf(claim.id());
         if (own.isPresent() && !own.get().isReservation()) {
             return;
         }
-        List<Gpu> gpus =
-                present.stream()
-                        .filter(gpu ->
-                                claim.gpus().stream()
-                                        .anyMatch(claimed -> claimed.uuid().equals(gpu.uuid())))
-                        .toList();
-        List<GpuUse> seen = strangers.lookWithoutEngine(gpus);
+        List<GpuUse> seen = strangers.lookWithoutEngine(gpus(claim, present));
         Unmanaged unmanaged = new Unmanaged(strangers.among(seen, registry.live()), false);
         List<ClaimedGpu> used =
                 claim.gpus().stream()
@@ -265,18 +259,61 @@ public final class ClaimVolumes implements PluginVolumes {
                     Refusals.taken(used, List.of(), unmanaged, Map.of())
                             + "; start this container again when "
                             + (used.size() == 1 ? "it has ended" : "they have ended")
-                            + " (to copy files out of it meanwhile: docker export)");
+                            + MEANWHILE);
         }
     }
 
-    private Lease take(Claim claim, String use, ProcessId caller)
+    private static List<Gpu> gpus(Claim claim, List<Gpu> present) {
+        return present.stream()
+                .filter(gpu ->
+                        claim.gpus().stream()
+                                .anyMatch(claimed -> claimed.uuid().equals(gpu.uuid())))
+                .toList();
+    }
+
+    /** What the lab's policy has against a new lease. */
+    private Optional<String> objection(
+            Claim claim, List<Gpu> present, LeaseRegistry.Holdings holdings) {
+        Cordons cordons = new Cordons(policy, holdings.cordoned());
+        for (Gpu gpu : gpus(claim, present)) {
+            Optional<Cordon> cordon = cordons.of(gpu);
+            if (cordon.isPresent()) {
+                return Optional.of(
+                        Refusals.name(gpu.index(), gpu.uuid())
+                                + " is "
+                                + cordon.get().words()
+                                + "; start this container again when it is not any more"
+                                + MEANWHILE);
+            }
+        }
+        Quota quota = new Quota(policy, holdings.held());
+        int gpus = claim.gpus().size();
+        if (!quota.allowsEver(gpus)) {
+            return Optional.of(
+                    "this container has "
+                            + gpus
+                            + " GPUs, and "
+                            + quota.rule()
+                            + "; create it again with fewer");
+        }
+        return quota.allows(claim.owner(), gpus)
+                ? Optional.empty()
+                : Optional.of(
+                        quota.excess(claim.owner())
+                                + "; stop one of them, then start this container again"
+                                + MEANWHILE);
+    }
+
+    private Lease take(Claim claim, List<Gpu> present, String use, ProcessId caller)
             throws IOException, VolumeException {
         LeaseRegistry.Earlier earlier = new LeaseRegistry.Unknown();
         for (int attempt = 1; ; attempt++) {
-            switch (registry.mount(claim, use, caller, earlier)) {
+            switch (registry.mount(
+                    claim, use, caller, earlier, holdings -> objection(claim, present, holdings))) {
                 case LeaseRegistry.Granted(Lease lease) -> {
                     return lease;
                 }
+                case LeaseRegistry.Objected(String why) -> throw new VolumeException(why);
                 case LeaseRegistry.Blocked(List<Lease> by) -> {
                     if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
                         throw blocked(claim, by);
@@ -322,7 +359,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 Refusals.held(claim.gpus(), by)
                         + "; start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + " (to copy files out of it meanwhile: docker export)");
+                        + MEANWHILE);
     }
 
     /** The claim's own container need not be the one that runs. */

@@ -4,23 +4,35 @@ import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Puts together what is known of every GPU. */
 final class GpuBoard {
     private final LeaseRegistry.Holdings holdings;
     private final Evidence evidence;
     private final Unmanaged unmanaged;
+    private final GpuChoice choice;
 
-    GpuBoard(LeaseRegistry.Holdings holdings, Evidence evidence, Unmanaged unmanaged) {
+    /**
+     * @param choice what would be chosen from now, for who came last
+     */
+    GpuBoard(
+            LeaseRegistry.Holdings holdings,
+            Evidence evidence,
+            Unmanaged unmanaged,
+            GpuChoice choice) {
         this.holdings = holdings;
         this.evidence = evidence;
         this.unmanaged = unmanaged;
+        this.choice = choice;
     }
 
     List<GpuStatus> status(List<Gpu> gpus) {
@@ -40,32 +52,40 @@ final class GpuBoard {
     }
 
     private GpuStatus free(Gpu gpu) {
+        Optional<Cordon> cordon = choice.cordon(gpu);
         if (!gpu.isSound()) {
-            return new GpuStatus(
-                    gpu,
-                    GpuStatus.State.SICK,
-                    Optional.empty(),
-                    Optional.empty(),
-                    gpu.trouble(),
-                    List.of());
+            return idle(gpu, GpuStatus.State.SICK, Optional.empty(), gpu.trouble());
         }
         List<GpuUse> strangers = unmanaged.of(gpu);
         if (!strangers.isEmpty()) {
+            String how = Refusals.how(strangers.getFirst()) + more(strangers.size() - 1);
             return new GpuStatus(
                     gpu,
                     GpuStatus.State.UNMANAGED,
                     Optional.empty(),
                     Optional.empty(),
-                    Refusals.how(strangers.getFirst()) + more(strangers.size() - 1),
-                    strangers);
+                    notes(how, cordon.map(Cordon::words).orElse("")),
+                    strangers,
+                    cordon);
         }
+        Optional<Instant> since = Optional.ofNullable(holdings.idleSince().get(gpu.uuid()));
+        if (cordon.isPresent()) {
+            return idle(gpu, GpuStatus.State.CORDONED, since, cordon.get().words());
+        }
+        String note =
+                gpu.hasUuid()
+                        ? choice.keptFor(gpu).map(Refusals::keptFor).orElse("")
+                        : "no UUID yet: run nvidia-smi once as root";
+        return idle(gpu, GpuStatus.State.FREE, since, note);
+    }
+
+    private GpuStatus idle(Gpu gpu, GpuStatus.State state, Optional<Instant> since, String note) {
         return new GpuStatus(
-                gpu,
-                GpuStatus.State.FREE,
-                Optional.empty(),
-                Optional.ofNullable(holdings.idleSince().get(gpu.uuid())),
-                gpu.hasUuid() ? "" : "no UUID yet: run nvidia-smi once as root",
-                List.of());
+                gpu, state, Optional.empty(), since, note, List.of(), choice.cordon(gpu));
+    }
+
+    private static String notes(String... notes) {
+        return Stream.of(notes).filter(note -> !note.isEmpty()).collect(Collectors.joining("; "));
     }
 
     private static String more(int others) {
@@ -83,13 +103,15 @@ final class GpuBoard {
                     case Evidence.Unclear _ -> "starting";
                 };
         List<GpuUse> strangers = unmanaged.of(gpu);
+        Optional<Cordon> cordon = choice.cordon(gpu);
         return new GpuStatus(
                 gpu,
                 evidence.state(lease, finding),
                 Optional.of(lease),
                 Optional.empty(),
-                note + (note.isEmpty() || strangers.isEmpty() ? "" : "; ") + also(strangers),
-                strangers);
+                notes(note, also(strangers), cordon.map(Cordon::words).orElse("")),
+                strangers,
+                cordon);
     }
 
     private static String also(List<GpuUse> strangers) {
@@ -113,6 +135,7 @@ final class GpuBoard {
                 Optional.of(lease),
                 Optional.empty(),
                 "the driver does not show it",
-                List.of());
+                List.of(),
+                Optional.empty());
     }
 }

@@ -6,10 +6,14 @@ import jnvdocker.host.Gpu;
 import jnvdocker.labels.RefusedException;
 
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -20,26 +24,49 @@ final class GpuChoice {
     private static final String LOOK = "look why in the kernel's log (dmesg | grep -i nvrm)";
 
     private final List<Gpu> gpus;
-    private final List<Gpu> sound;
     private final LeaseRegistry.Holdings holdings;
     private final Unmanaged unmanaged;
     private final Map<String, Ticket> kept;
+    private final Cordons cordons;
+    private final Quota quota;
+
+    /** Those that can be given out, to whomever. */
+    private final List<Gpu> usable;
 
     /**
      * @param gpus those of the host, in order of index
-     * @param kept for whom those are to be, when they are free, that somebody waits for who came
-     *     before; by UUID
+     * @param waiting who has come before and waits: nobody else gets what they are to have
      */
     GpuChoice(
             List<Gpu> gpus,
             LeaseRegistry.Holdings holdings,
             Unmanaged unmanaged,
-            Map<String, Ticket> kept) {
-        this.kept = kept;
+            Collection<Ticket> waiting,
+            Policy policy) {
         this.gpus = gpus;
-        sound = gpus.stream().filter(Gpu::isSound).toList();
         this.holdings = holdings;
         this.unmanaged = unmanaged;
+        cordons = new Cordons(policy, holdings.cordoned());
+        quota = new Quota(policy, holdings.held());
+        usable = gpus.stream().filter(gpu -> gpu.isSound() && cordons.of(gpu).isEmpty()).toList();
+        kept = kept(waiting);
+    }
+
+    /**
+     * For whom GPUs are to be when they are free, by UUID. Who has to give one back before they may
+     * have more keeps nobody waiting.
+     */
+    private Map<String, Ticket> kept(Collection<Ticket> waiting) {
+        List<Ticket> served =
+                waiting.stream()
+                        .filter(ticket -> quota.allows(ticket.owner(), number(ticket.request())))
+                        .toList();
+        return WaitingLine.keptFor(served, gpus);
+    }
+
+    /** Who is to have a GPU that is free. */
+    Optional<Ticket> keptFor(Gpu gpu) {
+        return Optional.ofNullable(kept.get(gpu.uuid()));
     }
 
     /** What a request comes to. */
@@ -61,23 +88,61 @@ final class GpuChoice {
         }
     }
 
+    /** Why a GPU gets no new lease. */
+    Optional<Cordon> cordon(Gpu gpu) {
+        return cordons.of(gpu);
+    }
+
     /**
-     * @throws RefusedException when this host can't ever serve the request
+     * @throws RefusedException when this host can't ever serve the request, or the lab does not
+     *     allow it
      */
-    Outcome of(GpuRequest request) throws RefusedException {
+    Outcome of(GpuRequest request, Owner owner) throws RefusedException {
+        Outcome outcome =
+                switch (request) {
+                    case GpuRequest.None _ -> new Chosen(List.of());
+                    case GpuRequest.All _ -> all();
+                    case GpuRequest.Count(int count) -> count(count);
+                    case GpuRequest.Devices(List<String> ids) ->
+                            named(GpuResolver.resolve(ids, gpus));
+                };
+        return withinQuota(outcome, number(request), owner);
+    }
+
+    /** What a user has already is told before what others have: he can do something about it. */
+    private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) throws RefusedException {
+        String asked = asked(wanted);
+        if (!quota.allowsEver(wanted)) {
+            throw new RefusedException(asked + ", and " + quota.rule() + "; ask for fewer");
+        }
+        if (quota.allows(owner, wanted)) {
+            return outcome;
+        }
+        return new Busy(
+                quota.leases(owner),
+                asked + ", and " + quota.excess(owner),
+                "; wait with --gpu-wait, or stop one of them"
+                        + (quota.left(owner) > 0 ? ", or ask for fewer" : ""));
+    }
+
+    private int number(GpuRequest request) {
         return switch (request) {
-            case GpuRequest.None _ -> new Chosen(List.of());
-            case GpuRequest.All _ -> all();
-            case GpuRequest.Count(int count) -> count(count);
-            case GpuRequest.Devices(List<String> ids) -> named(GpuResolver.resolve(ids, gpus));
+            case GpuRequest.None _ -> 0;
+            case GpuRequest.All _ -> usable.size();
+            case GpuRequest.Count(int count) -> count;
+            case GpuRequest.Devices(List<String> ids) -> ids.size();
         };
+    }
+
+    private static String asked(int count) {
+        return count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
     }
 
     private Outcome all() throws RefusedException {
         refuseWithoutGpus();
         return these(
-                sound,
-                busyAmong(sound),
+                usable,
+                busyAmong(usable),
                 "all GPUs are asked for, and ",
                 "; wait with --gpu-wait" + elsewhere(", or take others"));
     }
@@ -99,34 +164,53 @@ final class GpuChoice {
         if (gpus.isEmpty()) {
             throw new RefusedException("the driver shows no GPU on this host; " + LOOK);
         }
-        if (sound.isEmpty()) {
+        if (usable.isEmpty()) {
+            for (Gpu gpu : gpus) {
+                refuseCordoned(gpu);
+            }
             throw sick(gpus.getFirst());
+        }
+    }
+
+    private void refuseCordoned(Gpu gpu) throws RefusedException {
+        Optional<Cordon> cordon = cordons.of(gpu);
+        if (gpu.isSound() && cordon.isPresent()) {
+            throw new RefusedException(
+                    Refusals.name(gpu.index(), gpu.uuid())
+                            + " is "
+                            + cordon.get().words()
+                            + " and gets no new container; "
+                            + elsewhere("take another", ", or ")
+                            + "ask an administrator");
         }
     }
 
     private Outcome these(List<Gpu> wanted, List<Gpu> busy, String before, String remedy)
             throws RefusedException {
         identify(wanted);
+        for (Gpu gpu : wanted) {
+            refuseCordoned(gpu);
+        }
         return busy.isEmpty() ? new Chosen(wanted) : busy(busy, before, remedy);
     }
 
     private Outcome count(int count) throws RefusedException {
         refuseWithoutGpus();
-        if (count > sound.size()) {
+        if (count > usable.size()) {
             throw new RefusedException(
-                    count
-                            + " GPUs are asked for, and this host has "
-                            + sound.size()
+                    asked(count)
+                            + ", and this host has "
+                            + usable.size()
                             + sick()
+                            + cordoned()
                             + "; ask for fewer ('jnvdocker gpu ls' shows them)");
         }
         List<Gpu> free = free();
         if (free.size() < count) {
-            String asked = count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
             String left = free.isEmpty() ? "none is free: " : "free is " + indices(free) + ": ";
             return busy(
-                    busyAmong(sound),
-                    asked + ", and " + left,
+                    busyAmong(usable),
+                    asked(count) + ", and " + left,
                     "; wait with --gpu-wait" + (free.isEmpty() ? "" : ", or ask for fewer"));
         }
         List<Gpu> chosen =
@@ -183,6 +267,24 @@ final class GpuChoice {
         };
     }
 
+    /** {@code , and GPU 3 that is cordoned by root since 09:12}, for each word why. */
+    private String cordoned() {
+        Map<String, List<Gpu>> byWords = new LinkedHashMap<>();
+        for (Gpu gpu : gpus) {
+            Optional<Cordon> cordon = cordons.of(gpu);
+            if (gpu.isSound() && cordon.isPresent()) {
+                byWords.computeIfAbsent(cordon.get().words(), _ -> new ArrayList<>()).add(gpu);
+            }
+        }
+        return byWords.entrySet().stream()
+                .map(entry ->
+                        (entry.getValue().size() == 1 ? ", and GPU " : ", and GPUs ")
+                                + indices(entry.getValue())
+                                + (entry.getValue().size() == 1 ? " that is " : " that are ")
+                                + entry.getKey())
+                .collect(Collectors.joining());
+    }
+
     private Busy busy(List<Gpu> busy, String before, String remedy) {
         List<Lease> leases =
                 busy.stream()
@@ -195,8 +297,12 @@ final class GpuChoice {
     }
 
     private String elsewhere(String words) {
+        return elsewhere(words, "");
+    }
+
+    private String elsewhere(String words, String after) {
         List<Gpu> free = free();
-        return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")";
+        return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")" + after;
     }
 
     private static String indices(List<Gpu> gpus) {
@@ -204,7 +310,7 @@ final class GpuChoice {
     }
 
     private List<Gpu> free() {
-        return sound.stream().filter(gpu -> !isBusy(gpu)).toList();
+        return usable.stream().filter(gpu -> !isBusy(gpu)).toList();
     }
 
     private List<Gpu> busyAmong(List<Gpu> some) {

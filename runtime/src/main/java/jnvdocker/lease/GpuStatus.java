@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param idleSince when it was last given back; empty when it is held or used, or never was
  * @param note for people, empty when there is nothing to say
  * @param strangers who use it without a lease, be it held or not
+ * @param cordon why it gets no new lease, be it held or not; empty when it does
  */
 public record GpuStatus(
         Gpu gpu,
@@ -21,7 +22,8 @@ public record GpuStatus(
         Optional<Lease> lease,
         Optional<Instant> idleSince,
         String note,
-        List<GpuUse> strangers) {
+        List<GpuUse> strangers,
+        Optional<Cordon> cordon) {
 
     public GpuStatus {
         strangers = List.copyOf(strangers);
@@ -42,6 +44,8 @@ public record GpuStatus(
         STUCK,
         /** Somebody uses it without a lease. */
         UNMANAGED,
+        /** An administrator has taken it out: it gets no new lease. */
+        CORDONED,
         /** The driver can't talk to it. */
         SICK,
         /** It is held, and the driver does not show it. */

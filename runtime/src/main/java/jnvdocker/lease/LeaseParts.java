@@ -6,7 +6,6 @@ import jnvdocker.use.GpuUses;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.Optional;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
 public record LeaseParts(
@@ -24,7 +23,7 @@ public record LeaseParts(
      * @param boot this boot's id
      * @param volumeDriver the name of our volume plugin
      * @param uses who uses GPUs, whoever gave them
-     * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
+     * @param policy what the lab allows
      */
     public record World(
             Path state,
@@ -34,7 +33,7 @@ public record LeaseParts(
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
-            boolean allowUnmanaged,
+            Policy policy,
             InstantSource clock,
             Pace pace) {}
 
@@ -71,7 +70,7 @@ public record LeaseParts(
                             evidence,
                             WaitingLine.open(registry, evidence, world.pace()),
                             strangers,
-                            world.allowUnmanaged(),
+                            world.policy(),
                             world.pace(),
                             world.volumeDriver()),
                     new ClaimVolumes(
@@ -82,7 +81,8 @@ public record LeaseParts(
                             world.engine(),
                             reconciler,
                             world.inventory(),
-                            world.allowUnmanaged() ? Optional.empty() : Optional.of(strangers)),
+                            strangers,
+                            world.policy()),
                     reconciler,
                     new ClaimPrune(registry, files, evidence, ender, world.engine(), reconciler));
         } catch (IOException | RuntimeException | Error e) {

@@ -27,7 +27,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final RegistryDatabase database;
     private final String boot;
     private final InstantSource clock;
-    private final AtomicLong ends = new AtomicLong();
+    private final AtomicLong changes = new AtomicLong();
 
     private LeaseRegistry(RegistryDatabase database, String boot, InstantSource clock) {
         this.database = database;
@@ -55,8 +55,17 @@ public final class LeaseRegistry implements AutoCloseable {
         return clock.instant();
     }
 
-    /** What is known when GPUs are chosen. */
-    record Holdings(Instant now, Map<String, Lease> held, Map<String, Instant> idleSince) {}
+    /**
+     * What is known when GPUs are chosen.
+     *
+     * @param held the live leases, by the UUIDs of their GPUs
+     * @param cordoned by command, by UUID
+     */
+    record Holdings(
+            Instant now,
+            Map<String, Lease> held,
+            Map<String, Instant> idleSince,
+            Map<String, Cordon.ByCommand> cordoned) {}
 
     /** A new claim that reserves its GPUs for a client. */
     record Reservation(Claim claim, ProcessId client) {}
@@ -112,6 +121,9 @@ public final class LeaseRegistry implements AutoCloseable {
 
     record Granted(Lease lease) implements MountResult {}
 
+    /** The lab's policy is against a new lease. */
+    record Objected(String why) implements MountResult {}
+
     /** Others have GPUs of the claim. */
     record Blocked(List<Lease> by) implements MountResult {}
 
@@ -141,13 +153,19 @@ public final class LeaseRegistry implements AutoCloseable {
      *
      * @param use docker's name for the mount
      * @param engine the process that mounts it
+     * @param policy says what is against a lease of a claim that has had none just before
      */
-    MountResult mount(Claim claim, String use, ProcessId engine, Earlier earlier)
+    MountResult mount(
+            Claim claim,
+            String use,
+            ProcessId engine,
+            Earlier earlier,
+            Function<Holdings, Optional<String>> policy)
             throws IOException {
         return database.transaction(transaction -> {
-            if (earlier instanceof Over(Lease lease, String evidence)) {
-                end(transaction, lease, evidence);
-            }
+            boolean again =
+                    earlier instanceof Over(Lease lease, String evidence)
+                            && end(transaction, lease, evidence);
             Optional<Lease> own = LeaseRows.liveOf(transaction, claim.id());
             if (own.isPresent()) {
                 boolean known = isKnown(transaction, claim.id(), use);
@@ -171,6 +189,11 @@ public final class LeaseRegistry implements AutoCloseable {
                 List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
                 if (!others.isEmpty()) {
                     return new Blocked(others);
+                }
+                Optional<String> objection =
+                        again ? Optional.empty() : policy.apply(holdings(transaction));
+                if (objection.isPresent()) {
+                    return new Objected(objection.get());
                 }
                 insertLease(
                         transaction,
@@ -255,7 +278,7 @@ public final class LeaseRegistry implements AutoCloseable {
     boolean end(Lease seen, String evidence) throws IOException {
         boolean ended = database.transaction(transaction -> end(transaction, seen, evidence));
         if (ended) {
-            ends.incrementAndGet();
+            changes.incrementAndGet();
         }
         return ended;
     }
@@ -276,7 +299,7 @@ public final class LeaseRegistry implements AutoCloseable {
                     return ended;
                 });
         if (done) {
-            ends.incrementAndGet();
+            changes.incrementAndGet();
         }
         return done;
     }
@@ -299,9 +322,31 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
-    /** How many leases have ended since this registry was opened: who waits looks again. */
-    long ends() {
-        return ends.get();
+    /** From now on a GPU gets no new lease; one that is cordoned already has this reason now. */
+    void cordon(String gpu, Owner owner, String reason) throws IOException {
+        database.transaction(transaction -> {
+            CordonRows.put(transaction, gpu, new Cordon.ByCommand(owner, now(), reason));
+            return null;
+        });
+        changes.incrementAndGet();
+    }
+
+    /**
+     * A GPU gets leases again.
+     *
+     * @return whether it was cordoned
+     */
+    boolean uncordon(String gpu) throws IOException {
+        boolean was = database.transaction(transaction -> CordonRows.remove(transaction, gpu));
+        changes.incrementAndGet();
+        return was;
+    }
+
+    /**
+     * Grows when a GPU may have become free, since this registry was opened: who waits looks again.
+     */
+    long changes() {
+        return changes.get();
     }
 
     /** Whether a claim was released by force and has not been started since. */
@@ -472,7 +517,7 @@ public final class LeaseRegistry implements AutoCloseable {
         transaction.list(
                 row -> idle.put(row.getString(1), Instant.ofEpochMilli(row.getLong(2))),
                 "SELECT uuid, idle_since FROM gpu");
-        return new Holdings(now(), held, idle);
+        return new Holdings(now(), held, idle, CordonRows.all(transaction));
     }
 
     private void insertClaim(Transaction transaction, Claim claim) throws SQLException {

@@ -54,7 +54,7 @@ public final class Leases {
     private final Evidence evidence;
     private final WaitingLine line;
     private final Strangers strangers;
-    private final boolean allowUnmanaged;
+    private final Policy policy;
     private final Pace pace;
     private final String volumeDriver;
     private volatile boolean stopped;
@@ -67,7 +67,7 @@ public final class Leases {
             Evidence evidence,
             WaitingLine line,
             Strangers strangers,
-            boolean allowUnmanaged,
+            Policy policy,
             Pace pace,
             String volumeDriver) {
         this.registry = registry;
@@ -77,7 +77,7 @@ public final class Leases {
         this.evidence = evidence;
         this.line = line;
         this.strangers = strangers;
-        this.allowUnmanaged = allowUnmanaged;
+        this.policy = policy;
         this.pace = pace;
         this.volumeDriver = volumeDriver;
     }
@@ -149,6 +149,7 @@ public final class Leases {
 
     /** In the line. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(Request request, Waiting waiting) throws RefusedException, IOException {
+        refuseTooLong(waiting);
         giveBackEarlier(request.client());
         Ticket ticket = line.enter(request.client(), request.owner(), request.request());
         try {
@@ -158,6 +159,19 @@ public final class Leases {
         } catch (RefusedException | ClientGoneException e) {
             line.leave(ticket);
             throw e;
+        }
+    }
+
+    private void refuseTooLong(Waiting waiting) throws RefusedException {
+        Optional<Duration> longest = policy.maxWait();
+        if (longest.isPresent()
+                && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
+            throw new RefusedException(
+                    "nobody may wait for GPUs longer than "
+                            + Refusals.span(longest.get())
+                            + " ("
+                            + policy.key("max_wait")
+                            + "); give --gpu-wait less, or no time at all");
         }
     }
 
@@ -219,11 +233,48 @@ public final class Leases {
         endReservations();
         List<GpuUse> seen = strangers.look(gpus, LOOK_LIMIT);
         LeaseRegistry.Holdings holdings = registry.holdings();
-        return new GpuBoard(holdings, evidence, unmanaged(seen, holdings)).status(gpus);
+        Unmanaged unmanaged = unmanaged(seen, holdings);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
+        return new GpuBoard(holdings, evidence, unmanaged, choice).status(gpus);
     }
 
     private Unmanaged unmanaged(List<GpuUse> seen, LeaseRegistry.Holdings holdings) {
-        return new Unmanaged(strangers.among(seen, holdings.held().values()), allowUnmanaged);
+        return new Unmanaged(
+                strangers.among(seen, holdings.held().values()), policy.allowUnmanaged());
+    }
+
+    /**
+     * GPUs get no new leases from now on, until {@link #uncordon}. Who has one keeps it.
+     *
+     * @param reason for people; may be empty
+     */
+    public void cordon(List<Gpu> gpus, Owner by, String reason) throws IOException {
+        for (Gpu gpu : gpus) {
+            registry.cordon(gpu.uuid(), by, reason);
+            LOG.info("GPU {} was cordoned by {}: {}", gpu.uuid(), by.name(), reason);
+        }
+    }
+
+    /**
+     * GPUs get leases again.
+     *
+     * @throws RefusedException when it is the configuration that cordons one
+     */
+    public void uncordon(List<Gpu> gpus) throws RefusedException, IOException {
+        for (Gpu gpu : gpus) {
+            if (policy.cordons(gpu)) {
+                throw new RefusedException(
+                        Refusals.name(gpu.index(), gpu.uuid())
+                                + " is cordoned by "
+                                + policy.key("cordon")
+                                + "; take it out there, then restart jnvdockerd");
+            }
+        }
+        for (Gpu gpu : gpus) {
+            if (registry.uncordon(gpu.uuid())) {
+                LOG.info("GPU {} was uncordoned", gpu.uuid());
+            }
+        }
     }
 
     /** The leases that GPUs are held under, the oldest first. */
@@ -357,18 +408,23 @@ public final class Leases {
         private final Request request;
         private final Waiting waiting;
         private final Ticket ticket;
-        private final long began = pace.nanos();
+        private final Optional<Duration> limit;
+        private final long began;
         private String said = "";
 
         Turn(Request request, Waiting waiting, Ticket ticket) {
             this.request = request;
             this.waiting = waiting;
             this.ticket = ticket;
+            limit = waiting.limit().or(policy::maxWait);
+            // It may have waited for the daemon before this one.
+            Duration before = Duration.between(ticket.since(), registry.now());
+            began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
         }
 
         Claim await() throws RefusedException, IOException {
             while (true) {
-                long ends = registry.ends();
+                long changes = registry.changes();
                 List<Ticket> before = line.before(ticket);
                 Choice choice = new Choice(request, before);
                 Optional<Claim> claim = reserve(choice);
@@ -379,7 +435,7 @@ public final class Leases {
                 GpuChoice.Busy busy = choice.busy();
                 if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
                     tell(before.size() + 1, busy);
-                    pause(ends, before.size());
+                    pause(changes, before.size());
                 }
             }
         }
@@ -390,16 +446,37 @@ public final class Leases {
                             + Refusals.asked(request.request())
                             + ", "
                             + (place == 1 ? "next" : "number " + place)
-                            + " in line: "
+                            + " in line"
+                            + longest(", for ", " at most")
+                            + ": "
                             + busy.reason();
             if (!text.equals(said)) {
                 said = text;
                 waiting.listener().hear(text);
             }
-            if (waiting.limit().filter(limit -> waited().compareTo(limit) >= 0).isPresent()) {
+            if (limit.filter(it -> waited().compareTo(it) >= 0).isPresent()) {
+                String longest = longest(" for ", ", the longest that anybody may");
                 throw new RefusedException(
-                        "waited in vain, " + busy.reason() + "; wait longer with --gpu-wait");
+                        "waited in vain"
+                                + longest
+                                + ", "
+                                + busy.reason()
+                                + "; wait "
+                                + (longest.isEmpty() ? "longer" : "again")
+                                + " with --gpu-wait");
             }
+        }
+
+        /** The lab's limit, when it is that which ends the wait. */
+        private String longest(String before, String after) {
+            return waiting.limit().isPresent() || limit.isEmpty()
+                    ? ""
+                    : before
+                            + Refusals.span(limit.get())
+                            + after
+                            + " ("
+                            + policy.key("max_wait")
+                            + ")";
         }
 
         private void tellOfTheEnd(Claim claim) throws IOException {
@@ -420,7 +497,7 @@ public final class Leases {
         }
 
         /** Until something may have changed, or a second. Those behind others look less often. */
-        private void pause(long ends, int before) throws IOException {
+        private void pause(long changes, int before) throws IOException {
             for (int i = 0; i < LOOK_AGAIN; i++) {
                 pace.sleep(A_MOMENT);
                 if (Thread.currentThread().isInterrupted()) {
@@ -429,7 +506,7 @@ public final class Leases {
                 if (i % 4 == 0 && !evidence.isAlive(request.client())) {
                     throw new ClientGoneException(request.client());
                 }
-                if (before == 0 && registry.ends() != ends) {
+                if (before == 0 && registry.changes() != changes) {
                     return;
                 }
             }
@@ -439,7 +516,7 @@ public final class Leases {
     /** One choice, made inside the registry's transaction. */
     private final class Choice {
         private final Request request;
-        private final Map<String, Ticket> kept;
+        private final List<Ticket> before;
         private final List<GpuUse> seen;
         private RefusedException refusal;
         private GpuChoice.Busy busy;
@@ -449,9 +526,14 @@ public final class Leases {
          */
         Choice(Request request, List<Ticket> before) throws IOException {
             this.request = request;
-            kept = WaitingLine.keptFor(before, request.gpus());
-            // Who else uses them does not matter to who can't have any: many may wait.
-            boolean none = request.gpus().stream().allMatch(gpu -> kept.containsKey(gpu.uuid()));
+            this.before = before;
+            // Who else uses them does not matter to who can't have any: many may wait. Whom their
+            // quota keeps from being served is not known yet.
+            Map<String, Ticket> kept = WaitingLine.keptFor(before, request.gpus());
+            boolean none =
+                    policy.maxGpusPerUser().isEmpty()
+                            && request.gpus().stream()
+                                    .allMatch(gpu -> kept.containsKey(gpu.uuid()));
             seen = none ? List.of() : strangers.look(request.gpus(), LOOK_LIMIT);
         }
 
@@ -461,8 +543,13 @@ public final class Leases {
                     throw stoppedRefusal();
                 }
                 GpuChoice choice =
-                        new GpuChoice(request.gpus(), holdings, unmanaged(seen, holdings), kept);
-                return switch (choice.of(request.request())) {
+                        new GpuChoice(
+                                request.gpus(),
+                                holdings,
+                                unmanaged(seen, holdings),
+                                before,
+                                policy);
+                return switch (choice.of(request.request(), request.owner())) {
                     case GpuChoice.Chosen(List<Gpu> gpus) ->
                             Optional.of(
                                     new LeaseRegistry.Reservation(

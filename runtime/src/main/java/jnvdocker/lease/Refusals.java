@@ -174,7 +174,8 @@ public final class Refusals {
         return several(clauses);
     }
 
-    private static String keptFor(Ticket ticket) {
+    /** {@code kept for bob's docker run (pid 4711), which has waited for 4 GPUs since 09:12}. */
+    static String keptFor(Ticket ticket) {
         return "kept for "
                 + Quote.shown(ticket.owner().name())
                 + "'s docker run (pid "

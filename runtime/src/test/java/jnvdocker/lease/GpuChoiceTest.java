@@ -6,6 +6,7 @@ import static jnvdocker.lease.TestingLeases.B;
 import static jnvdocker.lease.TestingLeases.BOB;
 import static jnvdocker.lease.TestingLeases.C;
 import static jnvdocker.lease.TestingLeases.D;
+import static jnvdocker.lease.TestingLeases.POLICY;
 import static jnvdocker.lease.TestingLeases.gpu;
 import static jnvdocker.lease.TestingLeases.held;
 import static jnvdocker.lease.TestingLeases.reserved;
@@ -28,6 +29,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -150,18 +152,19 @@ class GpuChoiceTest {
                         List.of(A),
                         holdings(held(1, ALICE, "train-7", A)),
                         Unmanaged.NONE,
-                        Map.of());
+                        List.of(),
+                        POLICY);
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; wait with --gpu-wait",
-                assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE)).refusal());
+                assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE)).refusal());
     }
 
     @Test
     void aGpuThatIsUsedWithoutALeaseIsNeverPicked() throws RefusedException {
         Unmanaged used = unmanaged(false, process(A), container(C));
-        GpuChoice choice = new GpuChoice(ALL, holdings(), used, Map.of());
-        assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO));
+        GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
+        assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO, ALICE));
         assertBusy(
                 "3 GPUs are asked for, and free is 1, 3: GPU 0 (GPU-5c1a1003) is used by root's"
                         + " process python3 (pid 4711), which jnvdocker did not start, GPU 2"
@@ -198,9 +201,9 @@ class GpuChoiceTest {
     @Test
     void aGpuThatIsUsedWithoutALeaseMayBeNamedWhereThatIsAllowed() throws RefusedException {
         Unmanaged used = unmanaged(true, process(A), process(B), container(C), container(D));
-        GpuChoice choice = new GpuChoice(ALL, holdings(), used, Map.of());
-        assertEquals(new GpuChoice.Chosen(List.of(A, C)), choice.of(devices("0", "2")));
-        assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE));
+        GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
+        assertEquals(new GpuChoice.Chosen(List.of(A, C)), choice.of(devices("0", "2"), ALICE));
+        assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE));
     }
 
     @Test
@@ -211,6 +214,103 @@ class GpuChoiceTest {
                 devices("0"),
                 unmanaged(true, process(A)),
                 held(1, ALICE, "train-7", A));
+    }
+
+    @Test
+    void aCordonedGpuGetsNoNewHolder() throws RefusedException {
+        Policy policy = policy(0, "1");
+        assertEquals(
+                new GpuChoice.Chosen(List.of(A, C, D)), choice(policy, A, B, C, D).of(EVERY, BOB));
+        assertEquals(new GpuChoice.Chosen(List.of(C)), choice(policy, B, C).of(ONE, BOB));
+        assertEquals(
+                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml) and gets"
+                        + " no new container; take another (free: 0, 2, 3), or ask an"
+                        + " administrator",
+                refusal(choice(policy, A, B, C, D), devices("0", "1"), BOB));
+        assertEquals(
+                "4 GPUs are asked for, and this host has 3, and GPU 1 that is cordoned (cordon in"
+                        + " /etc/jnvdocker/config.toml); ask for fewer ('jnvdocker gpu ls' shows"
+                        + " them)",
+                refusal(choice(policy, A, B, C, D), new GpuRequest.Count(4), BOB));
+        assertEquals(
+                "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml) and gets"
+                        + " no new container; ask an administrator",
+                refusal(choice(policy, B), EVERY, BOB));
+    }
+
+    @Test
+    void aGpuThatWasCordonedByCommandIsNamedWithWhoDidItAndWhy() {
+        var holdings =
+                TestingLeases.cordoned(B, new Cordon.ByCommand(ALICE, time(9, 12), "fan is loud"));
+        GpuChoice choice = new GpuChoice(ALL, holdings, Unmanaged.NONE, List.of(), POLICY);
+        assertEquals(
+                "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud) and"
+                        + " gets no new container; take another (free: 0, 2, 3), or ask an"
+                        + " administrator",
+                refusal(choice, devices("1"), BOB));
+    }
+
+    @Test
+    void whatAUserHasCountsTowardsTheQuota() throws RefusedException {
+        Lease train = held(1, ALICE, "train-7", A);
+        GpuChoice choice = choice(policy(2), List.of(train), List.of());
+        assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, ALICE));
+        assertEquals(new GpuChoice.Chosen(List.of(B, C)), choice.of(TWO, BOB));
+        GpuChoice.Busy busy =
+                assertInstanceOf(GpuChoice.Busy.class, choice.of(devices("1", "GPU-7777"), ALICE));
+        assertEquals(
+                "2 GPUs are asked for, and alice has 1 of the 2 that each user may have at a time"
+                    + " (max_gpus_per_user in /etc/jnvdocker/config.toml): GPU 0 (GPU-5c1a1003) is"
+                    + " held by alice's container train-7 since 2024-01-02 09:12; wait with"
+                    + " --gpu-wait, or stop one of them, or ask for fewer",
+                busy.refusal());
+        assertEquals(List.of(train), busy.leases());
+    }
+
+    @Test
+    void moreThanAnybodyMayHaveIsRefusedAtOnce() {
+        assertEquals(
+                "4 GPUs are asked for, and each user may have 2 at a time (max_gpus_per_user in"
+                        + " /etc/jnvdocker/config.toml); ask for fewer",
+                refusal(choice(policy(2), A, B, C, D), EVERY, BOB));
+    }
+
+    @Test
+    void whoMayNotHaveMoreYetKeepsNobodyWaiting() throws RefusedException {
+        Lease train = held(1, ALICE, "train-7", A, B);
+        Ticket first = TestingLeases.ticket(1, ALICE, ONE);
+        Ticket second = TestingLeases.ticket(2, BOB, devices("2"));
+        GpuChoice choice = choice(policy(2), List.of(train), List.of(first, second));
+        assertEquals(Optional.empty(), choice.keptFor(D));
+        assertEquals(Optional.of(second), choice.keptFor(C));
+        assertEquals(new GpuChoice.Chosen(List.of(D)), choice.of(ONE, BOB));
+        GpuChoice without = choice(POLICY, List.of(train), List.of(first, second));
+        assertInstanceOf(GpuChoice.Busy.class, without.of(ONE, BOB));
+    }
+
+    /**
+     * @param max GPUs a user may have; 0 for any number
+     */
+    private static Policy policy(int max, String... cordon) {
+        return new Policy(
+                max == 0 ? OptionalInt.empty() : OptionalInt.of(max),
+                Optional.empty(),
+                List.of(cordon),
+                false,
+                POLICY.file());
+    }
+
+    private static GpuChoice choice(Policy policy, Gpu... gpus) {
+        return new GpuChoice(List.of(gpus), holdings(), Unmanaged.NONE, List.of(), policy);
+    }
+
+    private static GpuChoice choice(Policy policy, List<Lease> leases, List<Ticket> waiting) {
+        var holdings = TestingLeases.holdings(leases, NEVER_USED);
+        return new GpuChoice(ALL, holdings, Unmanaged.NONE, waiting, policy);
+    }
+
+    private static String refusal(GpuChoice choice, GpuRequest request, Owner owner) {
+        return assertThrows(RefusedException.class, () -> choice.of(request, owner)).getMessage();
     }
 
     private static Unmanaged unmanaged(boolean allowed, GpuUse... uses) {
@@ -241,7 +341,8 @@ class GpuChoiceTest {
                         .map(gpu -> held(gpu.index(), ALICE, "c" + gpu.index(), gpu))
                         .toArray(Lease[]::new);
         GpuChoice.Outcome outcome =
-                new GpuChoice(many, holdings(leases), Unmanaged.NONE, Map.of()).of(ONE);
+                new GpuChoice(many, holdings(leases), Unmanaged.NONE, List.of(), POLICY)
+                        .of(ONE, ALICE);
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-00000000) is held by alice's"
                         + " container c0 since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
@@ -332,8 +433,13 @@ class GpuChoiceTest {
             GpuRequest request, List<Gpu> gpus, List<Lease> leases, Map<Gpu, Instant> idle)
             throws RefusedException {
         GpuChoice choice =
-                new GpuChoice(gpus, TestingLeases.holdings(leases, idle), Unmanaged.NONE, Map.of());
-        return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request)).gpus();
+                new GpuChoice(
+                        gpus,
+                        TestingLeases.holdings(leases, idle),
+                        Unmanaged.NONE,
+                        List.of(),
+                        POLICY);
+        return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request, ALICE)).gpus();
     }
 
     private static void assertBusy(String refusal, GpuRequest request, Lease... leases)
@@ -345,16 +451,17 @@ class GpuChoiceTest {
             String refusal, GpuRequest request, Unmanaged unmanaged, Lease... leases)
             throws RefusedException {
         GpuChoice.Outcome outcome =
-                new GpuChoice(ALL, holdings(leases), unmanaged, Map.of()).of(request);
+                new GpuChoice(ALL, holdings(leases), unmanaged, List.of(), POLICY)
+                        .of(request, ALICE);
         GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
         assertEquals(refusal, busy.refusal());
         assertEquals(List.of(leases), busy.leases());
     }
 
     private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
-        GpuChoice choice = new GpuChoice(gpus, holdings(), Unmanaged.NONE, Map.of());
+        GpuChoice choice = new GpuChoice(gpus, holdings(), Unmanaged.NONE, List.of(), POLICY);
         assertEquals(
                 refusal,
-                assertThrows(RefusedException.class, () -> choice.of(request)).getMessage());
+                assertThrows(RefusedException.class, () -> choice.of(request, ALICE)).getMessage());
     }
 }

@@ -112,7 +112,8 @@ class GpuTimeTest {
         at(1);
         registry.end(first, "seen");
         at(2);
-        registry.mount(first.claim(), "use", DOCKERD, new LeaseRegistry.Unknown());
+        registry.mount(
+                first.claim(), "use", DOCKERD, new LeaseRegistry.Unknown(), TestingLeases.ANYBODY);
         at(4);
         assertEquals(List.of(use(ALICE, 3, 2, 1, 1, 4)), since(0).users());
     }
@@ -233,7 +234,8 @@ class GpuTimeTest {
         at(100);
         assertEquals(1, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
         assertEquals(old.claim(), registry.claim(old.claim().id()).orElseThrow());
-        registry.mount(old.claim(), "use", DOCKERD, new LeaseRegistry.Unknown());
+        registry.mount(
+                old.claim(), "use", DOCKERD, new LeaseRegistry.Unknown(), TestingLeases.ANYBODY);
         Lease next = registry.liveOf(old.claim().id()).orElseThrow();
         assertTrue(next.id() > old.id(), "a lease's number is never used again");
     }
@@ -381,7 +383,7 @@ class GpuTimeTest {
     private Lease mounted(int from, Owner owner, Gpu... gpus) throws IOException {
         at(from);
         Claim claim = reserve(owner, gpus);
-        registry.mount(claim, "use", DOCKERD, new LeaseRegistry.Unknown());
+        registry.mount(claim, "use", DOCKERD, new LeaseRegistry.Unknown(), TestingLeases.ANYBODY);
         return registry.liveOf(claim.id()).orElseThrow();
     }
 

@@ -270,7 +270,7 @@ class LeaseRegistryTest {
 
     private LeaseRegistry.MountResult mount(Claim claim, String use, LeaseRegistry.Earlier earlier)
             throws IOException {
-        return registry.mount(claim, use, DOCKERD, earlier);
+        return registry.mount(claim, use, DOCKERD, earlier, TestingLeases.ANYBODY);
     }
 
     private Lease granted(Claim claim, String use) throws IOException {

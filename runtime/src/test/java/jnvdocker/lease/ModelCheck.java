@@ -152,8 +152,11 @@ final class ModelCheck {
     private void everyGpuIsShownOnce(LeaseRegistry registry) throws IOException {
         Evidence evidence = new Evidence(world.machine, world.machine.bootId());
         List<Gpu> gpus = world.gpus();
+        LeaseRegistry.Holdings holdings = registry.holdings();
+        GpuChoice choice =
+                new GpuChoice(gpus, holdings, Unmanaged.NONE, List.of(), TestingLeases.POLICY);
         List<GpuStatus> status =
-                new GpuBoard(registry.holdings(), evidence, Unmanaged.NONE).status(gpus);
+                new GpuBoard(holdings, evidence, Unmanaged.NONE, choice).status(gpus);
         Set<String> shown = new HashSet<>();
         for (GpuStatus gpu : status) {
             assertTrue(shown.add(gpu.gpu().uuid()), () -> "shown twice: " + status);

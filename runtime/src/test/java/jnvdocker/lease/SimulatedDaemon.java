@@ -110,7 +110,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             connection,
                                             world::gpus,
                                             new NoUses(),
-                                            false,
+                                            TestingLeases.POLICY,
                                             machine,
                                             new Waiting())));
         } catch (Killed e) {

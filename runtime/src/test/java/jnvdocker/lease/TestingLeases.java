@@ -1,5 +1,6 @@
 package jnvdocker.lease;
 
+import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuAccess;
@@ -12,6 +13,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** GPUs, claims and leases as the tests of this package need them. */
@@ -76,6 +79,18 @@ final class TestingLeases {
         return new Lease(id, claim, new Holder.Client(CLIENT), "boot", THEN, 0, Optional.empty());
     }
 
+    /** What allows everything but to take what others use. */
+    static final Policy POLICY =
+            new Policy(
+                    OptionalInt.empty(),
+                    Optional.empty(),
+                    List.of(),
+                    false,
+                    "/etc/jnvdocker/config.toml");
+
+    /** Nothing is against anybody's lease. */
+    static final Function<LeaseRegistry.Holdings, Optional<String>> ANYBODY = _ -> Optional.empty();
+
     /** One that the engine shows. */
     static RunningContainer running(String name, Map<String, String> labels, List<String> volumes) {
         return new RunningContainer(
@@ -89,6 +104,17 @@ final class TestingLeases {
         }
         Map<String, Instant> idle = new HashMap<>();
         idleSince.forEach((gpu, since) -> idle.put(gpu.uuid(), since));
-        return new LeaseRegistry.Holdings(time(12, 0), held, idle);
+        return new LeaseRegistry.Holdings(time(12, 0), held, idle, Map.of());
+    }
+
+    /** Nobody has a GPU, and one gets no new holder. */
+    static LeaseRegistry.Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
+        return new LeaseRegistry.Holdings(
+                time(12, 0), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon));
+    }
+
+    /** A place in the line. */
+    static Ticket ticket(long id, Owner owner, GpuRequest request) {
+        return new Ticket(id, CLIENT, owner, request, THEN);
     }
 }

@@ -311,6 +311,23 @@ class GpuCommandsTest {
     }
 
     @Test
+    void cordonsAreForRoot() {
+        assertRefused(
+                "only root may cordon a GPU: sudo jnvdocker gpu cordon",
+                as(BOB, "gpu", "cordon", "1").run());
+        assertRefused(
+                "only root may uncordon a GPU: sudo jnvdocker gpu uncordon",
+                as(BOB, "gpu", "uncordon", "1").run());
+        assertEquals(2, jnvdocker("gpu", "cordon").exitCode());
+        assertEquals(2, jnvdocker("gpu", "cordon", "1", "--reason", "x".repeat(81)).exitCode());
+        assertRefused(
+                "invalid device: 4; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their"
+                        + " UUIDs)",
+                jnvdocker("gpu", "cordon", "1", "4"));
+        assertEquals("free", gpus().path(1).path("state").asText());
+    }
+
+    @Test
     void everybodyMaySeeTheHistory() {
         run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
         String history = as(BOB, "gpu", "history", "--user", "23456").run().ok().out();

@@ -49,7 +49,7 @@ class MessageFormTest {
     private static final Pattern REMEDY =
             Pattern.compile(
                     "([;:,(]|\\bor|\\band) (first"
-                        + " )?(add|ask|begin|build|check|choose|create|docker|end|free|give|have|install|leave|let|load|log"
+                        + " )?(add|ask|begin|build|check|choose|cordon|create|docker|end|free|give|have|install|leave|let|load|log"
                         + " in|look|make|mend|mount"
                         + "|move|name|pull|put|reload|remove|restart|run|save|say|send|set"
                         + "|shorten|spell|start|stop|sudo|systemctl|take|try|type|unpack|use|wait|write)\\b|'jnvdocker"
@@ -59,7 +59,7 @@ class MessageFormTest {
 
     private static final Pattern BEGINNING =
             Pattern.compile(
-                    "[a-z…'-].*|[A-Z]+(_[A-Z]+)*[ =].*|GPUs?\\b.*|(JNVDOCKER|NV)_[A-Z_]+.*");
+                    "[a-z0-9…'-].*|[A-Z]+(_[A-Z]+)*[ =].*|GPUs?\\b.*|(JNVDOCKER|NV)_[A-Z_]+.*");
     private static final Pattern CODE =
             Pattern.compile("\\b[a-z]+\\.[a-z]+\\.[A-Z]|[a-z]Exception\\b|\\bnull\\b|@[0-9a-f]{6}");
 

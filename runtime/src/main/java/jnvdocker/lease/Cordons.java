@@ -1,0 +1,21 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The GPUs that get no new lease.
+ *
+ * @param byCommand by UUID
+ */
+record Cordons(Policy policy, Map<String, Cordon.ByCommand> byCommand) {
+
+    /** What the file says counts before what was typed: it can't be taken back by a command. */
+    Optional<Cordon> of(Gpu gpu) {
+        return policy.cordons(gpu)
+                ? Optional.of(new Cordon.ByFile(policy.key("cordon")))
+                : Optional.ofNullable(byCommand.get(gpu.uuid()));
+    }
+}

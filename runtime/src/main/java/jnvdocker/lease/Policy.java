@@ -1,0 +1,41 @@
+package jnvdocker.lease;
+
+import jnvdocker.container.GpuResolver;
+import jnvdocker.host.Gpu;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * What the lab allows. A refusal by it names the key and the file, so that everybody knows whom to
+ * ask.
+ *
+ * @param maxGpusPerUser how many GPUs a user may have at a time; empty when as many as there are
+ * @param maxWait how long somebody may wait for GPUs; empty when for ever
+ * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
+ * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
+ * @param file where this was said, for messages
+ */
+public record Policy(
+        OptionalInt maxGpusPerUser,
+        Optional<Duration> maxWait,
+        List<String> cordon,
+        boolean allowUnmanaged,
+        String file) {
+
+    public Policy {
+        cordon = List.copyOf(cordon);
+    }
+
+    /** Whether the file cordons a GPU: a beginning that several UUIDs have cordons each of them. */
+    boolean cordons(Gpu gpu) {
+        return cordon.stream().anyMatch(id -> GpuResolver.means(id, gpu));
+    }
+
+    /** {@code max_wait in /etc/jnvdocker/config.toml}. */
+    String key(String name) {
+        return name + " in " + file;
+    }
+}

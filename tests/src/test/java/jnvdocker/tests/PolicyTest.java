@@ -1,0 +1,268 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/** What the lab allows: cordons, quotas, and for how long one may wait. */
+class PolicyTest extends OneEngineTest {
+    private static final int ALICE = 61001;
+    private static final int BOB = 61002;
+
+    private static Path folder;
+
+    @BeforeAll
+    static void makeFolder() {
+        folder = Folders.make("policy");
+    }
+
+    @AfterAll
+    static void removeFolder() {
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void noPolicyIsLeft() {
+        configure("");
+        lab.jnvdocker("gpu", "uncordon", "0", "1", "2", "3").ok();
+    }
+
+    /** By the daemon's next start, which is now. */
+    private static void configure(String toml) {
+        lab.daemon().config(toml);
+        lab.daemon().stop();
+        lab.startDaemon();
+    }
+
+    private static String file() {
+        return lab.daemon().environment().get("JNVDOCKER_CONFIG");
+    }
+
+    /** As a user types it who has become root by sudo. */
+    private static Command as(int user, Object... arguments) {
+        String script = "{ echo $SUDO_UID > /proc/self/loginuid; } 2> /dev/null; exec \"$@\"";
+        List<Object> words = new ArrayList<>(List.of("bash", "-c", script, "bash"));
+        words.add(Project.tree().resolve("bin/jnvdocker"));
+        words.addAll(Arrays.asList(arguments));
+        return Command.of(words.toArray())
+                .with(lab.daemon().environment())
+                .with("SUDO_UID", "" + user);
+    }
+
+    private static Command.Result run(int user, String gpus) {
+        return as(user, "run", "--rm", "--gpus", gpus, "plain", "true").run();
+    }
+
+    private static void hold(int user, String name, String gpus) {
+        List<Object> words = new ArrayList<>(List.of("run", "-d", "--stop-signal", "KILL"));
+        words.addAll(List.of("--name", name, "--gpus", gpus, "plain", "sleep", "1000"));
+        as(user, words.toArray()).run().ok();
+    }
+
+    private static void assertRefused(String pattern, Command.Result result) {
+        assertEquals(125, result.exitCode(), result::toString);
+        EachEngineTest.assertMatches("jnvdocker: " + pattern + "\n", result.err());
+    }
+
+    private static List<String> states() {
+        return lab.jnvdocker("gpu", "ls")
+                .ok()
+                .out()
+                .lines()
+                .skip(1)
+                .map(line -> line.split("   +")[3])
+                .toList();
+    }
+
+    @Test
+    void aCordonedGpuGetsNoNewContainerUntilItIsUncordoned() {
+        assertEquals(
+                "cordoned GPU 1 (GPU-5c1a1003), GPU 2 (GPU-5c1a2006)\n",
+                lab.jnvdocker("gpu", "cordon", "1", "2", "--reason", "fan is loud").ok().out());
+        assertEquals(List.of("FREE", "CORDONED", "CORDONED", "FREE"), states());
+        assertRefused(
+                "GPU 1 \\(GPU-5c1a1003\\) is cordoned by root since \\d\\d:\\d\\d \\(fan is loud\\)"
+                        + " and gets no new container; take another \\(free: 0, 3\\), or ask an"
+                        + " administrator",
+                run(ALICE, "device=1"));
+        assertRefused(
+                "3 GPUs are asked for, and this host has 2, and GPUs 1, 2 that are cordoned by root"
+                        + " since \\d\\d:\\d\\d \\(fan is loud\\); ask for fewer .*",
+                run(ALICE, "3"));
+        Command.Result all = lab.jnvdocker("run", "--rm", "--gpus", "all", "plain", "ls", "/dev");
+        assertTrue(all.ok().out().contains("nvidia0\n"), all::toString);
+        assertTrue(!all.out().contains("nvidia1\n"), all::toString);
+        String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("is cordoned by root since"), why);
+        assertTrue(why.contains("To have it given out again: jnvdocker gpu uncordon 1\n"), why);
+
+        assertEquals(
+                "uncordoned GPU 1 (GPU-5c1a1003)\n",
+                lab.jnvdocker("gpu", "uncordon", "1").ok().out());
+        run(ALICE, "device=1").ok();
+    }
+
+    @Test
+    void whoHasACordonedGpuKeepsItThroughARestartAndNotThroughAStop() {
+        hold(ALICE, "train", "device=1");
+        lab.awaitHolders(Map.of(1, "train"));
+        lab.jnvdocker("gpu", "cordon", "1").ok();
+        assertEquals(List.of("FREE", "HELD", "FREE", "FREE"), states());
+        String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("gets no new container after this one"), why);
+        lab.docker("restart", "train").ok();
+        lab.awaitHolders(Map.of(1, "train"));
+
+        lab.docker("stop", "train").ok();
+        lab.awaitHolders(Map.of());
+        Command.Result start = lab.docker("start", "train");
+        assertTrue(
+                start.err().contains("GPU 1 (GPU-5c1a1003) is cordoned by root since")
+                        && start.err()
+                                .contains(
+                                        "; start this container again when it is not any more (to"
+                                                + " copy files out of it meanwhile: docker"
+                                                + " export)"),
+                start::toString);
+        lab.jnvdocker("gpu", "uncordon", "GPU-5c1a1003").ok();
+        lab.docker("start", "train").ok();
+    }
+
+    @Test
+    void cordonOutlastsTheDaemon() {
+        lab.jnvdocker("gpu", "cordon", "0f:00.0").ok();
+        lab.daemon().kill();
+        lab.startDaemon();
+        assertEquals(List.of("FREE", "CORDONED", "FREE", "FREE"), states());
+    }
+
+    @Test
+    void theConfigurationCordonsAndNoCommandTakesThatBack() {
+        configure("cordon = [0, 'GPU-5c1a3009']\n");
+        assertEquals(List.of("CORDONED", "FREE", "FREE", "CORDONED"), states());
+        assertRefused(
+                "GPU 0 \\(GPU-5c1a0000\\) is cordoned \\(cordon in "
+                        + file()
+                        + "\\) and gets no new container; take another \\(free: 1, 2\\), or ask an"
+                        + " administrator",
+                run(ALICE, "device=0"));
+        assertRefused(
+                "GPU 3 \\(GPU-5c1a3009\\) is cordoned by cordon in "
+                        + file()
+                        + "; take it out there, then restart jnvdockerd",
+                lab.jnvdocker("gpu", "uncordon", "3"));
+    }
+
+    @Test
+    void nobodyHasMoreGpusThanTheirQuota() {
+        configure("max_gpus_per_user = 2\n");
+        assertRefused(
+                "3 GPUs are asked for, and each user may have 2 at a time \\(max_gpus_per_user in "
+                        + file()
+                        + "\\); ask for fewer",
+                run(ALICE, "3"));
+        hold(ALICE, "train", "device=1");
+        run(ALICE, "1").ok();
+        assertRefused(
+                "2 GPUs are asked for, and uid 61001 has 1 of the 2 that each user may have at a"
+                        + " time \\(max_gpus_per_user in "
+                        + file()
+                        + "\\): GPU 1 \\(GPU-5c1a1003\\) is held by uid 61001's container train"
+                        + " since \\d\\d:\\d\\d; wait with --gpu-wait, or stop one of them, or ask"
+                        + " for fewer",
+                run(ALICE, "2"));
+        run(BOB, "2").ok();
+        hold(ALICE, "infer", "1");
+        Command.Result another = run(ALICE, "1");
+        assertTrue(another.err().endsWith("wait with --gpu-wait, or stop one of them\n"));
+    }
+
+    @Test
+    void startOfAnOldContainerCountsTowardsTheQuota() {
+        hold(ALICE, "old", "device=0");
+        lab.docker("stop", "old").ok();
+        lab.awaitHolders(Map.of());
+        configure("max_gpus_per_user = 2\n");
+        hold(ALICE, "train", "\"device=1,2\"");
+        lab.awaitHolders(Map.of(1, "train", 2, "train"));
+        Command.Result start = lab.docker("start", "old");
+        assertTrue(
+                start.err()
+                        .contains(
+                                "uid 61001 has 2 of the 2 that each user may have at a time"
+                                        + " (max_gpus_per_user in "
+                                        + file()
+                                        + "): GPUs 1, 2 are held by uid 61001's container train"
+                                        + " since"),
+                start::toString);
+        lab.docker("restart", "train").ok();
+        lab.awaitHolders(Map.of(1, "train", 2, "train"));
+        lab.docker("stop", "train").ok();
+        lab.awaitHolders(Map.of());
+        lab.docker("start", "old").ok();
+        lab.awaitHolders(Map.of(0, "old"));
+    }
+
+    @Test
+    void whoWaitsForTheirOwnQuotaKeepsNobodyElseWaiting() throws Exception {
+        configure("max_gpus_per_user = 2\n");
+        hold(ALICE, "train", "\"device=0,1\"");
+        Path said = folder.resolve("said");
+        Process waiting =
+                as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
+                        .log(said)
+                        .start();
+        Lab.await(() -> says(said, "waiting for 1 GPU, next in line: 1 GPU is asked for, and"));
+        run(BOB, "2").ok();
+        assertTrue(waiting.isAlive());
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, waiting.waitFor(), said::toString);
+    }
+
+    @Test
+    void nobodyWaitsLongerThanTheLabAllows() throws IOException {
+        configure("max_wait = '1m'\n");
+        hold(ALICE, "train", "device=1");
+        Command.Result longer =
+                as(BOB, "run", "--gpus", "device=1", "--gpu-wait=2m", "plain", "true").run();
+        assertRefused(
+                "nobody may wait for GPUs longer than 1m \\(max_wait in "
+                        + file()
+                        + "\\); give --gpu-wait less, or no time at all",
+                longer);
+        Path said = folder.resolve("wait");
+        Process waiting =
+                as(BOB, "run", "--rm", "--gpus", "device=1", "--gpu-wait", "plain", "true")
+                        .log(said)
+                        .start();
+        Lab.await(() ->
+                says(said, "next in line, for 1m at most (max_wait in " + file() + "): GPU 1"));
+        waiting.destroy();
+    }
+
+    private static List<String> says(Path file, String words) {
+        try {
+            String text = Files.exists(file) ? Files.readString(file) : "";
+            return text.contains(words) ? List.of() : List.of(words + " is not in: " + text);
+        } catch (IOException e) {
+            return List.of(e.toString());
+        }
+    }
+}
