@@ -52,6 +52,7 @@ enum frame_type {
 	FRAME_DATA = 'D',
 	FRAME_ENOUGH = 'N',
 	FRAME_EXEC = 'X',
+	FRAME_PROGRAM = 'P',
 	FRAME_WAIT = 'W',
 	FRAME_EXIT = 'T',
 };
@@ -61,6 +62,8 @@ enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4 };
 enum { MAX_FRAME = 8 << 20, MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
+/* As shells have them, and docker for a container's program. */
+enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
 /* For how long who waits for GPUs waits for a daemon that was stopped: an upgrade takes a while. */
 enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
@@ -316,6 +319,22 @@ static void become_docker(int argc, char **argv)
 	command = allocate(command, (count + argc) * sizeof *command);
 	memcpy(command + count, argv + 1, argc * sizeof *argv);
 	become(command);
+}
+
+/* Becomes a program that is not docker, with more variables in its environment. */
+static void become_program(struct reader payload) __attribute__((noreturn));
+
+static void become_program(struct reader payload)
+{
+	for (uint32_t count = get_number(&payload); count > 0; count--)
+		putenv(get_string(&payload));
+	char **argv = get_arguments(&payload);
+
+	execvp(argv[0], argv);
+	int reason = errno;
+	fprintf(stderr, "jnvdocker: cannot run '%s': %s; name a program in PATH, or give its path\n", argv[0],
+		strerror(reason));
+	exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
 /* ---- which commands concern the daemon ------------------------------------------------------- */
@@ -1076,6 +1095,8 @@ static bool obey(int connection)
 			break;
 		case FRAME_EXEC:
 			become(get_arguments(&payload));
+		case FRAME_PROGRAM:
+			become_program(payload);
 		case FRAME_EXIT:
 			exit(get_number(&payload) & 0xff);
 		default:

@@ -168,9 +168,9 @@ final class Explanation {
                         .map(it -> "Container " + Holding.shortId(it.id()))
                         .orElse("A container that is not known yet");
         String others = Holding.others(lease, status.gpu());
-        return container
-                + " of image "
-                + Quote.shown(claim.image())
+        return (claim.isOfProcess()
+                        ? "A process of the host, started with 'jnvdocker gpu run'"
+                        : container + " of image " + Quote.shown(claim.image()))
                 + ", under claim "
                 + claim.id()
                 + (others.isEmpty() ? "" : ", together with " + others);
@@ -181,16 +181,12 @@ final class Explanation {
             case FREE, SICK, UNMANAGED, CORDONED ->
                     throw new IllegalStateException("a free GPU has no lease");
             case RESERVED ->
-                    "It becomes the container's when docker starts that, and free when that docker"
-                            + " run ends before.";
-            case HELD ->
-                    "To free it: docker stop "
-                            + lease.claim()
-                                    .container()
-                                    .map(it -> Quote.shown(it.name()))
-                                    .orElse("CONTAINER")
-                            + "; if that is gone already: jnvdocker gpu release "
-                            + lease.claim().id();
+                    lease.claim().isOfProcess()
+                            ? "It becomes the command's in a moment, and free when that gpu run"
+                                    + " ends before."
+                            : "It becomes the container's when docker starts that, and free when"
+                                    + " that docker run ends before.";
+            case HELD -> toFree(lease);
             case STUCK ->
                     "A killed process that does not end waits in the kernel, most likely for the"
                         + " driver: look for 'Xid' in dmesg; it may take a restart of the host.";
@@ -198,5 +194,18 @@ final class Explanation {
                     "Look for 'Xid' in dmesg: the GPU may have fallen off the bus, or the driver"
                             + " may be about to be reloaded.";
         };
+    }
+
+    private static String toFree(Lease lease) {
+        Claim claim = lease.claim();
+        if (claim.isOfProcess()) {
+            return "It is given out again when that has ended, and all that it has started: ask its"
+                    + " user, or root may end it with kill "
+                    + lease.holder().process().pid();
+        }
+        return "To free it: docker stop "
+                + claim.container().map(it -> Quote.shown(it.name())).orElse("CONTAINER")
+                + "; if that is gone already: jnvdocker gpu release "
+                + claim.id();
     }
 }

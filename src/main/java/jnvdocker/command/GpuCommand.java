@@ -4,6 +4,7 @@ import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.Prune;
 import jnvdocker.docker.Uninstall;
+import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Leases;
@@ -33,6 +34,7 @@ import java.util.concurrent.Semaphore;
 /** {@code jnvdocker gpu …}: shows what this host has, who has it, and what we made of it. */
 public final class GpuCommand {
     private final Host host;
+    private final GpuInventory inventory;
     private final CudaVersions cuda;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
@@ -48,6 +50,7 @@ public final class GpuCommand {
      */
     public GpuCommand(
             Host host,
+            GpuInventory inventory,
             CudaVersions cuda,
             DockerEngine engine,
             DriverVolumeStore volumes,
@@ -57,6 +60,7 @@ public final class GpuCommand {
             Installation installation,
             Optional<Duration> keepHistory) {
         this.host = host;
+        this.inventory = inventory;
         this.cuda = cuda;
         this.engine = engine;
         this.volumes = volumes;
@@ -94,7 +98,8 @@ public final class GpuCommand {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
-        CommandLine gpu = commands(request, client, departure);
+        GpuRun program = new GpuRun(inventory, leases, request, client);
+        CommandLine gpu = commands(request, client, departure, program);
         gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = gpu.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
@@ -105,16 +110,20 @@ public final class GpuCommand {
         }
         if (departure.isDone()) {
             installation.leave(client);
+        } else if (program.isReady()) {
+            program.start();
         } else {
             client.exit(code);
         }
     }
 
-    private CommandLine commands(Request request, ClientConnection client, GpuUninstall departure) {
+    private CommandLine commands(
+            Request request, ClientConnection client, GpuUninstall departure, GpuRun program) {
         int columns = request.columns();
         return new CommandLine(new Gpu())
                 .addSubcommand(new GpuLs(host, leases, columns))
                 .addSubcommand(new GpuWhy(host, leases))
+                .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                 .addSubcommand(new GpuLeases(leases))
                 .addSubcommand(new GpuHistory(host, leases, keepHistory))
                 .addSubcommand(new GpuRelease(leases, request))

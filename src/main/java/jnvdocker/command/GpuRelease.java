@@ -64,7 +64,11 @@ final class GpuRelease implements Callable<Integer> {
         } else {
             leases.release(lease.claim().id());
         }
-        String still = force ? "; if its container runs, it can use them as before: stop it" : "";
+        String runs =
+                lease.claim().isOfProcess()
+                        ? "; if it runs, it can use them as before: end it"
+                        : "; if its container runs, it can use them as before: stop it";
+        String still = force ? runs : "";
         spec.commandLine()
                 .getOut()
                 .println(

@@ -1,6 +1,5 @@
 package jnvdocker.command;
 
-import jnvdocker.docker.RunCommand;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Waiting;
@@ -25,11 +24,13 @@ final class GpuWait {
 
     private GpuWait() {}
 
-    /** The option wins over the variable. */
-    static Optional<Waiting> of(RunCommand run, Request request, ClientConnection client)
+    /**
+     * @param option as typed; it wins over the variable
+     */
+    static Optional<Waiting> of(Optional<String> option, Request request, ClientConnection client)
             throws RefusedException {
-        String source = run.gpuWait().isPresent() ? "--gpu-wait" : "NV_GPU_WAIT";
-        String value = run.gpuWait().orElse(request.variable("NV_GPU_WAIT")).strip();
+        String source = option.isPresent() ? "--gpu-wait" : "NV_GPU_WAIT";
+        String value = option.orElse(request.variable("NV_GPU_WAIT")).strip();
         if (NOT.contains(value)) {
             return Optional.empty();
         }

@@ -23,8 +23,14 @@ final class Holding {
         return Quote.shown(lease.claim().owner().name());
     }
 
-    /** The container's name, or its image in brackets as long as it has no name. */
+    /**
+     * The container's name, or its image in brackets as long as it has no name; or a process of the
+     * host.
+     */
     static String container(Lease lease) {
+        if (lease.claim().isOfProcess()) {
+            return Refusals.process(lease.claim(), lease.holder().process());
+        }
         return Quote.shown(lease.claim().displayName());
     }
 
@@ -64,6 +70,7 @@ final class Holding {
     static Optional<ProcessId> process(Lease lease) {
         return switch (lease.holder()) {
             case Holder.Client(ProcessId client) -> Optional.of(client);
+            case Holder.Process process -> Optional.of(process.process());
             case Holder.Container container -> container.init();
         };
     }

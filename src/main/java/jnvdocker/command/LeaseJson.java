@@ -90,7 +90,8 @@ final class LeaseJson {
         root.put("until", time(lease.end().map(Lease.End::at)));
         root.put("evidence", lease.end().map(Lease.End::evidence).orElse(null));
         holder(root, Optional.of(lease));
-        root.put("engine", lease.claim().engine());
+        boolean process = lease.claim().isOfProcess();
+        root.put("engine", process ? null : lease.claim().engine());
         ArrayNode gpus = root.putArray("gpus");
         for (ClaimedGpu gpu : lease.claim().gpus()) {
             gpus.addObject()
@@ -109,7 +110,10 @@ final class LeaseJson {
         Optional<Claim.ContainerRef> container = claim.flatMap(Claim::container);
         root.put("container_id", container.map(Claim.ContainerRef::id).orElse(null));
         root.put("container_name", container.map(Claim.ContainerRef::name).orElse(null));
-        root.put("image", claim.map(Claim::image).filter(it -> !it.equals("?")).orElse(null));
+        Optional<String> image = claim.map(Claim::image).filter(it -> !it.equals("?"));
+        boolean process = claim.filter(Claim::isOfProcess).isPresent();
+        root.put("image", image.filter(_ -> !process).orElse(null));
+        root.put("command", image.filter(_ -> process).orElse(null));
         root.put("pid", lease.flatMap(Holding::process).map(ProcessId::pid).orElse(null));
     }
 

@@ -130,7 +130,7 @@ public final class StartContainer {
             return;
         }
         refuseWhereItCannotWork(run, where);
-        Optional<Waiting> waiting = GpuWait.of(run, request, client);
+        Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
         check(needs.gpus() ? needs : GpuNeeds.withGpus(image, variables), driver, client);
         volumes.build(host, driver.version());

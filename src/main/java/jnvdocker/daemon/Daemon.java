@@ -126,6 +126,7 @@ final class Daemon implements AutoCloseable {
         GpuCommand gpu =
                 new GpuCommand(
                         host,
+                        inventory,
                         cuda,
                         engine,
                         volumes,

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The daemon's end of one client's connection: reads its request, then gives it orders. Whoever
- * sent {@link #exec} or {@link #exit} has said all.
+ * sent {@link #exec}, {@link #program} or {@link #exit} has said all.
  */
 public final class ClientConnection implements AutoCloseable {
     private static final int MAX_FRAME = 8 << 20;
@@ -113,6 +113,15 @@ public final class ClientConnection implements AutoCloseable {
     /** Has the client become a program. */
     public void exec(List<String> command) throws IOException {
         send(FrameType.EXEC, new Payload.Writer().strings(command).toBytes());
+    }
+
+    /**
+     * Has the client become a program that is not docker.
+     *
+     * @param variables {@code NAME=VALUE}, for its environment
+     */
+    public void program(List<String> variables, List<String> command) throws IOException {
+        send(FrameType.PROGRAM, new Payload.Writer().strings(variables).strings(command).toBytes());
     }
 
     /** Says why not, and has the client end. */

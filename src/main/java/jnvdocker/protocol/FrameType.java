@@ -26,6 +26,8 @@ enum FrameType {
     WAIT('W'),
     /** A program for the client to become: the last frame. */
     EXEC('X'),
+    /** Likewise one that is not docker, with variables for its environment: the last frame. */
+    PROGRAM('P'),
     /** The code for the client to exit with: the last frame. */
     EXIT('T');
 

@@ -42,6 +42,21 @@ record CgroupHierarchy(Mount mount) {
                 .findFirst();
     }
 
+    /**
+     * The folder of a process; empty when it is in one that is not below what is mounted.
+     *
+     * @param processCgroups {@code /proc/<pid>/cgroup}
+     */
+    Optional<String> folder(String processCgroups) {
+        return Stream.of(processCgroups.split("\n"))
+                .map(line -> line.split(":", 3))
+                .filter(this::isOurs)
+                .flatMap(line -> belowRoot(line[2]).stream())
+                .filter(path -> !path.contains("/.."))
+                .map(path -> mount.point() + path)
+                .findFirst();
+    }
+
     private boolean isOfDevices() {
         return mount.type().equals("cgroup") && mount.fileSystemOptions().contains(CONTROLLER);
     }

@@ -59,7 +59,8 @@ final class Evidence {
         }
         try {
             return switch (lease.holder()) {
-                case Holder.Client(ProcessId client) -> client(client);
+                case Holder.Client(ProcessId client) -> client(lease, client);
+                case Holder.Process process -> process(process);
                 case Holder.Container container -> container(lease, container);
             };
         } catch (UncheckedIOException e) {
@@ -84,8 +85,11 @@ final class Evidence {
         return processes.oldestWithMount(here).keySet();
     }
 
-    /** Whether a process is of the container that holds a lease. */
+    /** Whether a process is of the container, or is the process, that holds a lease. */
     boolean isOfHolder(GpuUse.User process, Lease lease) {
+        if (lease.holder() instanceof Holder.Process holder) {
+            return holder.process().equals(process.id()) || isBelow(process.id(), lease);
+        }
         Optional<String> id = process.containerId();
         boolean named =
                 id.isPresent() && lease.claim().container().map(Claim.ContainerRef::id).equals(id);
@@ -101,6 +105,20 @@ final class Evidence {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
             return true;
         }
+    }
+
+    private boolean isBelow(ProcessId process, Lease lease) {
+        try {
+            return processes.cgroup(process, group(lease.claim())).isPresent();
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return true;
+        }
+    }
+
+    /** The name of the cgroup that a process of the host and all it starts are in. */
+    static String group(Claim claim) {
+        return "jnvdocker-" + claim.id();
     }
 
     /** Whether what lives of a lease's holder, if anything, is of that container. */
@@ -119,10 +137,17 @@ final class Evidence {
         }
     }
 
-    private Finding client(ProcessId client) {
+    private Finding client(Lease lease, ProcessId client) {
         return processes.isAlive(client)
                 ? new Alive(client)
-                : new Gone("docker run (pid " + client.pid() + ") has ended");
+                : new Gone(Refusals.command(lease.claim(), client) + " has ended");
+    }
+
+    private Finding process(Holder.Process holder) {
+        ProcessId process = holder.process();
+        return processes.isAlive(process) || processes.hasProcesses(holder.cgroup())
+                ? new Alive(process)
+                : new Gone("its process (pid " + process.pid() + ") is gone, and all it started");
     }
 
     private Finding container(Lease lease, Holder.Container container) {

@@ -22,12 +22,12 @@ final class HistoryRows {
         // beside a single max() SQLite takes plain columns from the row that has it.
         String sql =
                 "SELECT uid, owner, max(last_ms) AS last, sum(max(0, last_ms - first_ms)) AS"
-                    + " millis, count(DISTINCT id) AS leases, count(DISTINCT iif(holder = 'client',"
-                    + " NULL, claim)) AS containers, sum(live) AS held FROM (SELECT uid, owner,"
-                    + " lease.id AS id, lease.claim AS claim, holder, max(since, ?) AS first_ms,"
-                    + " min(ifnull(until, ?), ?) AS last_ms, until IS NULL AS live FROM lease JOIN"
-                    + " claim ON claim.id = lease.claim JOIN lease_gpu ON lease_gpu.lease ="
-                    + " lease.id WHERE (until IS NULL OR until > ?)"
+                    + " millis, count(DISTINCT id) AS leases, count(DISTINCT iif(holder ="
+                    + " 'container', claim, NULL)) AS containers, sum(live) AS held FROM (SELECT"
+                    + " uid, owner, lease.id AS id, lease.claim AS claim, holder, max(since, ?) AS"
+                    + " first_ms, min(ifnull(until, ?), ?) AS last_ms, until IS NULL AS live FROM"
+                    + " lease JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON"
+                    + " lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?)"
                         + (gpu.isPresent() ? " AND gpu = ?" : "")
                         + ") GROUP BY uid ORDER BY millis DESC, last DESC, uid";
         long begin = from.toEpochMilli();

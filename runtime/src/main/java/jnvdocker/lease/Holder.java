@@ -14,6 +14,13 @@ public sealed interface Holder {
     record Client(ProcessId process) implements Holder {}
 
     /**
+     * A process of the host that {@code jnvdocker gpu run} has become, and all that it starts.
+     *
+     * @param cgroup the folder of the cgroup that it and they are in
+     */
+    record Process(ProcessId process, String cgroup) implements Holder {}
+
+    /**
      * A container, from the mount of its claim on.
      *
      * @param process the engine that mounted the claim

@@ -34,7 +34,13 @@ public record Lease(
         return claim.gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
     }
 
+    /** For a client that has not become what is to use the GPUs. */
     boolean isReservation() {
         return holder instanceof Holder.Client;
+    }
+
+    /** Of which docker may have more to say than its processes. */
+    boolean isOfContainer() {
+        return holder instanceof Holder.Container;
     }
 }

@@ -1,5 +1,7 @@
 package jnvdocker.lease;
 
+import jnvdocker.process.ProcessGroup;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -77,10 +79,12 @@ final class LeaseEnder {
         List<Lease> containers = new ArrayList<>();
         for (Lease lease : leases) {
             Evidence.Finding finding = evidence.of(lease);
-            if (lease.isReservation() && finding instanceof Evidence.Gone(String why)) {
+            if (lease.isOfContainer()) {
+                if (isQuiet(lease, finding)) {
+                    containers.add(lease);
+                }
+            } else if (finding instanceof Evidence.Gone(String why)) {
                 registry.end(lease, why);
-            } else if (!lease.isReservation() && isQuiet(lease, finding)) {
-                containers.add(lease);
             }
         }
         if (!containers.isEmpty()) {
@@ -90,10 +94,22 @@ final class LeaseEnder {
         return registry.stillLive(leases).size() < leases.size();
     }
 
+    /**
+     * The cgroups of processes that have ended. One stays as long as a process in it is dead, and
+     * its parent does not take notice.
+     */
+    void removeGroups() throws IOException {
+        for (String group : registry.groupsOfEnded()) {
+            if (ProcessGroup.remove(group)) {
+                registry.groupIsGone(group);
+            }
+        }
+    }
+
     /** Whether one of the leases looks as if it were about to end, or to begin anew. */
     boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
-                .filter(lease -> !lease.isReservation())
+                .filter(Lease::isOfContainer)
                 .anyMatch(lease ->
                         isQuiet(lease, evidence.of(lease)) && quiet(lease).compareTo(SETTLING) < 0);
     }

@@ -255,6 +255,44 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /**
+     * A client becomes the process that uses its GPUs.
+     *
+     * @param cgroup of it and all that it will start
+     * @return whether it had them reserved
+     */
+    boolean becomes(String claim, ProcessId client, String cgroup) throws IOException {
+        return database.transaction(transaction ->
+                transaction.update(
+                                "UPDATE lease SET holder = 'process', cgroup = ? WHERE claim = ?"
+                                        + " AND holder = 'client' AND pid = ? AND start = ?"
+                                        + " AND until IS NULL",
+                                cgroup,
+                                claim,
+                                client.pid(),
+                                client.startTime())
+                        == 1);
+    }
+
+    /** The cgroups of processes whose leases have ended in this boot, as far as they are left. */
+    List<String> groupsOfEnded() throws IOException {
+        return database.transaction(transaction ->
+                transaction.list(
+                        row -> row.getString(1),
+                        "SELECT cgroup FROM lease WHERE holder = 'process' AND until IS NOT NULL"
+                                + " AND boot = ? AND cgroup IS NOT NULL",
+                        boot));
+    }
+
+    /** A cgroup of an ended process is not there any more. */
+    void groupIsGone(String cgroup) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE lease SET cgroup = NULL WHERE holder = 'process' AND until IS NOT"
+                                + " NULL AND cgroup = ?",
+                        cgroup));
+    }
+
+    /**
      * A container that runs without a lease has its GPUs all the same: gives it one, unless others
      * have them.
      */
@@ -581,6 +619,13 @@ public final class LeaseRegistry implements AutoCloseable {
 
     private boolean endNow(Transaction transaction, long lease, String evidence)
             throws SQLException {
+        // A process of the host does not start again.
+        transaction.update(
+                "UPDATE claim SET forgotten = ? WHERE forgotten IS NULL AND engine = ?"
+                        + " AND id = (SELECT claim FROM lease WHERE id = ? AND until IS NULL)",
+                now().toEpochMilli(),
+                Claim.HOST,
+                lease);
         return transaction.update(
                         "UPDATE lease SET until = max(since, ?), evidence = ?"
                                 + " WHERE id = ? AND until IS NULL",

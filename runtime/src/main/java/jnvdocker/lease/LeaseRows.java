@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -156,8 +157,15 @@ final class LeaseRows {
 
     private static Holder holder(ResultSet row) throws SQLException {
         ProcessId process = new ProcessId(row.getInt("pid"), row.getLong("start"));
-        if (row.getString("holder").equals("client")) {
-            return new Holder.Client(process);
+        switch (row.getString("holder")) {
+            case "client" -> {
+                return new Holder.Client(process);
+            }
+            case "process" -> {
+                return new Holder.Process(
+                        process, Objects.requireNonNullElse(row.getString("cgroup"), ""));
+            }
+            default -> {}
         }
         int init = row.getInt("init_pid");
         return new Holder.Container(

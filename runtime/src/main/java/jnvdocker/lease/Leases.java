@@ -6,6 +6,7 @@ import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
+import jnvdocker.process.ProcessGroup;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
@@ -88,7 +89,9 @@ public final class Leases {
      * @param gpus those of this host, in order of index
      * @param client the process that is about to become docker: as long as it lives, what it was
      *     given is reserved
-     * @param engine the id of the engine that the container will be of, or its address
+     * @param engine the id of the engine that the container will be of, or its address; {@link
+     *     Claim#HOST} for a process of the host
+     * @param image of the container, or the program of the process
      * @param waiting for GPUs that are taken; who does not is refused
      */
     public record Request(
@@ -141,10 +144,28 @@ public final class Leases {
 
     private Optional<Claim> reserve(Choice choice) throws IOException {
         Optional<Claim> claim = registry.reserve(choice::make);
-        if (claim.isPresent()) {
+        if (claim.isPresent() && !claim.get().isOfProcess()) {
             files.write(claim.get());
         }
         return claim;
+    }
+
+    /**
+     * The client keeps the GPUs as the program that it is about to become, for as long as that or
+     * anything it starts lives.
+     *
+     * @throws RefusedException when they are not the client's any more
+     * @throws IOException when its children could not be watched
+     */
+    public void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
+        String cgroup = ProcessGroup.make(client, Evidence.group(claim));
+        if (!registry.becomes(claim.id(), client, cgroup)) {
+            throw new RefusedException(
+                    "the reservation of "
+                            + Refusals.command(claim, client)
+                            + " was ended before its command began ('jnvdocker gpu leases --all'"
+                            + " says by whom); try again");
+        }
     }
 
     /** In the line. Its place stays when this daemon is stopped meanwhile. */
@@ -332,9 +353,20 @@ public final class Leases {
     public String explain(Lease lease) {
         return switch (evidence.of(lease)) {
             case Evidence.Alive(ProcessId process) when lease.isReservation() ->
-                    "docker run (pid " + process.pid() + ") has not started its container yet";
+                    Refusals.command(lease.claim(), process)
+                            + (lease.claim().isOfProcess()
+                                    ? " has not started its command yet"
+                                    : " has not started its container yet");
             case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
                     "its process (pid " + process.pid() + ") was killed and does not end";
+            case Evidence.Alive(ProcessId process)
+                    when lease.holder() instanceof Holder.Process(_, String cgroup)
+                            && !evidence.isAlive(process) ->
+                    "its process (pid "
+                            + process.pid()
+                            + ") has ended, and others that it started run: "
+                            + cgroup
+                            + "/cgroup.procs lists them";
             case Evidence.Alive(ProcessId process) ->
                     "its process (pid " + process.pid() + ") runs";
             case Evidence.Gone(String why) -> why + "; the engine may be about to start it again";
@@ -356,7 +388,9 @@ public final class Leases {
                             + claim
                             + " is not released: "
                             + explain(lease)
-                            + "; stop the container, or use --force if you know better");
+                            + (lease.claim().isOfProcess()
+                                    ? "; end it, or use --force if you know better"
+                                    : "; stop the container, or use --force if you know better"));
         }
         return lease;
     }
@@ -399,8 +433,9 @@ public final class Leases {
 
     /** Containers are seen to in the background: who asks does not wait for an engine. */
     private void endReservations() throws IOException {
-        List<Lease> reservations = registry.live().stream().filter(Lease::isReservation).toList();
-        ender.end(reservations, LeaseEnder.Caller.VERB);
+        List<Lease> others =
+                registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
+        ender.end(others, LeaseEnder.Caller.VERB);
     }
 
     /** Somebody's wait, until it is his turn and there is enough for him. */

@@ -66,7 +66,7 @@ public final class Reconciler {
         for (Lease lease : registry.live()) {
             boolean ofThisBoot = lease.boot().equals(registry.boot());
             // Whether a container is about to start again, the engine knows; it is asked later.
-            if ((lease.isReservation() || !ofThisBoot)
+            if ((!lease.isOfContainer() || !ofThisBoot)
                     && evidence.of(lease) instanceof Evidence.Gone(String why)) {
                 registry.end(lease, why);
             }
@@ -142,6 +142,7 @@ public final class Reconciler {
      * goes.
      */
     public void sweep() throws IOException {
+        ender.removeGroups();
         boolean unclear =
                 registry.live().stream()
                         .anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));

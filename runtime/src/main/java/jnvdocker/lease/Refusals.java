@@ -3,6 +3,7 @@ package jnvdocker.lease;
 import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
+import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
 import java.time.Duration;
@@ -31,16 +32,32 @@ public final class Refusals {
         return "GPU " + index + " (" + Gpu.shortUuid(uuid) + ")";
     }
 
-    /** {@code alice's container train-7}, or {@code alice's docker run (pid 4711)}. */
+    /**
+     * {@code alice's container train-7}, {@code alice's docker run (pid 4711)}, or {@code alice's
+     * process python3 (pid 4711)}.
+     */
     public static String holder(Lease lease) {
         Claim claim = lease.claim();
         String user = Quote.shown(claim.owner().name()) + "'s ";
-        if (lease.holder() instanceof Holder.Client client) {
-            return user + "docker run (pid " + client.process().pid() + ")";
+        if (lease.holder() instanceof Holder.Client(ProcessId client)) {
+            return user + command(claim, client);
+        }
+        if (claim.isOfProcess()) {
+            return user + "process " + process(claim, lease.holder().process());
         }
         return claim.container()
                 .map(container -> user + "container " + Quote.shown(container.name()))
                 .orElse(user + "container of image " + Quote.shown(claim.image()));
+    }
+
+    /** What reserves GPUs before it becomes docker, or the user's own program. */
+    static String command(Claim claim, ProcessId client) {
+        return (claim.isOfProcess() ? "gpu run" : "docker run") + " (pid " + client.pid() + ")";
+    }
+
+    /** {@code python3 (pid 4711)}. */
+    public static String process(Claim claim, ProcessId process) {
+        return Quote.shown(claim.image()) + " (pid " + process.pid() + ")";
     }
 
     /** {@code 09:12}, with the day when it was not today. */

@@ -1,0 +1,77 @@
+package jnvdocker.process;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/**
+ * A cgroup of our own for a process of the host and all that it will ever start: whatever becomes
+ * of its parents, session and environment, it stays in there. It is below the cgroup that the
+ * process was in, so that what limits its user limits it still.
+ */
+public final class ProcessGroup {
+    private static final Logger LOG = LoggerFactory.getLogger(ProcessGroup.class);
+
+    private ProcessGroup() {}
+
+    /**
+     * Puts a process of this machine into a new cgroup.
+     *
+     * @param name of the folder
+     * @return the folder below {@code /sys/fs/cgroup}
+     * @throws IOException when there can't be one, or the process has gone; then there is none
+     */
+    public static String make(ProcessId process, String name) throws IOException {
+        Path folder = parent(process).resolve(name);
+        Files.createDirectory(folder);
+        try {
+            Files.writeString(
+                    folder.resolve("cgroup.procs"),
+                    String.valueOf(process.pid()),
+                    StandardOpenOption.WRITE);
+            if (!Processes.ofThisMachine().isAlive(process)) {
+                throw new NoSuchFileException("/proc/" + process.pid());
+            }
+            return folder.toString();
+        } catch (IOException e) {
+            remove(folder.toString());
+            throw e;
+        }
+    }
+
+    private static Path parent(ProcessId process) throws IOException {
+        CgroupHierarchy hierarchy =
+                CgroupHierarchy.among(MountTable.ofThisProcess())
+                        .orElseThrow(() ->
+                                new FileSystemException(
+                                        "/sys/fs/cgroup", null, "no cgroups are mounted there"));
+        String file = "/proc/" + process.pid() + "/cgroup";
+        return hierarchy
+                .folder(Files.readString(Path.of(file)))
+                .map(Path::of)
+                .orElseThrow(() ->
+                        new FileSystemException(
+                                file, null, "its cgroup is not below what is mounted"));
+    }
+
+    /**
+     * Takes a cgroup away that is empty; one that is not stays.
+     *
+     * @return whether it is gone
+     */
+    public static boolean remove(String folder) {
+        try {
+            Files.deleteIfExists(Path.of(folder));
+            return true;
+        } catch (IOException e) {
+            LOG.debug("{} stays: {}", folder, e.getMessage());
+            return false;
+        }
+    }
+}

@@ -1,0 +1,263 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** {@code gpu run}: programs of the host have GPUs to themselves, for as long as they last. */
+class GpuRunTest extends OneEngineTest {
+    private static final String UUID_OF_1 = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
+
+    private static Path folder;
+    private static Path holdopen;
+    private final List<Process> started = new ArrayList<>();
+
+    @BeforeAll
+    static void makePrograms() {
+        folder = Folders.make("gpu-run");
+        holdopen = folder.resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+    }
+
+    @AfterAll
+    static void removePrograms() {
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void endPrograms() {
+        lab.startDaemon();
+        started.forEach(Process::destroyForcibly);
+        for (String group : groups()) {
+            text(Path.of(group, "cgroup.procs"))
+                    .lines()
+                    .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid)).stream())
+                    .forEach(ProcessHandle::destroyForcibly);
+        }
+        awaitStates("ffff");
+        Lab.await(GpuRunTest::groups);
+    }
+
+    private static Command gpuRun(Object... words) {
+        List<Object> all = new ArrayList<>(List.of("gpu", "run"));
+        all.addAll(List.of(words));
+        return lab.daemon().jnvdocker(all.toArray());
+    }
+
+    private Process start(Object... words) {
+        Process process = gpuRun(words).start();
+        started.add(process);
+        return process;
+    }
+
+    private static JsonNode gpus() {
+        String text = lab.jnvdocker("gpu", "ls", "--json").ok().out();
+        try {
+            return new ObjectMapper().readTree(text);
+        } catch (JsonProcessingException e) {
+            throw new AssertionError(text, e);
+        }
+    }
+
+    /** Of GPUs 0 to 3, the first letter of each state. */
+    private static void awaitStates(String letters) {
+        Lab.await(() -> {
+            StringBuilder now = new StringBuilder();
+            gpus().findValuesAsText("state").forEach(state -> now.append(state.charAt(0)));
+            return now.toString().equals(letters) ? List.of() : List.of("states are " + now);
+        });
+    }
+
+    /** Cgroups of ours that are left, empty or not. */
+    private static List<String> groups() {
+        try (Stream<Path> all =
+                Files.find(Path.of("/sys/fs/cgroup"), 6, (path, _) -> isOurs(path))) {
+            return all.map(Path::toString).toList();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static boolean isOurs(Path path) {
+        return path.getFileName().toString().matches("jnvdocker-[0-9a-f]{12}");
+    }
+
+    @Test
+    void programIsTheClientItselfWithItsGpusInTheEnvironment() throws Exception {
+        Command.Result result =
+                gpuRun("--gpus", "device=3,1", "--", "sh", "-c", "cat; env; exit 7")
+                        .input("typed\n")
+                        .with("CUDA_VISIBLE_DEVICES", "0")
+                        .run();
+        assertEquals(7, result.exitCode());
+        assertEquals("", result.err());
+        assertTrue(
+                result.out()
+                        .contains(
+                                "\nCUDA_VISIBLE_DEVICES="
+                                        + UUID_OF_1
+                                        + ",GPU-5c1a3009-1d2c-4e5f-8a9b-012345678903\n"),
+                result::out);
+        assertTrue(result.out().startsWith("typed\n"), result::out);
+        Process process = start("--gpus", "device=0", "sleep", "1000");
+        awaitStates("hfff");
+        assertEquals(process.pid(), gpus().path(0).path("pid").asLong());
+    }
+
+    @Test
+    void otherContainersAreToldWhoHasIt() {
+        Process process = start("--gpus", "device=1", "sleep", "1000");
+        awaitStates("fhff");
+        Command.Result refused = lab.jnvdocker("run", "--rm", "--gpus", "device=1", "plain");
+        assertEquals(125, refused.exitCode());
+        EachEngineTest.assertMatches(
+                "jnvdocker: GPU 1 \\(GPU-5c1a1003\\) is held by \\S+'s process sleep \\(pid "
+                        + process.pid()
+                        + "\\) since \\d\\d:\\d\\d; wait with --gpu-wait, or take another \\(free:"
+                        + " 0, 2, 3\\)\n",
+                refused.err());
+        String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("A process of the host, started with 'jnvdocker gpu run'"), why);
+        assertTrue(why.contains("may end it with kill " + process.pid() + "\n"), why);
+        assertEquals("sleep", gpus().path(1).path("command").asText());
+        assertTrue(gpus().path(1).path("image").isNull());
+        String ls = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(ls.contains("   sleep (pid " + process.pid() + ")   "), ls);
+    }
+
+    @Test
+    void aContainersGpuIsRefusedOrWaitedFor() throws Exception {
+        lab.run("train", 1);
+        Command.Result refused = gpuRun("--gpus", "device=1", "true").run();
+        assertEquals(125, refused.exitCode());
+        assertTrue(refused.err().contains("container train since"), refused::err);
+        Process waiting = start("--gpus", "device=1", "--gpu-wait", "true");
+        Lab.await(() -> lab.registry().tickets() == 1 ? List.of() : List.of("nobody waits"));
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, waiting.waitFor());
+    }
+
+    @Test
+    void whatItHasStartedHoldsTheGpusWhenItHasEnded() throws Exception {
+        Path pid = folder.resolve("pid");
+        String daemonize =
+                "env -i setsid sh -c 'echo $$ > " + pid + "; exec sleep 1000' < /dev/null &";
+        Process process = start("--gpus", "device=0,1", "sh", "-c", daemonize);
+        assertEquals(0, process.waitFor());
+        Lab.await(
+                () -> Files.exists(pid) && !text(pid).isEmpty() ? List.of() : List.of("no child"));
+        awaitStates("hhff");
+        lab.daemon().kill();
+        lab.startDaemon();
+        awaitStates("hhff");
+        String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("has ended, and others that it started run: /sys/fs/cgroup/"), why);
+        Command.Result release = lab.jnvdocker("gpu", "release", claim());
+        assertEquals(125, release.exitCode(), release::toString);
+        long child = Long.parseLong(text(pid).strip());
+        ProcessHandle.of(child).orElseThrow().destroyForcibly();
+        awaitStates("ffff");
+        String history = lab.jnvdocker("gpu", "leases", "--all").ok().out();
+        assertTrue(
+                history.contains("its process (pid " + process.pid() + ") is gone, and all it"),
+                history);
+    }
+
+    private static String claim() {
+        return gpus().path(0).path("claim").asText();
+    }
+
+    private static String text(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void itIsNoStrangerOnItsOwnGpuAndOneOnAnother() {
+        String both = holdopen + " $0/nvidia1 & " + holdopen + " $0/nvidia2";
+        start("--gpus", "device=1", "sh", "-c", both, lab.host().folder().resolve("dev"));
+        awaitStates("fhuf");
+        assertTrue(gpus().path(1).path("note").isNull(), () -> gpus().toString());
+    }
+
+    @Test
+    void anEndIsSeenThatNoDaemonHasSeen() throws Exception {
+        Process process = start("--gpus", "all", "sleep", "1000");
+        awaitStates("hhhh");
+        lab.daemon().kill();
+        process.destroyForcibly().waitFor();
+        lab.startDaemon();
+        assertEquals(List.of("free", "free", "free", "free"), gpus().findValuesAsText("state"));
+    }
+
+    @Test
+    void aLeaseMayBeReleasedByForceAndTheGpuIsUsedWithoutOneThen() {
+        start("--gpus", "device=1", holdopen, lab.host().folder().resolve("dev/nvidia1"));
+        awaitStates("fhff");
+        String claim = gpus().path(1).path("claim").asText();
+        String released =
+                lab.jnvdocker("gpu", "release", claim, "--force", "--reason", "to see").ok().out();
+        assertTrue(
+                released.endsWith("; if it runs, it can use them as before: end it\n"), released);
+        awaitStates("fuff");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"no-such-program, 127", "/etc/passwd, 126"})
+    void whatCannotBeRunHoldsNothing(String program, int code) {
+        Command.Result result = gpuRun("--gpus", "all", program).run();
+        assertEquals(code, result.exitCode());
+        assertTrue(
+                result.err().startsWith("jnvdocker: cannot run '" + program + "': "), result::err);
+        awaitStates("ffff");
+    }
+
+    @Test
+    void optionsBehindTheProgramAreItsOwn() {
+        assertEquals("--gpus 9\n", gpuRun("--gpus", "1", "echo", "--gpus", "9").run().ok().out());
+        assertEquals("5m\n", gpuRun("--gpu-wait", "echo", "5m").run().ok().out());
+        assertEquals("-x\n", gpuRun("--", "echo", "-x").run().ok().out());
+    }
+
+    @Test
+    void whichGpusIsSaidAsForContainers() {
+        String one = gpuRun("printenv", "CUDA_VISIBLE_DEVICES").run().ok().out();
+        assertFalse(one.contains(","), one);
+        assertEquals(
+                UUID_OF_1 + "\n",
+                gpuRun("printenv", "CUDA_VISIBLE_DEVICES").with("NV_GPU", "1").run().ok().out());
+        assertEquals(
+                "\n", gpuRun("--gpus", "none", "printenv", "CUDA_VISIBLE_DEVICES").run().out());
+        Command.Result unknown = gpuRun("--gpus", "device=9", "true").run();
+        assertEquals(125, unknown.exitCode());
+        assertTrue(unknown.err().startsWith("jnvdocker: invalid device: 9; "), unknown::err);
+        assertEquals(2, gpuRun().run().exitCode());
+        assertEquals(2, gpuRun("--badopt", "true").run().exitCode());
+    }
+}
