@@ -8,6 +8,7 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Refusals;
+import jnvdocker.lease.Span;
 import jnvdocker.use.GpuUse;
 
 import java.time.Instant;
@@ -36,7 +37,7 @@ final class Explanation {
                         + " "
                         + Refusals.held(lease)
                         + " ("
-                        + Age.between(lease.since(), now)
+                        + Span.between(lease.since(), now)
                         + ").");
         sentences.add(container(lease) + ".");
         sentences.add("What keeps it: " + kept + ".");
@@ -156,7 +157,7 @@ final class Explanation {
                         ", idle since "
                                 + Refusals.time(since)
                                 + " ("
-                                + Age.between(since, now)
+                                + Span.between(since, now)
                                 + ")")
                 .orElse("; nobody is known to have had it");
     }

@@ -9,6 +9,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Refusals;
+import jnvdocker.lease.Span;
 import jnvdocker.protocol.ExitCode;
 
 import picocli.CommandLine.Command;
@@ -98,8 +99,8 @@ final class GpuLs implements Callable<Integer> {
     private static String age(GpuStatus status, Instant now) {
         return status.lease()
                 .map(Lease::since)
-                .map(since -> Age.between(since, now))
-                .or(() -> status.idleSince().map(since -> "idle " + Age.between(since, now)))
+                .map(since -> Span.between(since, now))
+                .or(() -> status.idleSince().map(since -> "idle " + Span.between(since, now)))
                 .orElse("-");
     }
 }

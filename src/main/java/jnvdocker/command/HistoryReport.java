@@ -7,6 +7,7 @@ import jnvdocker.labels.Quote;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Refusals;
+import jnvdocker.lease.Span;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -80,7 +81,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
         return "since "
                 + Refusals.time(time.from())
                 + " ("
-                + Age.between(time.from(), time.until())
+                + Span.between(time.from(), time.until())
                 + ")"
                 + keptSince
                         .map(kept ->

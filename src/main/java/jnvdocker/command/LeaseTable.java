@@ -3,6 +3,7 @@ package jnvdocker.command;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Refusals;
+import jnvdocker.lease.Span;
 
 import java.time.Instant;
 import java.util.ArrayList;
@@ -36,7 +37,7 @@ final class LeaseTable {
     }
 
     void live(Lease lease, GpuStatus.State state) {
-        row(lease, state.toString(), Age.between(lease.since(), now), "-", "-");
+        row(lease, state.toString(), Span.between(lease.since(), now), "-", "-");
     }
 
     /**
@@ -44,7 +45,7 @@ final class LeaseTable {
      */
     void past(Lease lease) {
         Lease.End end = lease.end().orElseThrow();
-        String age = Age.between(lease.since(), end.at());
+        String age = Span.between(lease.since(), end.at());
         row(lease, "ENDED", age, Refusals.time(end.at()), end.evidence());
     }
 

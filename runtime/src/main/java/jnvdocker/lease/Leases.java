@@ -523,7 +523,7 @@ public final class Leases {
                                                 .map(gpu -> Refusals.name(gpu.index(), gpu.uuid()))
                                                 .collect(Collectors.joining(", "))
                                         + " after "
-                                        + Refusals.span(waited()));
+                                        + Span.text(waited()));
             }
         }
 

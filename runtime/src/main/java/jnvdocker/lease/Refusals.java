@@ -6,7 +6,6 @@ import jnvdocker.labels.Quote;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
-import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
@@ -65,16 +64,6 @@ public final class Refusals {
         ZonedDateTime local = instant.atZone(ZoneId.systemDefault());
         boolean today = local.toLocalDate().equals(LocalDate.now(ZoneId.systemDefault()));
         return (today ? TIME : DAY).format(local);
-    }
-
-    /** {@code 9s}, {@code 5m}, {@code 3h 20m}. */
-    static String span(Duration span) {
-        if (span.toMinutes() == 0) {
-            return span.toSeconds() + "s";
-        }
-        return span.toHours() == 0
-                ? span.toMinutes() + "m"
-                : span.toHours() + "h " + span.toMinutesPart() + "m";
     }
 
     /** {@code is held by alice's container train-7 since 09:12}. */

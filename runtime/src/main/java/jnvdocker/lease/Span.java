@@ -3,10 +3,14 @@ package jnvdocker.lease;
 import jnvdocker.labels.Quote;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** How long something lasts, as people write it: {@code 90m}, {@code 12h}, {@code 7d}. */
+/**
+ * How long something lasts, as people write it, {@code 90m}, {@code 12h}, {@code 7d}, and as they
+ * take it in, {@code 5m}, {@code 1h15m}.
+ */
 public final class Span {
     /** More than anybody has a history of, and far from where a time would overflow. */
     public static final Duration LONGEST = Duration.ofDays(36_500);
@@ -43,5 +47,25 @@ public final class Span {
                             + "d; write another length of time");
         }
         return span;
+    }
+
+    /** In two units at most; nothing for less than nothing. */
+    public static String text(Duration span) {
+        if (span.isNegative()) {
+            return "0s";
+        }
+        if (span.toDays() > 0) {
+            return span.toDays() + "d";
+        }
+        if (span.toHours() > 0) {
+            String minutes = span.toMinutesPart() > 0 ? span.toMinutesPart() + "m" : "";
+            return span.toHours() + "h" + minutes;
+        }
+        return span.toMinutes() > 0 ? span.toMinutes() + "m" : span.toSeconds() + "s";
+    }
+
+    /** Between two moments; nothing when the clock was set back meanwhile. */
+    public static String between(Instant from, Instant to) {
+        return text(Duration.between(from, to));
     }
 }

@@ -9,6 +9,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
+import java.time.Instant;
 
 class SpanTest {
     @ParameterizedTest
@@ -73,6 +74,29 @@ class SpanTest {
                         + " 7d",
                 refusal("\u001b[2J"));
         assertEquals(true, refusal("7".repeat(100_000) + "d").length() < 300);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, 0s",
+        "59, 59s",
+        "60, 1m",
+        "3599, 59m",
+        "3600, 1h",
+        "4500, 1h15m",
+        "86399, 23h59m",
+        "86400, 1d",
+        "345599, 3d"
+    })
+    void textHasTwoUnitsAtMost(long seconds, String text) {
+        Instant now = Instant.parse("2026-03-05T12:00:00Z");
+        assertEquals(text, Span.text(Duration.ofSeconds(seconds)));
+        assertEquals(text, Span.between(now.minusSeconds(seconds), now));
+    }
+
+    @Test
+    void clockThatWasSetBackMakesNothingNegative() {
+        assertEquals("0s", Span.text(Duration.ofHours(-1)));
     }
 
     private static String refusal(String text) {
