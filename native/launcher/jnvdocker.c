@@ -54,6 +54,7 @@ enum frame_type {
 	FRAME_EXEC = 'X',
 	FRAME_PROGRAM = 'P',
 	FRAME_WAIT = 'W',
+	FRAME_AGAIN = 'A',
 	FRAME_EXIT = 'T',
 };
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
@@ -67,6 +68,8 @@ enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
 /* For how long who waits for GPUs waits for a daemon that was stopped: an upgrade takes a while. */
 enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
+/* Between two looks of who watches, whatever the daemon says. */
+enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
 
 #define SERVICE "jnvdocker.service"
 #define LIMITS "look at the limits of this shell (ulimit -a), then try again"
@@ -773,7 +776,8 @@ static int connect_daemon(void)
 static bool is_for_daemon(const char *variable)
 {
 	static const char *const prefixes[] = {
-		"NV_", "NVIDIA_", "DOCKER_", "JNVDOCKER_", "SUDO_", "HOME=", "PATH=", "LD_LIBRARY_PATH=", NULL,
+		"NV_", "NVIDIA_", "DOCKER_", "JNVDOCKER_", "SUDO_", "HOME=", "PATH=", "LD_LIBRARY_PATH=", "TERM=",
+		"NO_COLOR=", NULL,
 	};
 
 	for (const char *const *prefix = prefixes; *prefix != NULL; prefix++)
@@ -782,16 +786,31 @@ static bool is_for_daemon(const char *variable)
 	return false;
 }
 
-static void put_variables(struct buffer *request)
+/* The terminal's size; nothing in any direction when there is none. */
+static struct winsize terminal_size(void)
 {
-	uint32_t count = 0;
+	struct winsize size;
+
+	for (int descriptor = 1; descriptor <= 2; descriptor++)
+		if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+			return size;
+	return (struct winsize){ 0 };
+}
+
+/* The height of the terminal goes as a shell has it, LINES, but is always as it is now. */
+static void put_variables(struct buffer *request, unsigned rows)
+{
+	uint32_t count = 1;
+	char *lines = joined("LINES=%u", rows);
 
 	for (char **variable = environ; *variable != NULL; variable++)
 		count += is_for_daemon(*variable);
 	put_number(request, count);
+	put_string(request, lines);
 	for (char **variable = environ; *variable != NULL; variable++)
 		if (is_for_daemon(*variable))
 			put_string(request, *variable);
+	free(lines);
 }
 
 /*
@@ -821,19 +840,10 @@ static bool context_configured(void)
 	return found;
 }
 
-static uint32_t columns(void)
-{
-	struct winsize size;
-
-	for (int descriptor = 1; descriptor <= 2; descriptor++)
-		if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-			return size.ws_col;
-	return 0;
-}
-
-static void send_request(int connection, char **argv)
+static void send_request(int connection, char **docker, char **argv)
 {
 	struct buffer request = { 0 };
+	struct winsize terminal = terminal_size();
 	char *folder = getcwd(NULL, 0);
 	uint32_t flags = 0;
 
@@ -843,15 +853,16 @@ static void send_request(int connection, char **argv)
 	flags |= context_configured() ? CONTEXT_CONFIGURED : 0;
 	put_number(&request, PROTOCOL_VERSION);
 	put_number(&request, flags);
-	put_number(&request, columns());
+	put_number(&request, terminal.ws_col);
 	put_string(&request, folder != NULL ? folder : "");
-	put_list(&request, docker_command());
+	put_list(&request, docker);
 	put_list(&request, argv + 1);
-	put_variables(&request);
+	put_variables(&request, terminal.ws_row);
 	if (request.length > MAX_FRAME)
 		die("the command line is longer than %d bytes; shorten it", MAX_FRAME);
 	send_frame(connection, FRAME_REQUEST, &request);
 	free(request.data);
+	free(folder);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -1046,32 +1057,39 @@ static void stream(int connection, struct reader payload)
 	free(data.data);
 }
 
-/*
- * Returns only when the daemon went away and may be asked again: without a word, so that nothing has been
- * done yet, or while we waited in its line, where our place is still ours; says which.
- */
-static bool obey(int connection)
-{
-	bool waits = false;
+/* Why the daemon is to be asked once more. */
+enum reason {
+	NOTHING_WAS_SAID, /* so that nothing has been done yet */
+	WENT_AWAY,        /* while we watched, or waited in its line, where our place is still ours */
+	LOOK_AGAIN,       /* on its word */
+};
 
+/*
+ * Returns only when the daemon is to be asked once more, and says why.
+ *
+ * faithful: whether we are to come back to a daemon that goes away
+ * pause: set where it is time to look again: in how many milliseconds
+ */
+static enum reason obey(int connection, bool faithful, uint32_t *pause)
+{
 	for (bool heard = false; ; heard = true) {
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
 		if (!receive(connection, header, sizeof header)) {
-			if (heard && !waits)
+			if (heard && !faithful)
 				die_deserted();
-			return waits;
+			return faithful ? WENT_AWAY : NOTHING_WAS_SAID;
 		}
 		uint32_t length = get_number(&payload);
 		if (length > MAX_FRAME)
 			die("the daemon sent a frame of %u bytes; restart jnvdockerd", length);
 		char *bytes = allocate(NULL, (size_t)length + 1);
 		if (!receive(connection, bytes, length)) {
-			if (!waits)
+			if (!faithful)
 				die_deserted();
 			free(bytes);
-			return true;
+			return WENT_AWAY;
 		}
 		payload.at = (unsigned char *)bytes;
 		payload.end = payload.at + length;
@@ -1091,8 +1109,12 @@ static bool obey(int connection)
 			stream(connection, payload);
 			break;
 		case FRAME_WAIT:
-			waits = true;
+			faithful = true;
 			break;
+		case FRAME_AGAIN:
+			*pause = get_number(&payload);
+			free(bytes);
+			return LOOK_AGAIN;
 		case FRAME_EXEC:
 			become(get_arguments(&payload));
 		case FRAME_PROGRAM:
@@ -1108,10 +1130,11 @@ static bool obey(int connection)
 }
 
 /*
- * Until the daemon is back that has our place in its line. Whoever stopped it starts it again, or systemd
- * does; after a while root starts one, as for any request.
+ * A connection to the daemon once it is back that we watch, or that has our place in its line; -1 when it
+ * does not come. Whoever stopped it starts it again, or systemd does; after a while root starts one, as for
+ * any request.
  */
-static void await_return(void)
+static int await_return(void)
 {
 	static const char words[] = "jnvdocker: the daemon went away; asking again as soon as it is back\n";
 	long deadline = milliseconds() + (geteuid() == 0 ? RETURN_MS : RETURN_FOR_OTHERS_MS);
@@ -1119,11 +1142,26 @@ static void await_return(void)
 	int connection;
 
 	remark(words, sizeof words - 1);
-	while ((connection = try_connect(path)) < 0 && milliseconds() < deadline)
+	/* One that still answers, and goes away again and again, is not asked all the time either. */
+	do
 		usleep(RETURN_POLL_MS * 1000);
-	if (connection >= 0)
-		close(connection);
+	while ((connection = try_connect(path)) < 0 && milliseconds() < deadline);
 	free(path);
+	return connection;
+}
+
+/* A new connection after a pause: the daemon may be another by then. */
+static int look_again(uint32_t pause)
+{
+	uint32_t bounded = pause < MIN_PAUSE_MS ? MIN_PAUSE_MS : pause > MAX_PAUSE_MS ? MAX_PAUSE_MS : pause;
+	struct timespec rest = { .tv_sec = bounded / 1000, .tv_nsec = bounded % 1000 * 1000000L };
+	char *path = socket_path();
+
+	while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+		continue;
+	int connection = try_connect(path);
+	free(path);
+	return connection >= 0 ? connection : await_return();
 }
 
 int main(int argc, char **argv)
@@ -1137,17 +1175,34 @@ int main(int argc, char **argv)
 	}
 	if (!concerns_daemon(argc, argv))
 		become_docker(argc, argv);
-	/* A daemon may be stopped just as we ask it: ask the next one. */
+	char **docker = NULL;
+	int connection = -1;
+	bool watches = false;
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-		int connection = connect_daemon();
+		uint32_t pause;
 
-		send_request(connection, argv);
-		if (obey(connection)) {
-			await_return();
-			attempt = -1;
-		}
+		if (connection < 0)
+			connection = connect_daemon();
+		if (docker == NULL)
+			docker = docker_command();
+		send_request(connection, docker, argv);
+		enum reason reason = obey(connection, watches, &pause);
 		close(connection);
-		usleep(START_POLL_MS * 1000);
+		connection = -1;
+		switch (reason) {
+		case NOTHING_WAS_SAID:
+			/* A daemon may be stopped just as we ask it: ask the next one. */
+			usleep(START_POLL_MS * 1000);
+			continue;
+		case WENT_AWAY:
+			connection = await_return();
+			break;
+		case LOOK_AGAIN:
+			watches = true;
+			connection = look_again(pause);
+			break;
+		}
+		attempt = -1;
 	}
 	die_deserted();
 }

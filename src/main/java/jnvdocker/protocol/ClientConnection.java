@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Semaphore;
@@ -14,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The daemon's end of one client's connection: reads its request, then gives it orders. Whoever
- * sent {@link #exec}, {@link #program} or {@link #exit} has said all.
+ * sent {@link #exec}, {@link #program}, {@link #exit} or {@link #again} has said all.
  */
 public final class ClientConnection implements AutoCloseable {
     private static final int MAX_FRAME = 8 << 20;
@@ -48,7 +49,12 @@ public final class ClientConnection implements AutoCloseable {
 
     /** Writes a line to the client's standard output. */
     public void out(String line) throws IOException {
-        byte[] bytes = (line + "\n").getBytes(StandardCharsets.UTF_8);
+        print(line + "\n");
+    }
+
+    /** Writes a text to the client's standard output, as it is. */
+    public void print(String text) throws IOException {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         for (int at = 0; at < bytes.length; at += MAX_FRAME / 8) {
             int end = Math.min(bytes.length, at + MAX_FRAME / 8);
             send(FrameType.OUT, Arrays.copyOfRange(bytes, at, end));
@@ -138,6 +144,16 @@ public final class ClientConnection implements AutoCloseable {
     /** Has the client end with another program's code. */
     public void exit(int code) throws IOException {
         send(FrameType.EXIT, new Payload.Writer().number(code).toBytes());
+    }
+
+    /**
+     * Has the client ask the same again after a while, of whichever daemon there is then.
+     *
+     * @param pause which the client takes for a second when it is less, for an hour when it is more
+     */
+    public void again(Duration pause) throws IOException {
+        int millis = (int) Math.min(pause.toMillis(), Integer.MAX_VALUE);
+        send(FrameType.AGAIN, new Payload.Writer().number(millis).toBytes());
     }
 
     private CallResult call(int flags, List<String> command) throws IOException {

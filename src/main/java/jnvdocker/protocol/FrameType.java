@@ -24,6 +24,10 @@ enum FrameType {
     ENOUGH('N'),
     /** The client has a place in the line, and may ask again if this daemon goes away. */
     WAIT('W'),
+    /**
+     * For how long to pause, and then to ask the same again, over a new connection: the last frame.
+     */
+    AGAIN('A'),
     /** A program for the client to become: the last frame. */
     EXEC('X'),
     /** Likewise one that is not docker, with variables for its environment: the last frame. */

@@ -23,6 +23,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Semaphore;
@@ -93,21 +94,25 @@ class ClientConnectionTest {
     @Test
     void textIsWrittenInLines() throws IOException {
         connection.out("NAME   Größe");
+        connection.print("as it is");
         connection.err("Unable to find image");
         connection.message("no GPU is free");
         assertFrame('O', "NAME   Größe\n".getBytes(StandardCharsets.UTF_8));
+        assertFrame('O', "as it is".getBytes(StandardCharsets.UTF_8));
         assertFrame('E', "Unable to find image\n".getBytes(StandardCharsets.UTF_8));
         assertFrame('E', "jnvdocker: no GPU is free\n".getBytes(StandardCharsets.UTF_8));
     }
 
     @Test
-    void execAndExitAreTheLastWords() throws IOException {
+    void execExitAndAgainAreTheLastWords() throws IOException {
         connection.exec(List.of("docker", "run"));
         connection.exit(ExitCode.REFUSED);
         connection.exit(3);
+        connection.again(Duration.ofSeconds(2));
         assertFrame('X', new Payload.Writer().strings(List.of("docker", "run")).toBytes());
         assertFrame('T', new byte[] {0, 0, 0, 125});
         assertFrame('T', new byte[] {0, 0, 0, 3});
+        assertFrame('A', new byte[] {0, 0, 7, (byte) 0xd0});
     }
 
     @Test

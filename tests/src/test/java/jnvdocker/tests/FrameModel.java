@@ -14,7 +14,9 @@ import java.util.Map;
  */
 final class FrameModel {
     private static final int MAX_FRAME = 8 << 20;
+    private static final int HEAD = 5;
     private static final int REFUSED = 125;
+    private static final int ENDED = 128 + 15;
     private static final String FLOOD = "\0".repeat(5_000_000);
 
     /** How a program ends, and what it prints. */
@@ -30,14 +32,16 @@ final class FrameModel {
                     "flood", new Program(0, FLOOD));
 
     private final ByteBuffer said;
+    private boolean waits;
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
     /**
      * How the client ends.
      *
      * @param explained whether it is the client that refuses, in words of its own
+     * @param asksAgain whether it ends only when it is ended, since it is to ask again
      */
-    record End(int exitCode, String out, boolean explained) {}
+    record End(int exitCode, String out, boolean explained, boolean asksAgain) {}
 
     private FrameModel(byte[] said) {
         this.said = ByteBuffer.wrap(said);
@@ -55,23 +59,34 @@ final class FrameModel {
     /** Whatever is cut short is refused. */
     private End read() {
         while (true) {
+            if (said.remaining() < HEAD) {
+                return desertion();
+            }
             byte type = said.get();
             int length = said.getInt();
-            if (length < 0 || length > MAX_FRAME || length > said.remaining()) {
+            if (length < 0 || length > MAX_FRAME) {
                 return refusal();
+            }
+            if (length > said.remaining()) {
+                return desertion();
             }
             ByteBuffer payload = said.slice(said.position(), length);
             said.position(said.position() + length);
             switch (type) {
                 case 'O' -> out.write(payload.array(), payload.arrayOffset(), length);
                 case 'E' -> {}
+                case 'W' -> waits = true;
+                case 'A' -> {
+                    payload.getInt();
+                    return again();
+                }
                 case 'C' -> call(payload);
                 case 'S' -> stream(payload);
                 case 'X' -> {
                     return become(words(payload).getFirst());
                 }
                 case 'T' -> {
-                    return new End(payload.getInt() & 0xff, printed(), false);
+                    return new End(payload.getInt() & 0xff, printed(), false, false);
                 }
                 default -> {
                     return refusal();
@@ -120,11 +135,20 @@ final class FrameModel {
         Program program = PROGRAMS.get(end < 0 ? word : word.substring(0, end));
         return program == null
                 ? refusal()
-                : new End(program.exitCode(), printed() + program.out(), false);
+                : new End(program.exitCode(), printed() + program.out(), false, false);
+    }
+
+    /** Who has a place in the line keeps it for the next daemon. */
+    private End desertion() {
+        return waits ? again() : refusal();
+    }
+
+    private End again() {
+        return new End(ENDED, printed(), false, true);
     }
 
     private End refusal() {
-        return new End(REFUSED, printed(), true);
+        return new End(REFUSED, printed(), true, false);
     }
 
     private String printed() {

@@ -82,7 +82,8 @@ class HostileDaemonFuzzTest {
     private static void assertEndsAsItMust(byte[] script) {
         PLAYED.incrementAndGet();
         FrameModel.End end = FrameModel.end(script);
-        Command.Result result = client.run(HostileDaemon.Script.saying(script));
+        HostileDaemon.Script saying = HostileDaemon.Script.saying(script);
+        Command.Result result = end.asksAgain() ? client.runAndEnd(saying) : client.run(saying);
         String hex = HexFormat.of().formatHex(script);
         assertEquals(end.exitCode(), result.exitCode(), () -> hex + "\n" + result.err());
         assertEquals(end.out(), result.out(), hex);

@@ -22,6 +22,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 /**
@@ -37,10 +38,11 @@ class HostileDaemonTest extends SanitizedClientTest {
     @ParameterizedTest
     @MethodSource("kept")
     void keptScriptEndsAsItSays(FrameScripts.Kept kept) {
-        Command.Result result = client.run(Script.saying(kept.bytes()));
+        FrameModel.End end = FrameModel.end(kept.bytes());
+        Script script = Script.saying(kept.bytes());
+        Command.Result result = end.asksAgain() ? client.runAndEnd(script) : client.run(script);
         assertEquals(kept.exitCode(), result.exitCode(), result::toString);
         assertTrue(result.err().contains(kept.words()), result::toString);
-        FrameModel.End end = FrameModel.end(kept.bytes());
         assertEquals(kept.exitCode(), end.exitCode(), "the model is wrong");
         assertEquals(end.out(), result.out());
     }
@@ -182,6 +184,29 @@ class HostileDaemonTest extends SanitizedClientTest {
             process.destroyForcibly().waitFor();
         }
         client.assertNothingLeft();
+    }
+
+    /** As often as it likes, but not as fast; and a client that watches comes back to it. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 999, 1000})
+    void daemonIsAskedAgainAfterASecondAtLeast(int pauseMillis) {
+        List<byte[]> talks =
+                List.of(
+                        new Frames().out("1\n").again(pauseMillis).toBytes(),
+                        new Frames().out("2\n").announce('T', 4).toBytes(),
+                        new byte[0],
+                        new Frames().out("3\n").again(pauseMillis).toBytes(),
+                        new Frames().exit(9).toBytes());
+        AtomicInteger asked = new AtomicInteger();
+        Script script = it -> Script.saying(talks.get(asked.getAndIncrement())).play(it);
+        long began = System.nanoTime();
+        Command.Result result = client.run(script);
+        assertEquals(9, result.exitCode(), result::toString);
+        assertEquals("1\n2\n3\n", result.out());
+        assertEquals(
+                "jnvdocker: the daemon went away; asking again as soon as it is back\n".repeat(2),
+                result.err());
+        assertTrue(System.nanoTime() - began >= 2_000_000_000L, "it asked too soon");
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** A program to run, and how it ended. Never through a shell. */
 public final class Command {
@@ -81,9 +82,18 @@ public final class Command {
 
     /** Has another program run it, by these words before its own. */
     public Command after(Object... program) {
-        Command both = of(program);
+        Command both = as(program);
         both.words.addAll(words);
-        return both.with(environment).in(folder);
+        return both;
+    }
+
+    List<String> words() {
+        return List.copyOf(words);
+    }
+
+    /** Another program, in the same surroundings. */
+    Command as(Object... program) {
+        return of(program).with(environment).in(folder);
     }
 
     /** Has both streams appended to a file, for a process that nobody reads from. */
@@ -112,6 +122,13 @@ public final class Command {
     }
 
     public Result run() {
+        return run(_ -> {});
+    }
+
+    /**
+     * @param meanwhile what is done with the process while it runs
+     */
+    public Result run(Consumer<Process> meanwhile) {
         Process process = start();
         // A pool of threads may have but one, and others may wait for it.
         Executor threads = Thread::startVirtualThread;
@@ -123,6 +140,7 @@ public final class Command {
         } catch (IOException e) {
             // It ended without reading its input, as it may.
         }
+        meanwhile.accept(process);
         try {
             if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
                 process.destroyForcibly();

@@ -54,6 +54,14 @@ public final class Frames {
         return frame('T', number(code));
     }
 
+    public Frames again(int pauseMillis) {
+        return frame('A', number(pauseMillis));
+    }
+
+    public Frames waits() {
+        return frame('W', new byte[0]);
+    }
+
     public byte[] toBytes() {
         return bytes.toByteArray();
     }

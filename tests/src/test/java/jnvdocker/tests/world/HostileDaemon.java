@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Listens where the client looks for the daemon, and treats everyone who comes in the same way. */
 public final class HostileDaemon implements AutoCloseable {
@@ -41,6 +42,12 @@ public final class HostileDaemon implements AutoCloseable {
                 Thread.startVirtualThread(() -> say(client, bytes, length));
                 return rest(client);
             };
+        }
+
+        /** Treats the first one so. What the others say is heard, to its end and without a word. */
+        static Script once(Script first) {
+            AtomicBoolean visited = new AtomicBoolean();
+            return client -> visited.getAndSet(true) ? rest(client) : first.play(client);
         }
 
         /** Hears so much of the request, or all there is, and says nothing. */

@@ -102,6 +102,21 @@ public final class SanitizedClient implements AutoCloseable {
     }
 
     /**
+     * The same, with a client that is to ask again: it is ended once it has hung up the first time,
+     * while it pauses or asks.
+     */
+    public Command.Result runAndEnd(HostileDaemon.Script script) {
+        Path socket = newSocket();
+        try (HostileDaemon daemon = new HostileDaemon(socket, HostileDaemon.Script.once(script))) {
+            return command(socket, program(), "run", "image")
+                    .run(client -> {
+                        daemon.heard();
+                        client.destroy();
+                    });
+        }
+    }
+
+    /**
      * @throws AssertionError with what the sanitizers have found
      */
     public void assertSound() {
