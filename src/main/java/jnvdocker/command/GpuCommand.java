@@ -105,8 +105,13 @@ public final class GpuCommand {
         if (!err.toString().isEmpty()) {
             client.err(err.toString().stripTrailing());
         }
-        if (!out.toString().isEmpty()) {
-            client.out(out.toString().stripTrailing());
+        String text = out.toString().stripTrailing();
+        if (code == ExitCode.OK.code() && Watch.isAsked(gpu.getParseResult())) {
+            new Watch.Round(arguments, gpu.getParseResult(), Screen.of(request)).show(text, client);
+            return;
+        }
+        if (!text.isEmpty()) {
+            client.out(text);
         }
         if (departure.isDone()) {
             installation.leave(client);
@@ -120,12 +125,14 @@ public final class GpuCommand {
     private CommandLine commands(
             Request request, ClientConnection client, GpuUninstall departure, GpuRun program) {
         int columns = request.columns();
+        Screen screen = Screen.of(request);
         return new CommandLine(new Gpu())
-                .addSubcommand(new GpuLs(host, leases, columns))
-                .addSubcommand(new GpuWhy(host, leases))
+                .addSubcommand(new GpuLs(host, leases, screen))
+                .addSubcommand(new GpuWhy(host, leases, screen))
                 .addSubcommand(new CommandLine(program).setStopAtPositional(true))
-                .addSubcommand(new GpuLeases(leases))
-                .addSubcommand(new GpuHistory(host, leases, keepHistory))
+                .addSubcommand(new GpuLeases(leases, screen))
+                .addSubcommand(new GpuQueue(leases, screen))
+                .addSubcommand(new GpuHistory(host, leases, keepHistory, screen))
                 .addSubcommand(new GpuRelease(leases, request))
                 .addSubcommand(new GpuCordon(host, leases, request))
                 .addSubcommand(new GpuUncordon(host, leases, request))
@@ -133,8 +140,9 @@ public final class GpuCommand {
                         new GpuNeedsCommand(
                                 host,
                                 cuda,
-                                new ImageSource(engine, request, client, readingArchives)))
-                .addSubcommand(new GpuVolume(host, volumes))
+                                new ImageSource(engine, request, client, readingArchives),
+                                screen))
+                .addSubcommand(new GpuVolume(host, volumes, screen))
                 .addSubcommand(new GpuPrune(prune, request))
                 .addSubcommand(departure)
                 // It would read any file of root's for whoever may use the socket.

@@ -45,6 +45,7 @@ final class GpuHistory implements Callable<Integer> {
     private final Host host;
     private final Leases leases;
     private final Optional<Duration> kept;
+    private final Screen screen;
 
     @Spec private CommandSpec spec;
 
@@ -80,10 +81,11 @@ final class GpuHistory implements Callable<Integer> {
     /**
      * @param kept for how long the history is kept; empty when for ever
      */
-    GpuHistory(Host host, Leases leases, Optional<Duration> kept) {
+    GpuHistory(Host host, Leases leases, Optional<Duration> kept, Screen screen) {
         this.host = host;
         this.leases = leases;
         this.kept = kept;
+        this.screen = screen;
     }
 
     @Override
@@ -114,13 +116,13 @@ final class GpuHistory implements Callable<Integer> {
             out.println(LeaseJson.text(root));
             return ExitCode.OK.code();
         }
-        report.lines().forEach(out::println);
+        report.lines(screen).forEach(out::println);
         if (!live.isEmpty() || !past.isEmpty()) {
             LeaseTable table = LeaseTable.withEnds(Instant.now());
             live.forEach(lease -> table.live(lease, leases.state(lease)));
             past.forEach(table::past);
             out.println();
-            table.lines().forEach(out::println);
+            table.lines(screen).forEach(out::println);
         }
         return ExitCode.OK.code();
     }

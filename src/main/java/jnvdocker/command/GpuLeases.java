@@ -7,6 +7,7 @@ import jnvdocker.lease.Leases;
 import jnvdocker.protocol.ExitCode;
 
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -29,6 +30,7 @@ final class GpuLeases implements Callable<Integer> {
     private static final int MAX = 100_000;
 
     private final Leases leases;
+    private final Screen screen;
 
     @Spec private CommandSpec spec;
 
@@ -47,8 +49,11 @@ final class GpuLeases implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
     private boolean json;
 
-    GpuLeases(Leases leases) {
+    @Mixin private final Watch watch = new Watch();
+
+    GpuLeases(Leases leases, Screen screen) {
         this.leases = leases;
+        this.screen = screen;
     }
 
     @Override
@@ -61,13 +66,13 @@ final class GpuLeases implements Callable<Integer> {
             ArrayNode list = LeaseJson.array();
             live.forEach(lease -> list.add(LeaseJson.live(lease, leases.state(lease))));
             past.forEach(lease -> list.add(LeaseJson.past(lease)));
-            out.println(LeaseJson.text(list));
+            out.println(watch.json(list));
         } else {
             Instant now = Instant.now();
             LeaseTable table = all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now);
             live.forEach(lease -> table.live(lease, leases.state(lease)));
             past.forEach(table::past);
-            table.lines().forEach(out::println);
+            table.lines(screen).forEach(out::println);
         }
         return ExitCode.OK.code();
     }

@@ -13,6 +13,7 @@ import jnvdocker.lease.Span;
 import jnvdocker.protocol.ExitCode;
 
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -21,6 +22,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 @Command(
@@ -30,24 +32,21 @@ import java.util.concurrent.Callable;
             "AGE is how long a GPU has been held, or idle since it was held last."
         })
 final class GpuLs implements Callable<Integer> {
-    private static final String MODEL = "MODEL";
-
     private final Host host;
     private final Leases leases;
-    private final int columns;
+    private final Screen screen;
 
     @Spec private CommandSpec spec;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
     private boolean json;
 
-    /**
-     * @param columns of the user's terminal, 0 when there is none
-     */
-    GpuLs(Host host, Leases leases, int columns) {
+    @Mixin private final Watch watch = new Watch();
+
+    GpuLs(Host host, Leases leases, Screen screen) {
         this.host = host;
         this.leases = leases;
-        this.columns = columns;
+        this.screen = screen;
     }
 
     @Override
@@ -57,29 +56,49 @@ final class GpuLs implements Callable<Integer> {
         if (json) {
             ArrayNode all = LeaseJson.array();
             gpus.forEach(gpu -> all.add(LeaseJson.gpu(gpu)));
-            out.println(LeaseJson.text(all));
+            out.println(watch.json(all));
         } else {
-            table(gpus, Instant.now()).lines(columns, MODEL).forEach(out::println);
+            table(gpus, Instant.now()).lines(screen).forEach(out::println);
+            queue(leases.waiting().size()).ifPresent(out::println);
         }
         return ExitCode.OK.code();
     }
 
     static TextTable table(List<GpuStatus> gpus, Instant now) {
         TextTable table =
-                new TextTable("GPU", "UUID", MODEL, "STATE", "USER", "CONTAINER", "AGE", "NOTE");
+                new TextTable(
+                        Column.of("GPU"),
+                        Column.of("UUID"),
+                        new Column("MODEL", Column.Cut.FIRST),
+                        Column.of("STATE"),
+                        Column.of("USER"),
+                        new Column("CONTAINER", Column.Cut.LAST),
+                        Column.of("AGE"),
+                        new Column("NOTE", Column.Cut.NEXT));
         for (GpuStatus status : gpus) {
             Gpu gpu = status.gpu();
+            String state = status.state().toString();
             table.row(
                     gpu.index(),
                     gpu.shortUuid(),
                     gpu.model(),
-                    status.state(),
+                    new TextTable.Cell(state, Colour.ofState(state)),
                     user(status),
                     container(status),
                     age(status, now),
                     status.note());
         }
         return table;
+    }
+
+    /** Where to see who waits for GPUs; empty when nobody does. */
+    static Optional<String> queue(int waiting) {
+        return waiting == 0
+                ? Optional.empty()
+                : Optional.of(
+                        waiting
+                                + (waiting == 1 ? " waits" : " wait")
+                                + " for GPUs: jnvdocker gpu queue");
     }
 
     private static String user(GpuStatus status) {

@@ -33,6 +33,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
     private final Host host;
     private final CudaVersions cuda;
     private final ImageSource images;
+    private final Screen screen;
 
     @Spec private CommandSpec spec;
 
@@ -54,10 +55,11 @@ final class GpuNeedsCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    GpuNeedsCommand(Host host, CudaVersions cuda, ImageSource images) {
+    GpuNeedsCommand(Host host, CudaVersions cuda, ImageSource images, Screen screen) {
         this.host = host;
         this.cuda = cuda;
         this.images = images;
+        this.screen = screen;
     }
 
     @Override
@@ -67,7 +69,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
         if (json) {
             out.println(LeaseJson.text(report.json()));
         } else {
-            report.lines().forEach(out::println);
+            report.lines(screen).forEach(out::println);
         }
         return report.isMet() ? ExitCode.OK.code() : NOT_MET;
     }

@@ -65,7 +65,12 @@ final class GpuPrune implements Callable<Integer> {
     }
 
     private List<String> lines(List<Pruned> done) {
-        TextTable table = new TextTable("VOLUME", "DONE", "FREED", "WHY");
+        TextTable table =
+                new TextTable(
+                        Column.of("VOLUME"),
+                        Column.of("DONE"),
+                        Column.of("FREED"),
+                        new Column("WHY", Column.Cut.NEXT));
         for (Pruned volume : done) {
             table.row(
                     volume.volume(),
@@ -78,7 +83,7 @@ final class GpuPrune implements Callable<Integer> {
                 dry ? "would go" : "removed",
                 bytes(freed(done)),
                 "");
-        return table.lines();
+        return table.lines(Screen.of(request));
     }
 
     private String action(Pruned volume) {

@@ -28,6 +28,7 @@ import java.util.stream.Collectors;
 final class GpuVolume implements Callable<Integer> {
     private final Host host;
     private final DriverVolumeStore volumes;
+    private final Screen screen;
 
     @Spec private CommandSpec spec;
 
@@ -38,9 +39,10 @@ final class GpuVolume implements Callable<Integer> {
                             + " one is wrong.")
     private boolean verify;
 
-    GpuVolume(Host host, DriverVolumeStore volumes) {
+    GpuVolume(Host host, DriverVolumeStore volumes, Screen screen) {
         this.host = host;
         this.volumes = volumes;
+        this.screen = screen;
     }
 
     @Override
@@ -86,20 +88,25 @@ final class GpuVolume implements Callable<Integer> {
                 "Left out: " + manifest.leftOut().size());
     }
 
-    private static List<String> files(Manifest manifest) {
-        TextTable table = new TextTable("FILE", "BYTES", "CLONED", "FROM");
+    private List<String> files(Manifest manifest) {
+        TextTable table =
+                new TextTable(
+                        Column.of("FILE"),
+                        Column.of("BYTES"),
+                        Column.of("CLONED"),
+                        Column.of("FROM"));
         for (Manifest.Entry file : manifest.files()) {
             table.row(file.folder() + "/" + file.name(), file.size(), file.cloned(), file.source());
         }
         for (DriverFiles.DriverLink link : manifest.links()) {
             table.row(link.folder() + "/" + link.name(), "-", "link to", link.target());
         }
-        return table.lines();
+        return table.lines(screen);
     }
 
-    private static List<String> leftOut(Manifest manifest) {
-        TextTable table = new TextTable("LEFT OUT", "WHY");
+    private List<String> leftOut(Manifest manifest) {
+        TextTable table = new TextTable(Column.of("LEFT OUT"), new Column("WHY", Column.Cut.NEXT));
         manifest.leftOut().forEach(file -> table.row(file.path(), file.reason()));
-        return table.lines();
+        return table.lines(screen);
     }
 }

@@ -34,6 +34,7 @@ final class GpuWhy implements Callable<Integer> {
 
     private final Host host;
     private final Leases leases;
+    private final Screen screen;
 
     @Spec private CommandSpec spec;
 
@@ -45,9 +46,10 @@ final class GpuWhy implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
     private boolean json;
 
-    GpuWhy(Host host, Leases leases) {
+    GpuWhy(Host host, Leases leases, Screen screen) {
         this.host = host;
         this.leases = leases;
+        this.screen = screen;
     }
 
     @Override
@@ -65,7 +67,7 @@ final class GpuWhy implements Callable<Integer> {
             LeaseTable table = LeaseTable.withEnds(Instant.now());
             past.forEach(table::past);
             out.println();
-            table.lines().forEach(out::println);
+            table.lines(screen).forEach(out::println);
         }
         return ExitCode.OK.code();
     }

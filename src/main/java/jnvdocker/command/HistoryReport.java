@@ -50,7 +50,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
         return users().stream().map(GpuTime.Use::time).reduce(Duration.ZERO, Duration::plus);
     }
 
-    List<String> lines() {
+    List<String> lines(Screen screen) {
         List<String> lines = new ArrayList<>();
         if (users().isEmpty()) {
             lines.add(
@@ -61,7 +61,13 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
         }
         TextTable table =
                 new TextTable(
-                        "USER", "GPU-HOURS", "SHARE", "LEASES", "CONTAINERS", "GPUS NOW", "LAST");
+                        Column.of("USER"),
+                        Column.of("GPU-HOURS"),
+                        Column.of("SHARE"),
+                        Column.of("LEASES"),
+                        Column.of("CONTAINERS"),
+                        Column.of("GPUS NOW"),
+                        Column.of("LAST"));
         for (GpuTime.Use use : users()) {
             table.row(
                     Quote.shown(use.owner().name()),
@@ -72,7 +78,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                     use.held(),
                     use.held() > 0 ? "now" : Refusals.time(use.last()));
         }
-        lines.addAll(table.lines());
+        lines.addAll(table.lines(screen));
         lines.add(hours(total()) + " GPU-hours " + window());
         return lines;
     }

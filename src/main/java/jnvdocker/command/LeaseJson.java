@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectWriter;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -46,8 +47,17 @@ final class LeaseJson {
     }
 
     static String text(JsonNode node) {
+        return text(JSON.writerWithDefaultPrettyPrinter(), node);
+    }
+
+    /** Without a line's end in it. */
+    static String line(JsonNode node) {
+        return text(JSON.writer(), node);
+    }
+
+    private static String text(ObjectWriter writer, JsonNode node) {
         try {
-            return JSON.writerWithDefaultPrettyPrinter().writeValueAsString(node);
+            return writer.writeValueAsString(node);
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("a tree is always JSON", e);
         }

@@ -11,29 +11,38 @@ import java.util.List;
 
 /** Leases, a line each. */
 final class LeaseTable {
-    private static final List<String> TITLES =
-            List.of("LEASE", "CLAIM", "USER", "CONTAINER", "GPUS", "STATE", "SINCE", "AGE");
+    private static final List<Column> COLUMNS =
+            List.of(
+                    Column.of("LEASE"),
+                    Column.of("CLAIM"),
+                    Column.of("USER"),
+                    new Column("CONTAINER", Column.Cut.LAST),
+                    Column.of("GPUS"),
+                    Column.of("STATE"),
+                    Column.of("SINCE"),
+                    Column.of("AGE"));
 
     private final TextTable table;
     private final Instant now;
     private final boolean withEnds;
 
-    private LeaseTable(Instant now, boolean withEnds, List<String> titles) {
-        this.table = new TextTable(titles.toArray(String[]::new));
+    private LeaseTable(Instant now, boolean withEnds, List<Column> columns) {
+        this.table = new TextTable(columns.toArray(Column[]::new));
         this.now = now;
         this.withEnds = withEnds;
     }
 
     /** For leases that GPUs are held under. */
     static LeaseTable ofLive(Instant now) {
-        return new LeaseTable(now, false, TITLES);
+        return new LeaseTable(now, false, COLUMNS);
     }
 
     /** For leases that have ended as well, with when and why. */
     static LeaseTable withEnds(Instant now) {
-        List<String> titles = new ArrayList<>(TITLES);
-        titles.addAll(List.of("UNTIL", "EVIDENCE"));
-        return new LeaseTable(now, true, titles);
+        List<Column> columns = new ArrayList<>(COLUMNS);
+        columns.add(Column.of("UNTIL"));
+        columns.add(new Column("EVIDENCE", Column.Cut.NEXT));
+        return new LeaseTable(now, true, columns);
     }
 
     void live(Lease lease, GpuStatus.State state) {
@@ -56,7 +65,7 @@ final class LeaseTable {
         cells.add(Holding.user(lease));
         cells.add(Holding.container(lease));
         cells.add(Holding.indices(lease));
-        cells.add(state);
+        cells.add(new TextTable.Cell(state, Colour.ofState(state)));
         cells.add(Refusals.time(lease.since()));
         cells.add(age);
         if (withEnds) {
@@ -66,7 +75,7 @@ final class LeaseTable {
         table.row(cells.toArray());
     }
 
-    List<String> lines() {
-        return table.lines();
+    List<String> lines(Screen screen) {
+        return table.lines(screen);
     }
 }

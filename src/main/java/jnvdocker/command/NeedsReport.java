@@ -100,7 +100,7 @@ final class NeedsReport {
         return reasons.isEmpty();
     }
 
-    List<String> lines() {
+    List<String> lines(Screen screen) {
         List<String> lines = new ArrayList<>();
         lines.add("Image:         " + name());
         lines.add("GPUs:          " + (gpus ? "yes (" + shown(asked.by()) + ")" : "no"));
@@ -115,7 +115,7 @@ final class NeedsReport {
                             + ")");
         }
         lines.add("This host:     " + driver.map(NeedsReport::host).orElse("no NVIDIA driver"));
-        lines.addAll(table());
+        lines.addAll(table(screen));
         lines.add("");
         unchecked.forEach(each -> lines.add("Not known: " + each));
         reasons.forEach(reason -> lines.add("Not met: " + reason));
@@ -154,11 +154,15 @@ final class NeedsReport {
                 + facts.cuda().map(CudaVersion::toString).orElse("unknown");
     }
 
-    private List<String> table() {
+    private List<String> table(Screen screen) {
         if (requirements.isEmpty()) {
             return List.of();
         }
-        TextTable table = new TextTable("VARIABLE", "ONE OF", "HERE");
+        TextTable table =
+                new TextTable(
+                        Column.of("VARIABLE"),
+                        new Column("ONE OF", Column.Cut.NEXT),
+                        new Column("HERE", Column.Cut.NEXT));
         for (NamedRequirement named : requirements) {
             String variable = Quote.shown(named.name());
             List<Alternative> all = named.requirement().alternatives();
@@ -171,7 +175,7 @@ final class NeedsReport {
             }
         }
         List<String> lines = new ArrayList<>(List.of(""));
-        lines.addAll(table.lines());
+        lines.addAll(table.lines(screen));
         return lines;
     }
 

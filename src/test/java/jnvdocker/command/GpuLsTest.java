@@ -34,21 +34,30 @@ class GpuLsTest {
                                 + "           3h        starting",
                         "3     GPU-5c1a3003   NVIDIA A100-SXM4-40GB   RESERVED   alice  "
                                 + " (nvidia/cuda:12.2)   3h"),
-                GpuLs.table(GPUS, Samples.NOW).lines());
+                GpuLs.table(GPUS, Samples.NOW).lines(Screen.NONE));
     }
 
     @Test
     void modelIsShortenedForANarrowTerminal() {
-        List<String> lines = GpuLs.table(GPUS, Samples.NOW).lines(94, "MODEL");
-        assertTrue(lines.stream().allMatch(line -> line.length() <= 94), lines::toString);
+        Screen narrow = new Screen(94, 0, true, true);
+        List<String> lines = GpuLs.table(GPUS, Samples.NOW).lines(narrow);
+        assertTrue(lines.stream().allMatch(line -> Screen.width(line) <= 94), lines::toString);
         assertTrue(lines.get(1).contains("   NVIDIA A100…   "), lines::toString);
+        assertTrue(lines.get(1).contains("   \u001b[32mFREE\u001b[0m   "), lines::toString);
+    }
+
+    @Test
+    void whoWaitsIsCounted() {
+        assertEquals(Optional.empty(), GpuLs.queue(0));
+        assertEquals(Optional.of("1 waits for GPUs: jnvdocker gpu queue"), GpuLs.queue(1));
+        assertEquals(Optional.of("2 wait for GPUs: jnvdocker gpu queue"), GpuLs.queue(2));
     }
 
     @Test
     void nameDoesNothingToATerminal() {
         GpuStatus gpu =
                 Samples.taken(0, GpuStatus.State.HELD, Samples.held(1, "\u001b[2Jx", 0), "");
-        String line = GpuLs.table(List.of(gpu), Samples.NOW).lines().get(1);
+        String line = GpuLs.table(List.of(gpu), Samples.NOW).lines(Screen.NONE).get(1);
         assertFalse(line.contains("\u001b"), line);
         assertTrue(line.contains("\\u{1b}[2Jx"), line);
     }

@@ -51,19 +51,19 @@ class HistoryReportTest {
                 somebody     0.01        <1%     1        0            0          2024-01-02 09:12
                 1,244.29 GPU-hours since 2024-01-02 09:12 (7d)\
                 """,
-                String.join("\n", report(null).lines()));
+                String.join("\n", report(null).lines(Screen.NONE)));
     }
 
     /** The share of one user is the same whether others are shown or not. */
     @Test
     void oneUserIsNamedByNameOrUid() {
-        assertEquals(report("alice").lines(), report("1001").lines());
+        assertEquals(report("alice").lines(Screen.NONE), report("1001").lines(Screen.NONE));
         assertEquals(
                 List.of(
                         "USER    GPU-HOURS   SHARE   LEASES   CONTAINERS   GPUS NOW   LAST",
                         "alice   1,234.00    99%     12       9            2          now",
                         "1,234.00 GPU-hours since 2024-01-02 09:12 (7d)"),
-                report("alice").lines());
+                report("alice").lines(Screen.NONE));
         assertEquals(Optional.of(Set.of(1001)), report("alice").uids());
         assertEquals(Optional.empty(), report(null).uids());
     }
@@ -72,14 +72,14 @@ class HistoryReportTest {
     void whoHasHadNoneIsTold() {
         assertEquals(
                 List.of("carol has held no GPU since 2024-01-02 09:12 (7d)"),
-                report("carol").lines());
+                report("carol").lines(Screen.NONE));
         assertEquals(
                 List.of("nobody has held a GPU since 2024-01-02 09:12 (1h)"),
                 new HistoryReport(
                                 new GpuTime(FROM, FROM.plus(Duration.ofHours(1)), List.of()),
                                 Optional.empty(),
                                 Optional.empty())
-                        .lines());
+                        .lines(Screen.NONE));
     }
 
     @Test
@@ -89,7 +89,7 @@ class HistoryReportTest {
         assertEquals(
                 "1,244.29 GPU-hours since 2024-01-02 09:12 (7d); what ended before 2024-01-03"
                         + " 09:12 is not kept (keep_history)",
-                report.lines().getLast());
+                report.lines(Screen.NONE).getLast());
         assertEquals(kept.toString(), report.json(Optional.empty()).path("kept_since").asText());
     }
 

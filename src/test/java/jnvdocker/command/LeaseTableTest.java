@@ -18,7 +18,7 @@ class LeaseTableTest {
         table.live(Samples.held(12, "train-7", 0, 2), GpuStatus.State.HELD);
         assertEquals(
                 List.of("12", "000000000ccc", "alice", "train-7", "0,2", "HELD", NINE, "3h"),
-                cells(table.lines().get(1)));
+                cells(table.lines(Screen.NONE).get(1)));
     }
 
     @Test
@@ -27,10 +27,11 @@ class LeaseTableTest {
         table.live(Samples.held(12, "train-8", 1), GpuStatus.State.STUCK);
         var end = Samples.AT_NINE.plusSeconds(90);
         table.past(Samples.ended(11, "train-7", end, "it is gone", 0));
-        assertEquals(List.of("3h", "-", "-"), cells(table.lines().get(1)).subList(7, 10));
+        assertEquals(
+                List.of("3h", "-", "-"), cells(table.lines(Screen.NONE).get(1)).subList(7, 10));
         assertEquals(
                 List.of("ENDED", NINE, "1m", Refusals.time(end), "it is gone"),
-                cells(table.lines().get(2)).subList(5, 10));
+                cells(table.lines(Screen.NONE).get(2)).subList(5, 10));
     }
 
     private static List<String> cells(String line) {

@@ -41,7 +41,7 @@ class NeedsReportTest {
     }
 
     private static void assertLines(String expected, NeedsReport report) {
-        assertEquals(expected, String.join("\n", report.lines()) + "\n");
+        assertEquals(expected, String.join("\n", report.lines(Screen.NONE)) + "\n");
     }
 
     @Test
@@ -77,7 +77,9 @@ class NeedsReportTest {
     void everyReasonIsNamed() {
         NeedsReport report =
                 on535(modern("NVIDIA_REQUIRE_CUDA=cuda>=99", "NVIDIA_REQUIRE_X=driver<500"));
-        assertEquals(2, report.lines().stream().filter(l -> l.startsWith("Not met: ")).count());
+        assertEquals(
+                2,
+                report.lines(Screen.NONE).stream().filter(l -> l.startsWith("Not met: ")).count());
     }
 
     @Test
@@ -99,7 +101,7 @@ class NeedsReportTest {
                 """,
                 on535(image(labels)));
         assertTrue(
-                on535(image(labels, "NVIDIA_REQUIRE_CUDA=cuda>=11")).lines().stream()
+                on535(image(labels, "NVIDIA_REQUIRE_CUDA=cuda>=11")).lines(Screen.NONE).stream()
                         .anyMatch(line -> line.endsWith("; NVIDIA_REQUIRE_CUDA decides instead)")));
     }
 
@@ -143,11 +145,13 @@ class NeedsReportTest {
                 on535(modern("NVIDIA_REQUIRE_CUDA=cuda>=99", "NVIDIA_DISABLE_REQUIRE=1"));
         assertTrue(report.isMet());
         assertTrue(
-                report.lines().contains("Check:         none (NVIDIA_DISABLE_REQUIRE=1)"),
-                report.lines()::toString);
+                report.lines(Screen.NONE)
+                        .contains("Check:         none (NVIDIA_DISABLE_REQUIRE=1)"),
+                report.lines(Screen.NONE)::toString);
         assertTrue(
-                report.lines().contains("NVIDIA_REQUIRE_CUDA   cuda>=99   not met: cuda is 12.2"),
-                report.lines()::toString);
+                report.lines(Screen.NONE)
+                        .contains("NVIDIA_REQUIRE_CUDA   cuda>=99   not met: cuda is 12.2"),
+                report.lines(Screen.NONE)::toString);
     }
 
     @Test
@@ -155,8 +159,10 @@ class NeedsReportTest {
         NeedsReport report = on535(modern("NVIDIA_REQUIRE_CUDA=cuda~12"));
         assertFalse(report.isMet());
         assertTrue(
-                report.lines().getLast().startsWith("Not met: invalid expression 'cuda~12'"),
-                report.lines()::toString);
+                report.lines(Screen.NONE)
+                        .getLast()
+                        .startsWith("Not met: invalid expression 'cuda~12'"),
+                report.lines(Screen.NONE)::toString);
     }
 
     @Test
@@ -167,9 +173,9 @@ class NeedsReportTest {
                                 "NVIDIA_DRIVER_CAPABILITIES=\u001b[2J",
                                 "NVIDIA_REQUIRE_X=" + "cuda>11 ".repeat(1000),
                                 "NVIDIA_REQUIRE_Y=" + "cuda>11,".repeat(5000)));
-        assertTrue(report.lines().contains("Capabilities:  \\u{1b}[2J"));
-        assertTrue(report.lines().size() < 150);
-        assertTrue(report.lines().stream().allMatch(line -> line.length() < 250));
+        assertTrue(report.lines(Screen.NONE).contains("Capabilities:  \\u{1b}[2J"));
+        assertTrue(report.lines(Screen.NONE).size() < 150);
+        assertTrue(report.lines(Screen.NONE).stream().allMatch(line -> line.length() < 250));
     }
 
     @Test

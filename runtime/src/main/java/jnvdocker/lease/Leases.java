@@ -304,6 +304,11 @@ public final class Leases {
         return registry.live();
     }
 
+    /** Those who wait for GPUs, first come first. */
+    public List<Ticket> waiting() {
+        return line.all();
+    }
+
     /** Every claim that a volume of docker's is for, in order of id. */
     public List<Claim> claimsWithVolume() throws IOException {
         return registry.claimsWithVolume();

@@ -192,8 +192,8 @@ public final class Refusals {
                 + time(ticket.since());
     }
 
-    /** {@code 2 GPUs}. */
-    static String asked(GpuRequest request) {
+    /** What somebody asks for: {@code 2 GPUs}. */
+    public static String asked(GpuRequest request) {
         return switch (request) {
             case GpuRequest.All _ -> "all GPUs";
             case GpuRequest.None _ -> "no GPU";

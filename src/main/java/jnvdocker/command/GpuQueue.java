@@ -1,0 +1,104 @@
+package jnvdocker.command;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.labels.Quote;
+import jnvdocker.lease.Leases;
+import jnvdocker.lease.Refusals;
+import jnvdocker.lease.Span;
+import jnvdocker.lease.Ticket;
+import jnvdocker.protocol.ExitCode;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "queue",
+        description = {
+            "Lists those who wait for GPUs, first come first.",
+            "PID is that of their docker run."
+        })
+final class GpuQueue implements Callable<Integer> {
+    private final Leases leases;
+    private final Screen screen;
+
+    @Spec private CommandSpec spec;
+
+    @Option(names = "--json", description = "Print JSON.")
+    private boolean json;
+
+    @Mixin private final Watch watch = new Watch();
+
+    GpuQueue(Leases leases, Screen screen) {
+        this.leases = leases;
+        this.screen = screen;
+    }
+
+    @Override
+    public Integer call() {
+        List<Ticket> waiting = leases.waiting();
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(watch.json(array(waiting)));
+        } else {
+            lines(waiting, Instant.now(), screen).forEach(out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    static List<String> lines(List<Ticket> waiting, Instant now, Screen screen) {
+        if (waiting.isEmpty()) {
+            return List.of("nobody waits for GPUs");
+        }
+        TextTable table =
+                new TextTable(
+                        Column.of("PLACE"),
+                        Column.of("USER"),
+                        new Column("ASKS FOR", Column.Cut.NEXT),
+                        Column.of("SINCE"),
+                        Column.of("AGE"),
+                        Column.of("PID"));
+        int place = 0;
+        for (Ticket ticket : waiting) {
+            table.row(
+                    ++place,
+                    Quote.shown(ticket.owner().name()),
+                    Quote.shown(Refusals.asked(ticket.request())),
+                    Refusals.time(ticket.since()),
+                    Span.between(ticket.since(), now),
+                    ticket.client().pid());
+        }
+        return table.lines(screen);
+    }
+
+    /** Programs depend on the keys, as on those of {@link LeaseJson}. */
+    static ArrayNode array(List<Ticket> waiting) {
+        ArrayNode all = LeaseJson.array();
+        for (Ticket ticket : waiting) {
+            ObjectNode root = all.addObject();
+            root.put("place", all.size());
+            root.put("user", ticket.owner().name());
+            root.put("uid", LeaseJson.uid(ticket.owner()).orElse(null));
+            root.put("asks_for", Refusals.asked(ticket.request()));
+            root.put("count", ticket.request() instanceof GpuRequest.Count(int gpus) ? gpus : null);
+            if (ticket.request() instanceof GpuRequest.Devices(List<String> ids)) {
+                ids.forEach(root.putArray("gpus")::add);
+            } else {
+                root.putNull("gpus");
+            }
+            root.put("since", ticket.since().toString());
+            root.put("pid", ticket.client().pid());
+        }
+        return all;
+    }
+}

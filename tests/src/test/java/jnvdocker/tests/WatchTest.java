@@ -1,0 +1,196 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Terminal;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.BufferedReader;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** What people see who watch, in a terminal and elsewhere, and who waits. */
+class WatchTest extends OneEngineTest {
+    private static final char CTRL_C = 3;
+    private static final String GREEN = "\u001b[32mFREE\u001b[0m";
+
+    private final List<Process> started = new ArrayList<>();
+
+    @AfterEach
+    void endWhatWasStarted() throws InterruptedException {
+        for (Process process : started) {
+            process.destroy();
+            process.waitFor();
+        }
+    }
+
+    private static Command gpu(Object... arguments) {
+        List<Object> words = new ArrayList<>(List.of("gpu"));
+        words.addAll(Arrays.asList(arguments));
+        return lab.daemon().jnvdocker(words.toArray()).with("TERM", "xterm").with("NO_COLOR", "");
+    }
+
+    private static String title(String command) {
+        return "^every 1s: jnvdocker gpu " + command + "   \\S+, \\d\\d:\\d\\d:\\d\\d$";
+    }
+
+    @Test
+    void screenFollowsGpusWidthAndDaemonUntilItIsInterrupted() throws Exception {
+        try (Terminal terminal = new Terminal(gpu("ls", "--watch=1"), 120, 24)) {
+            terminal.awaitLine("^1     GPU-5c1a1003   NVIDIA A100-SXM4-40GB   FREE    -");
+            lab.run("train", 1);
+            terminal.awaitLine("^1     GPU-5c1a1003   NVIDIA A100-SXM4-40GB   HELD .* train ");
+            assertTrue(terminal.screen().getFirst().matches(title("ls")), terminal::written);
+            assertEquals(7, terminal.screen().size());
+            terminal.resize(75);
+            terminal.awaitLine("^1     GPU-5c1a1003   NVIDIA.*… +HELD .* train ");
+            lab.daemon().stop();
+            Lab.await(() ->
+                    terminal.written().contains("jnvdocker: the daemon went away; asking again")
+                            ? List.of()
+                            : List.of("it does not say that the daemon is gone"));
+            lab.docker("rm", "-f", "train").ok();
+            lab.startDaemon();
+            terminal.awaitLine("^1     GPU-5c1a1003   NVIDIA.*…   FREE");
+            assertEquals(1, terminal.written().split("the daemon went away", -1).length - 1);
+            terminal.type(CTRL_C);
+            assertEquals(130, terminal.exitCode());
+        }
+    }
+
+    @Test
+    void screenIsNoHigherThanTheTerminal() {
+        try (Terminal terminal = new Terminal(gpu("ls", "--watch=1"), 120, 6)) {
+            terminal.awaitLine("^… 3 more$");
+            assertEquals(5, terminal.screen().size(), terminal::written);
+        }
+    }
+
+    @Test
+    void elsewhereTheTableComesAgainBelowAnEmptyLine() throws Exception {
+        Process process = gpu("leases", "--watch=1").start();
+        started.add(process);
+        BufferedReader out = process.inputReader();
+        String title = "LEASE   CLAIM   USER   CONTAINER   GPUS   STATE   SINCE   AGE";
+        assertEquals(
+                List.of(title, "", title), List.of(out.readLine(), out.readLine(), out.readLine()));
+    }
+
+    @Test
+    void documentsAreALineEach() throws Exception {
+        Process process = gpu("ls", "--watch=1", "--json").start();
+        started.add(process);
+        for (int i = 0; i < 2; i++) {
+            JsonNode gpus = new ObjectMapper().readTree(process.inputReader().readLine());
+            assertEquals(4, gpus.findValuesAsText("uuid").size());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "3601", "-1", "1.5", "x", "", "99999999999"})
+    void otherIntervalsAreWrongUsage(String seconds) {
+        Command.Result result = gpu("ls", "--watch=" + seconds).run();
+        assertEquals(2, result.exitCode(), result::toString);
+        assertEquals("", result.out());
+        assertTrue(
+                result.err().contains("is no number of seconds; write one from 1 to 3600"),
+                result::toString);
+    }
+
+    /** Neither help nor a request that is wrong is asked for again. */
+    @Test
+    void whatIsNotShownIsNotShownAgain() {
+        assertEquals(0, gpu("ls", "--watch=1", "--help").run().exitCode());
+        assertEquals(2, gpu("leases", "--watch=1", "-n", "3").run().exitCode());
+    }
+
+    @Test
+    void statesHaveColoursInATerminalOnly() throws Exception {
+        assertFalse(gpu("ls").run().ok().out().contains("\u001b"));
+        assertTrue(inATerminal(gpu("ls")).contains(GREEN));
+        assertFalse(inATerminal(gpu("ls").with("NO_COLOR", "1")).contains("\u001b"));
+        assertFalse(inATerminal(gpu("ls").with("TERM", "dumb")).contains("\u001b"));
+        assertFalse(inATerminal(gpu("ls", "--json")).contains("\u001b"));
+        assertFalse(inATerminal(gpu("ls", "--help")).contains("\u001b"));
+    }
+
+    private static String inATerminal(Command command) throws InterruptedException {
+        try (Terminal terminal = new Terminal(command, 100, 24)) {
+            assertEquals(0, terminal.exitCode(), terminal::written);
+            Lab.await(() -> terminal.written().isEmpty() ? List.of("nothing yet") : List.of());
+            return terminal.written();
+        }
+    }
+
+    @Test
+    void tableFitsTheTerminalAndAFileHasAllOfIt() throws Exception {
+        lab.run("a-container-with-a-name-that-is-rather-long", 0);
+        assertTrue(gpu("ls").run().ok().out().contains("-that-is-rather-long "));
+        try (Terminal terminal = new Terminal(gpu("ls").with("TERM", "dumb"), 80, 24)) {
+            assertEquals(0, terminal.exitCode());
+            Lab.await(() ->
+                    terminal.written().contains("GPU-5c1a3009")
+                            ? List.of()
+                            : List.of(terminal.written()));
+            assertTrue(
+                    terminal.written().lines().allMatch(line -> line.length() <= 80),
+                    terminal::written);
+            assertTrue(
+                    terminal.written().matches("(?s).* a-container-[a-z-]*…  .*"),
+                    terminal::written);
+        }
+    }
+
+    @Test
+    void lineOfThoseWhoWaitIsShownInItsOrder() throws Exception {
+        assertEquals("nobody waits for GPUs\n", gpu("queue").run().ok().out());
+        assertEquals("[ ]\n", gpu("queue", "--json").run().ok().out());
+        lab.run("train", 1);
+        Process all = waiting("all", 1);
+        Process one = waiting("device=1", 2);
+        List<String> lines = gpu("queue").run().ok().out().lines().toList();
+        assertEquals(
+                "PLACE   USER   ASKS FOR   SINCE   AGE   PID",
+                lines.getFirst().replaceAll(" {3,}", "   "));
+        assertTrue(
+                lines.get(1).matches("1 +\\S+ +all GPUs +\\d\\d:\\d\\d +\\d+s +" + all.pid()),
+                lines::toString);
+        assertTrue(
+                lines.get(2).matches("2 +\\S+ +GPU 1 +\\d\\d:\\d\\d +\\d+s +" + one.pid()),
+                lines::toString);
+        String shown = gpu("ls").run().ok().out();
+        assertTrue(shown.endsWith("\n2 wait for GPUs: jnvdocker gpu queue\n"), shown);
+        JsonNode queue = new ObjectMapper().readTree(gpu("queue", "--json").run().ok().out());
+        assertEquals(one.pid(), queue.path(1).path("pid").asLong());
+        assertEquals("[\"1\"]", queue.path(1).path("gpus").toString());
+        assertTrue(queue.path(0).path("gpus").isNull());
+        lab.docker("rm", "-f", "train").ok();
+        assertEquals(0, all.waitFor());
+        assertEquals(0, one.waitFor());
+        assertEquals("nobody waits for GPUs\n", gpu("queue").run().ok().out());
+    }
+
+    /** Returns when it has its place. */
+    private Process waiting(String gpus, int place) {
+        Process process =
+                lab.daemon()
+                        .jnvdocker("run", "--rm", "--gpus", gpus, "--gpu-wait", "plain", "true")
+                        .start();
+        started.add(process);
+        Lab.await(() ->
+                lab.registry().tickets() == place ? List.of() : List.of(gpus + " has no place"));
+        return process;
+    }
+}
