@@ -111,7 +111,8 @@ public final class SanitizedClient implements AutoCloseable {
             return command(socket, program(), "run", "image")
                     .run(client -> {
                         daemon.heard();
-                        client.destroy();
+                        // Not the process's own destroy, which closes what is yet to be read.
+                        client.toHandle().destroy();
                     });
         }
     }
