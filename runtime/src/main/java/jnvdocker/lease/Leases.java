@@ -189,7 +189,7 @@ public final class Leases {
                 && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
             throw new RefusedException(
                     "nobody may wait for GPUs longer than "
-                            + Refusals.span(longest.get())
+                            + Span.text(longest.get())
                             + " ("
                             + policy.key("max_wait")
                             + "); give --gpu-wait less, or no time at all");
@@ -511,12 +511,7 @@ public final class Leases {
         private String longest(String before, String after) {
             return waiting.limit().isPresent() || limit.isEmpty()
                     ? ""
-                    : before
-                            + Refusals.span(limit.get())
-                            + after
-                            + " ("
-                            + policy.key("max_wait")
-                            + ")";
+                    : before + Span.text(limit.get()) + after + " (" + policy.key("max_wait") + ")";
         }
 
         private void tellOfTheEnd(Claim claim) throws IOException {
