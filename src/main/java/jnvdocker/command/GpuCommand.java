@@ -4,6 +4,7 @@ import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.Prune;
 import jnvdocker.docker.Uninstall;
+import jnvdocker.doctor.Doctor;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.labels.RefusedException;
@@ -39,6 +40,7 @@ public final class GpuCommand {
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final Leases leases;
+    private final Doctor doctor;
     private final Prune prune;
     private final Uninstall uninstall;
     private final Installation installation;
@@ -55,6 +57,7 @@ public final class GpuCommand {
             DockerEngine engine,
             DriverVolumeStore volumes,
             Leases leases,
+            Doctor doctor,
             Prune prune,
             Uninstall uninstall,
             Installation installation,
@@ -65,6 +68,7 @@ public final class GpuCommand {
         this.engine = engine;
         this.volumes = volumes;
         this.leases = leases;
+        this.doctor = doctor;
         this.prune = prune;
         this.uninstall = uninstall;
         this.installation = installation;
@@ -143,6 +147,7 @@ public final class GpuCommand {
                                 new ImageSource(engine, request, client, readingArchives),
                                 screen))
                 .addSubcommand(new GpuVolume(host, volumes, screen))
+                .addSubcommand(new GpuDoctor(doctor))
                 .addSubcommand(new GpuPrune(prune, request))
                 .addSubcommand(departure)
                 // It would read any file of root's for whoever may use the socket.

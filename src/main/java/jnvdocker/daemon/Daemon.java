@@ -11,6 +11,8 @@ import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.EngineWatch;
 import jnvdocker.docker.Prune;
 import jnvdocker.docker.Uninstall;
+import jnvdocker.doctor.DaemonFacts;
+import jnvdocker.doctor.Doctor;
 import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
@@ -123,6 +125,17 @@ final class Daemon implements AutoCloseable {
                         parts.prune(),
                         Processes.ofThisMachine(),
                         folders.pluginName());
+        Installation installation = installation(folders);
+        Doctor doctor =
+                new Doctor(
+                        new Doctor.Surroundings(
+                                host,
+                                nodes,
+                                cuda,
+                                engine,
+                                volumes,
+                                parts.leases(),
+                                facts(folders, installation)));
         GpuCommand gpu =
                 new GpuCommand(
                         host,
@@ -131,9 +144,10 @@ final class Daemon implements AutoCloseable {
                         engine,
                         volumes,
                         parts.leases(),
+                        doctor,
                         prune,
                         uninstall,
-                        installation(folders),
+                        installation,
                         config.keepHistory());
         Commands commands = new Commands(start, gpu);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
@@ -146,6 +160,16 @@ final class Daemon implements AutoCloseable {
                 folders.config(),
                 folders.state(),
                 ended::countDown);
+    }
+
+    private static DaemonFacts facts(Folders folders, Installation installation) {
+        return new DaemonFacts(
+                installation.service(),
+                installation.tree(),
+                folders.run(),
+                folders.state(),
+                folders.pluginSocket(),
+                folders.pluginName());
     }
 
     /** Waits until the daemon has been told to end. */

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeoutException;
  * A program that should end soon and say little. It is ended, with all that it has started, when it
  * does not.
  */
-final class ShortProcess {
+public final class ShortProcess {
     private static final int MAX_OUTPUT = 64 << 10;
 
     private final Process process;
@@ -24,7 +24,7 @@ final class ShortProcess {
     private final Duration limit;
 
     /** How it ended, and what it wrote to either stream. */
-    record Result(int exitCode, String output) {}
+    public record Result(int exitCode, String output) {}
 
     private ShortProcess(Process process, Duration limit) {
         this.process = process;
@@ -35,7 +35,7 @@ final class ShortProcess {
     /**
      * @throws IOException when it can't be started, takes longer, or writes more than 64 KiB
      */
-    static Result run(ProcessBuilder builder, Duration limit) throws IOException {
+    public static Result run(ProcessBuilder builder, Duration limit) throws IOException {
         Process process =
                 builder.redirectInput(new File("/dev/null")).redirectErrorStream(true).start();
         try {

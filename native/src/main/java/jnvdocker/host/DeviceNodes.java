@@ -79,6 +79,51 @@ public final class DeviceNodes {
     }
 
     /**
+     * A node that is not as the driver has it.
+     *
+     * @param missing whether there is nothing of its name, or else something other than the device
+     * @param made whether {@link #all} makes it, or the administrator alone may
+     */
+    public record Fault(Path path, boolean missing, boolean made, int major, int minor) {}
+
+    /**
+     * What is wrong with the nodes that containers with these GPUs need. Makes none and loads
+     * nothing: of a module that is not loaded there are no nodes to be wrong.
+     *
+     * @throws NoDriverException when no driver is loaded
+     */
+    public List<Fault> faults(List<Gpu> gpus) throws IOException {
+        List<Fault> faults = new ArrayList<>();
+        int major = gpuMajor();
+        look("nvidiactl", major, CTL_MINOR, faults);
+        Integer uvm = majors().get(UVM);
+        if (uvm != null) {
+            look("nvidia-uvm", uvm, 0, faults);
+            look("nvidia-uvm-tools", uvm, 1, faults);
+        }
+        for (Gpu gpu : gpus) {
+            if (gpu.isSound()) {
+                look("nvidia" + gpu.minor(), major, gpu.minor(), faults);
+            }
+        }
+        return faults;
+    }
+
+    /** Whether the kernel module is loaded without which CUDA does not work. */
+    public boolean hasUvm() throws IOException {
+        return majors().containsKey(UVM);
+    }
+
+    private void look(String name, int major, int minor, List<Fault> faults) throws IOException {
+        Path path = host.resolve("/dev/" + name);
+        boolean missing = !Files.exists(path);
+        if (missing || deviceOf(path) != Posix.device(major, minor)) {
+            boolean made = parameters().modifyDeviceFiles();
+            faults.add(new Fault(path, missing, made, major, minor));
+        }
+    }
+
+    /**
      * The nodes that every container with a GPU needs: nvidiactl, nvidia-uvm, nvidia-uvm-tools.
      *
      * @throws IOException when one is missing and can't be made, or is not the device it should be

@@ -12,7 +12,6 @@ import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
-import com.github.dockerjava.api.model.Info;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.httpclient5.ApacheDockerHttpClient;
@@ -34,7 +33,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -104,18 +102,21 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * @throws EngineException when the engine does not answer
      */
     public EngineRuntimes runtimes() throws EngineException {
-        return memory.runtimes(() -> ask("list runtimes", LIMIT, DockerEngine::runtimes));
+        return memory.runtimes(() ->
+                ask("list runtimes", LIMIT, docker -> EngineRuntimes.of(docker.infoCmd().exec())));
     }
 
-    private static EngineRuntimes runtimes(DockerClient docker) {
-        Info info = docker.infoCmd().exec();
-        Map<String, String> paths = new HashMap<>();
-        Optional.ofNullable(info.getRuntimes())
-                .orElse(Map.of())
-                .forEach((name, runtime) ->
-                        paths.put(name, Objects.requireNonNullElse(runtime.getPath(), "")));
-        Object standard = info.getRawValues().get("DefaultRuntime");
-        return new EngineRuntimes(Objects.requireNonNullElse(standard, "").toString(), paths);
+    /** What the engine says of itself now, whatever is remembered. */
+    public EngineFacts facts(Duration limit) throws EngineException {
+        return askInBackground("describe itself", limit, EngineFacts::ask);
+    }
+
+    /** Has the engine ask a plugin for a volume, which it makes unless it has it already. */
+    public void createVolume(String volume, String plugin, Duration limit) throws EngineException {
+        askInBackground(
+                "create volume " + volume,
+                limit,
+                docker -> docker.createVolumeCmd().withName(volume).withDriver(plugin).exec());
     }
 
     @Override
@@ -145,7 +146,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /** Containers with volumes of a plugin, running or not, each with those volumes alone. */
-    List<Listed> withVolumesOf(String plugin, Duration limit) throws EngineException {
+    public List<Listed> withVolumesOf(String plugin, Duration limit) throws EngineException {
         return ask(
                 "list containers",
                 limit,
@@ -219,7 +220,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /** Names of the volumes of a plugin that it lists. */
-    List<String> volumesOf(String plugin, Duration limit) throws EngineException {
+    public List<String> volumesOf(String plugin, Duration limit) throws EngineException {
         return ask(
                 "list volumes",
                 limit,

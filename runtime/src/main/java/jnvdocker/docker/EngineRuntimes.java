@@ -1,7 +1,12 @@
 package jnvdocker.docker;
 
+import com.github.dockerjava.api.model.Info;
+
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -15,6 +20,23 @@ public record EngineRuntimes(String standard, Map<String, String> paths) {
 
     public EngineRuntimes {
         paths = Map.copyOf(paths);
+    }
+
+    static EngineRuntimes of(Info info) {
+        Map<String, String> paths = new HashMap<>();
+        Optional.ofNullable(info.getRuntimes())
+                .orElse(Map.of())
+                .forEach((name, runtime) ->
+                        paths.put(name, Objects.requireNonNullElse(runtime.getPath(), "")));
+        Object standard = info.getRawValues().get("DefaultRuntime");
+        return new EngineRuntimes(Objects.requireNonNullElse(standard, "").toString(), paths);
+    }
+
+    /** Whether a container that names no runtime gets NVIDIA's, which gives it GPUs. */
+    public boolean isNvidiaStandard() {
+        Path program = Path.of(paths.getOrDefault(standard, "")).getFileName();
+        return standard.equals("nvidia")
+                || program != null && program.toString().startsWith("nvidia-container-runtime");
     }
 
     /**

@@ -128,7 +128,7 @@ public final class ClaimVolumes implements PluginVolumes {
         return answer(() -> {
             Claim claim = claim(id);
             List<Gpu> present = inventory.gpus();
-            refuseOtherNodes(claim, present);
+            ClaimedNodes.refuseOthers(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
             if (!policy.allowUnmanaged()) {
                 refuseUsed(claim, present);
@@ -210,35 +210,6 @@ public final class ClaimVolumes implements PluginVolumes {
                             + " is not known until the engine answers; try again when 'docker ps'"
                             + " does",
                     e);
-        }
-    }
-
-    /** A stopped container keeps its nodes, and after re-cabling they may be another GPU's. */
-    private static void refuseOtherNodes(Claim claim, List<Gpu> present) throws VolumeException {
-        for (ClaimedGpu claimed : claim.gpus()) {
-            Optional<Gpu> gpu =
-                    present.stream()
-                            .filter(candidate -> candidate.uuid().equals(claimed.uuid()))
-                            .findFirst();
-            if (gpu.isEmpty()) {
-                throw new VolumeException(
-                        Refusals.name(claimed.index(), claimed.uuid())
-                                + " is not in this host any more, or the driver does not show it;"
-                                + " create the container again with 'jnvdocker run', on another"
-                                + " GPU");
-            }
-            if (gpu.get().minor() != claimed.minor()) {
-                throw new VolumeException(
-                        Refusals.name(gpu.get().index(), claimed.uuid())
-                                + " has become "
-                                + ClaimedGpu.of(gpu.get()).node()
-                                + ", and this container was given "
-                                + claimed.node()
-                                + ", which is another GPU now; create it again with 'jnvdocker run"
-                                + " --gpus device="
-                                + Gpu.shortUuid(claimed.uuid())
-                                + "'");
-            }
         }
     }
 

@@ -6,6 +6,7 @@ import jnvdocker.labels.DriverVersion;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Which files of the host belong in the volume of a driver, and under which names. Every library
@@ -38,7 +39,23 @@ public record DriverFiles(
      * @param path as the host spells it
      * @param reason in words, to be read after the path
      */
-    public record LeftOut(String path, String reason) {}
+    public record LeftOut(String path, String reason) {
+        static final String HOST_ONLY = "manages the host's driver";
+        static final String X_SERVER = "a module of the X server";
+        static final String SETTINGS = "belongs to nvidia-settings";
+        static final String ANOTHER_DRIVER = "belongs to driver ";
+        static final String ANOTHER_THREADING = "for the thread-local storage of kernel ";
+        static final String NOT_LINKED = "does not link to this driver's libraries";
+        private static final Set<String> INTENDED =
+                Set.of(HOST_ONLY, X_SERVER, SETTINGS, NOT_LINKED);
+
+        /** Whether no container would ever get it, however well this host is. */
+        public boolean byIntent() {
+            return INTENDED.contains(reason)
+                    || reason.startsWith(ANOTHER_DRIVER)
+                    || reason.startsWith(ANOTHER_THREADING);
+        }
+    }
 
     public DriverFiles {
         files =

@@ -43,12 +43,13 @@ final class DriverSelection {
         Owner owner = parsed.owner(driver);
         switch (owner) {
             case UNRELATED -> {}
-            case OTHER_DRIVER -> leaveOut(library.path(), "belongs to driver " + parsed.version());
-            case X_SERVER -> leaveOut(library.path(), "a module of the X server");
-            case SETTINGS -> leaveOut(library.path(), "belongs to nvidia-settings");
+            case OTHER_DRIVER ->
+                    leaveOut(library.path(), LeftOut.ANOTHER_DRIVER + parsed.version());
+            case X_SERVER -> leaveOut(library.path(), LeftOut.X_SERVER);
+            case SETTINGS -> leaveOut(library.path(), LeftOut.SETTINGS);
             case DRIVER, OWN_VERSION, GL -> {
                 if (library.path().contains("/xorg/")) {
-                    leaveOut(library.path(), "a module of the X server");
+                    leaveOut(library.path(), LeftOut.X_SERVER);
                 } else {
                     inspect(library, name, owner);
                 }
@@ -130,12 +131,12 @@ final class DriverSelection {
             return alien.map(soname -> "says of itself that it is " + soname);
         }
         if (owner == Owner.GL && elf.needed().stream().noneMatch(this::isOfDriver)) {
-            return Optional.of("does not link to this driver's libraries");
+            return Optional.of(LeftOut.NOT_LINKED);
         }
         if (name.startsWith("libnvidia-tls.")) {
             return elf.abi()
                     .filter(abi -> !abi.equals(TLS_ABI))
-                    .map(abi -> "for the thread-local storage of kernel " + abi);
+                    .map(abi -> LeftOut.ANOTHER_THREADING + abi);
         }
         return Optional.empty();
     }

@@ -74,7 +74,7 @@ final class ProgramSearch {
             for (String folder : folders) {
                 if (exists(folder + "/" + name)) {
                     String path = host.spell(host.resolveParent(folder + "/" + name));
-                    leftOut.add(new LeftOut(path, "manages the host's driver"));
+                    leftOut.add(new LeftOut(path, LeftOut.HOST_ONLY));
                 }
             }
         }

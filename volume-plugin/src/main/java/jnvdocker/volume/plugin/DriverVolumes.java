@@ -93,20 +93,28 @@ public final class DriverVolumes implements PluginVolumes {
 
     @Override
     public Path mount(String name, String id, ProcessId caller) throws VolumeException {
-        DriverVersion wanted = version(name);
         DriverVersion loaded = loaded();
-        if (wanted.compareTo(loaded) > 0) {
+        refuseNewer(name, loaded);
+        synchronized (this) {
+            Path folder = build(loaded).path();
+            uses.add(new Use(name, id, loaded));
+            return folder;
+        }
+    }
+
+    /**
+     * A driver does not run what was made for a newer one.
+     *
+     * @throws VolumeException when the volume is of one that is newer than the loaded
+     */
+    public static void refuseNewer(String name, DriverVersion loaded) throws VolumeException {
+        if (version(name).compareTo(loaded) > 0) {
             throw new VolumeException(
                     name
                             + " is of a newer driver than "
                             + loaded
                             + ", which is loaded; create the container again with 'jnvdocker run',"
                             + " or load the newer driver");
-        }
-        synchronized (this) {
-            Path folder = build(loaded).path();
-            uses.add(new Use(name, id, loaded));
-            return folder;
         }
     }
 

@@ -1,0 +1,89 @@
+package jnvdocker.doctor;
+
+import jnvdocker.docker.DockerEngine;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.Quote;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedNodes;
+import jnvdocker.lease.ContainerEngine.Listed;
+import jnvdocker.lease.Leases;
+import jnvdocker.volume.plugin.DriverVolumes;
+import jnvdocker.volume.plugin.VolumeException;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Containers that would be refused at their next start, whoever has the GPUs by then. */
+final class ClaimCheck implements Check {
+    private static final String DRIVER_VOLUMES = "nvidia_driver_";
+
+    private final Host host;
+    private final DockerEngine engine;
+    private final Leases leases;
+    private final DaemonFacts daemon;
+
+    ClaimCheck(Host host, DockerEngine engine, Leases leases, DaemonFacts daemon) {
+        this.host = host;
+        this.engine = engine;
+        this.leases = leases;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "claims";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        HostDriver driver = HostDriver.read(host);
+        List<Claim> claims = leases.claimsWithVolume();
+        List<Finding> found = new ArrayList<>();
+        for (Claim claim : claims) {
+            add(claim.displayName(), () -> ClaimedNodes.refuseOthers(claim, driver.gpus()), found);
+        }
+        engine.facts(EngineCheck.LIMIT);
+        for (Listed container : engine.withVolumesOf(daemon.pluginName(), EngineCheck.LIMIT)) {
+            for (String volume : container.volumes()) {
+                if (volume.startsWith(DRIVER_VOLUMES)) {
+                    add(
+                            container.name(),
+                            () -> DriverVolumes.refuseNewer(volume, driver.version()),
+                            found);
+                }
+            }
+        }
+        return found.isEmpty() ? List.of(Finding.ok(count(claims.size()))) : found;
+    }
+
+    private static String count(int claims) {
+        return switch (claims) {
+            case 0 -> "no container has a claim";
+            case 1 -> "1 container has a claim, and its GPUs are there";
+            default -> claims + " containers have claims, and their GPUs are there";
+        };
+    }
+
+    /** What refuses a container's start. */
+    @FunctionalInterface
+    private interface Rule {
+        void apply() throws VolumeException;
+    }
+
+    private static void add(String container, Rule rule, List<Finding> found) {
+        try {
+            rule.apply();
+        } catch (VolumeException e) {
+            Finding refusal = Finding.wrong(e);
+            found.add(
+                    Finding.wrong(
+                            "container "
+                                    + Quote.shown(container)
+                                    + " can't be started: "
+                                    + refusal.what(),
+                            refusal.remedy()));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package jnvdocker.doctor;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.docker.DockerEngine;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.Leases;
+import jnvdocker.volume.DriverVolumeStore;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** What is wrong with this host, and how to mend it. */
+public final class Doctor {
+    /** For each check, all of which look at the same time; most take some milliseconds. */
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    private final List<Examination> examinations;
+    private final Duration limit;
+
+    /** What the checks look at. */
+    public record Surroundings(
+            Host host,
+            DeviceNodes nodes,
+            CudaVersions cuda,
+            DockerEngine engine,
+            DriverVolumeStore volumes,
+            Leases leases,
+            DaemonFacts daemon) {}
+
+    public Doctor(Surroundings around) {
+        this(checks(around), LIMIT);
+    }
+
+    Doctor(List<Check> checks, Duration limit) {
+        this.examinations = checks.stream().map(Examination::new).toList();
+        this.limit = limit;
+    }
+
+    private static List<Check> checks(Surroundings around) {
+        GpuCheck.Board board = () -> around.leases().status(HostDriver.read(around.host()).gpus());
+        return List.of(
+                new DriverCheck(around.host(), around.cuda()),
+                new GpuCheck(board),
+                new NodeCheck(around.host(), around.nodes(), around.daemon()),
+                new PersistenceCheck(around.host(), around.volumes()),
+                new EngineCheck(around.engine(), around.host(), around.nodes()),
+                new PluginCheck(around.engine(), around.host(), around.volumes(), around.daemon()),
+                new UnitCheck(around.daemon()),
+                new OldPluginCheck(
+                        around.host(),
+                        around.engine(),
+                        around.volumes(),
+                        around.leases(),
+                        around.daemon()),
+                new StrangerCheck(board),
+                new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),
+                new StateCheck(around.host(), around.volumes(), around.daemon()),
+                new VolumeFilesCheck(around.host(), around.volumes()),
+                new RegistryCheck(around.leases(), around.daemon()));
+    }
+
+    /** What all checks find, in their order. */
+    public List<Diagnosis> examine() {
+        long deadline = System.nanoTime() + limit.toNanos();
+        List<CompletableFuture<List<Finding>>> looks =
+                examinations.stream().map(Examination::start).toList();
+        List<Diagnosis> all = new ArrayList<>();
+        for (int i = 0; i < looks.size(); i++) {
+            Duration left = Duration.ofNanos(deadline - System.nanoTime());
+            all.addAll(examinations.get(i).result(looks.get(i), left));
+        }
+        return all;
+    }
+}

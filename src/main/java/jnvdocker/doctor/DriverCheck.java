@@ -1,0 +1,51 @@
+package jnvdocker.doctor;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.DriverFiles;
+import jnvdocker.volume.DriverVolumeException;
+
+import java.io.IOException;
+import java.util.List;
+
+/** The kernel module, and whether the libraries on this host are of the same version. */
+final class DriverCheck implements Check {
+    private final Host host;
+    private final CudaVersions cuda;
+
+    DriverCheck(Host host, CudaVersions cuda) {
+        this.host = host;
+        this.cuda = cuda;
+    }
+
+    @Override
+    public String name() {
+        return "driver";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        try {
+            DriverVersion driver = HostDriver.readVersion(host);
+            // A run does not look once the volume is there: the driver may have been upgraded
+            // since.
+            DriverFiles.find(host, driver);
+            String supported =
+                    cuda.of(driver)
+                            .map(version -> "with CUDA " + version)
+                            .orElse("whose CUDA version is not known");
+            return List.of(
+                    Finding.ok(
+                            "driver "
+                                    + driver
+                                    + " is loaded, "
+                                    + supported
+                                    + "; its libraries are the same version"));
+        } catch (NoDriverException | DriverVolumeException e) {
+            return List.of(Finding.wrong(e));
+        }
+    }
+}

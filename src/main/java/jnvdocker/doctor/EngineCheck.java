@@ -1,0 +1,114 @@
+package jnvdocker.doctor;
+
+import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.EngineException;
+import jnvdocker.docker.EngineFacts;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.Quote;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** The engine: whether it answers, and is set up so that GPUs stay whose they are. */
+final class EngineCheck implements Check {
+    /** For a question to the engine, which mostly takes some milliseconds. */
+    static final Duration LIMIT = Duration.ofSeconds(3);
+
+    private static final int CTL_MINOR = 255;
+
+    private final DockerEngine engine;
+    private final Host host;
+    private final DeviceNodes nodes;
+
+    EngineCheck(DockerEngine engine, Host host, DeviceNodes nodes) {
+        this.engine = engine;
+        this.host = host;
+        this.nodes = nodes;
+    }
+
+    @Override
+    public String name() {
+        return "engine";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        EngineFacts facts;
+        try {
+            facts = engine.facts(LIMIT);
+        } catch (EngineException e) {
+            return List.of(Finding.wrong(e));
+        }
+        List<Finding> found = new ArrayList<>();
+        found.add(
+                Finding.ok(
+                        "Docker "
+                                + Quote.shown(facts.version())
+                                + " answers at "
+                                + engine.socket()
+                                + ", with cgroups by "
+                                + Quote.shown(facts.cgroupDriver())));
+        standardRuntime(facts).ifPresent(found::add);
+        if (facts.cgroupDriver().equals("systemd")) {
+            links(missingLinks()).ifPresent(found::add);
+        }
+        return found;
+    }
+
+    static Optional<Finding> standardRuntime(EngineFacts facts) {
+        return facts.runtimes().isNvidiaStandard()
+                ? Optional.of(
+                        Finding.wrong(
+                                "the engine's default runtime is "
+                                        + Quote.shown(facts.runtimes().standard())
+                                        + ", which gives GPUs to any image that asks, past"
+                                        + " jnvdocker",
+                                "take \"default-runtime\" out of /etc/docker/daemon.json, and"
+                                        + " restart docker"))
+                : Optional.empty();
+    }
+
+    /** Systemd allows a container the devices that it finds there, whenever it is reloaded. */
+    static Optional<Finding> links(List<String> missing) {
+        return missing.isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        Finding.wrong(
+                                "a systemctl daemon-reload takes running containers their GPUs:"
+                                        + " systemd manages their cgroups, and /dev/char has no "
+                                        + String.join(", ", missing),
+                                "make these links at each boot: nvidia-ctk system"
+                                        + " create-dev-char-symlinks --create-all, or ln -s for"
+                                        + " each (/dev/char/195:0 leads to ../nvidia0)"));
+    }
+
+    private List<String> missingLinks() throws IOException {
+        List<String> missing = new ArrayList<>();
+        try {
+            int major = nodes.gpuMajor();
+            List<Integer> minors = new ArrayList<>();
+            HostDriver.read(host).gpus().stream()
+                    .filter(Gpu::isSound)
+                    .map(Gpu::minor)
+                    .forEach(minors::add);
+            minors.add(CTL_MINOR);
+            for (int minor : minors) {
+                String device = major + ":" + minor;
+                if (!Files.exists(host.resolve("/dev/char/" + device))) {
+                    missing.add(device);
+                }
+            }
+        } catch (NoDriverException e) {
+            // No containers have GPUs.
+        }
+        return missing;
+    }
+}

@@ -1,0 +1,76 @@
+package jnvdocker.doctor;
+
+import jnvdocker.docker.EngineException;
+import jnvdocker.host.NoDriverException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A check that harms no other: it fails alone, and who hangs is waited for only so long. */
+final class Examination {
+    private static final Logger LOG = LoggerFactory.getLogger(Examination.class);
+
+    private final Check check;
+    private CompletableFuture<List<Finding>> current;
+
+    Examination(Check check) {
+        this.check = check;
+    }
+
+    /**
+     * Begins to look, unless somebody's look has not ended: of one that hangs there is never a
+     * second. On a thread of its own, since one that hangs in the kernel would take a virtual
+     * thread's carrier with it.
+     */
+    synchronized CompletableFuture<List<Finding>> start() {
+        if (current == null || current.isDone()) {
+            current =
+                    CompletableFuture.supplyAsync(
+                            this::look,
+                            task -> Thread.ofPlatform().daemon().name(check.name()).start(task));
+        }
+        return current;
+    }
+
+    /** What it has found by then. */
+    List<Diagnosis> result(CompletableFuture<List<Finding>> look, Duration limit) {
+        return found(look, limit).stream()
+                .map(finding -> new Diagnosis(check.name(), finding))
+                .toList();
+    }
+
+    private static List<Finding> found(CompletableFuture<List<Finding>> look, Duration limit) {
+        try {
+            return look.get(Math.max(0, limit.toMillis()), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            return List.of(Finding.unknown("this check has not ended in time"));
+        } catch (ExecutionException e) {
+            LOG.warn("a check of 'gpu doctor' failed", e.getCause());
+            return List.of(Finding.unknown("this check failed, and the daemon's log says why"));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return List.of(Finding.unknown("this check was interrupted"));
+        }
+    }
+
+    private List<Finding> look() {
+        try {
+            return check.look();
+        } catch (NoDriverException e) {
+            return List.of(Finding.unknown("no NVIDIA driver is loaded"));
+        } catch (EngineException e) {
+            return List.of(Finding.unknown(Finding.failure(e)));
+        } catch (IOException | UncheckedIOException e) {
+            return List.of(Finding.unknown("it can't be looked at: " + Finding.failure(e)));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package jnvdocker.doctor;
+
+import jnvdocker.docker.DockerEngine;
+import jnvdocker.host.Host;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.labels.Quote;
+import jnvdocker.lease.ClaimVolumes;
+import jnvdocker.lease.Leases;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.plugin.DriverVolumes;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** What nvidia-docker 1.0, whose plugin had our plugin's name, has left on this host. */
+final class OldPluginCheck implements Check {
+    private static final String FOLDER = "/var/lib/nvidia-docker/volumes";
+    private static final String UNIT = "nvidia-docker.service";
+    private static final List<String> UNIT_FOLDERS =
+            List.of("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system");
+    private static final List<String> SPEC_FOLDERS =
+            List.of("/etc/docker/plugins", "/usr/lib/docker/plugins");
+
+    private final Host host;
+    private final DockerEngine engine;
+    private final DriverVolumeStore volumes;
+    private final Leases leases;
+    private final DaemonFacts daemon;
+
+    OldPluginCheck(
+            Host host,
+            DockerEngine engine,
+            DriverVolumeStore volumes,
+            Leases leases,
+            DaemonFacts daemon) {
+        this.host = host;
+        this.engine = engine;
+        this.volumes = volumes;
+        this.leases = leases;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "leftovers";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        List<Finding> found = new ArrayList<>();
+        for (Path unit : there(UNIT_FOLDERS, List.of(UNIT))) {
+            found.add(
+                    Finding.wrong(
+                            unit + " is nvidia-docker 1.0's, whose plugin takes our plugin's name",
+                            "systemctl disable --now "
+                                    + UNIT
+                                    + ", and remove its package (apt-get purge nvidia-docker) or "
+                                    + unit));
+        }
+        List<String> specs = List.of(daemon.pluginName() + ".spec", daemon.pluginName() + ".json");
+        for (Path spec : there(SPEC_FOLDERS, specs)) {
+            found.add(
+                    Finding.wrong(
+                            spec
+                                    + " tells Docker another address of plugin "
+                                    + daemon.pluginName()
+                                    + " than ours",
+                            "rm " + spec));
+        }
+        Path folder = host.resolve(FOLDER);
+        if (Files.isDirectory(folder)) {
+            found.add(
+                    Finding.hint(
+                            folder + " has volumes of nvidia-docker 1.0, which nobody serves",
+                            "rm -r " + folder));
+        }
+        found.addAll(engineVolumes());
+        return found.isEmpty()
+                ? List.of(Finding.ok("nothing is left of nvidia-docker 1.0"))
+                : found;
+    }
+
+    /** Usrmerge makes two of the folders one. */
+    private Set<Path> there(List<String> folders, List<String> names) throws IOException {
+        Set<Path> there = new TreeSet<>();
+        for (String folder : folders) {
+            for (String name : names) {
+                Path path = host.resolve(folder + "/" + name);
+                if (Files.exists(path)) {
+                    there.add(path);
+                }
+            }
+        }
+        return there;
+    }
+
+    private List<Finding> engineVolumes() throws IOException {
+        if (new PluginSocket(daemon).fault().isPresent()) {
+            // It would wait 15 s for us before it answers.
+            return List.of(
+                    Finding.unknown(
+                            "the engine is not asked for its volumes while it can't reach our"
+                                    + " plugin"));
+        }
+        engine.facts(EngineCheck.LIMIT);
+        Set<String> served = new TreeSet<>();
+        for (DriverVersion version : volumes.versions()) {
+            served.add(DriverVolumes.name(version));
+        }
+        leases.claimsWithVolume().forEach(claim -> served.add(ClaimVolumes.name(claim.id())));
+        return engine.volumesOf(daemon.pluginName(), EngineCheck.LIMIT).stream()
+                .filter(volume -> !served.contains(volume))
+                .map(volume ->
+                        Finding.hint(
+                                "the engine remembers volume "
+                                        + Quote.shown(volume)
+                                        + ", of which there are no files",
+                                "docker volume rm "
+                                        + Quote.shown(volume)
+                                        + ", when docker ps -a --filter volume="
+                                        + Quote.shown(volume)
+                                        + " shows no container"))
+                .toList();
+    }
+}

@@ -1,0 +1,72 @@
+package jnvdocker.doctor;
+
+import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.EngineException;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.plugin.DriverVolumes;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** Whether the engine reaches our volume plugin, without which no container gets a GPU. */
+final class PluginCheck implements Check {
+    /** Where it does not, dockerd itself tries for 15 s. */
+    private static final Duration LIMIT = Duration.ofSeconds(4);
+
+    private final DockerEngine engine;
+    private final Host host;
+    private final DriverVolumeStore volumes;
+    private final DaemonFacts daemon;
+
+    PluginCheck(DockerEngine engine, Host host, DriverVolumeStore volumes, DaemonFacts daemon) {
+        this.engine = engine;
+        this.host = host;
+        this.volumes = volumes;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "plugin";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        // To have the engine ask at a socket that is not there makes it wait, and tells no more.
+        Optional<Finding> fault = new PluginSocket(daemon).fault();
+        return List.of(fault.isPresent() ? fault.get() : byTheEngine());
+    }
+
+    /** Has it ask for the loaded driver's volume, as every run does. */
+    private Finding byTheEngine() throws IOException {
+        DriverVersion driver = HostDriver.readVersion(host);
+        engine.facts(EngineCheck.LIMIT);
+        if (volumes.find(driver).isEmpty()) {
+            return Finding.unknown(
+                    "the engine was not asked: the driver volume it would ask for is not whole");
+        }
+        String volume = DriverVolumes.name(driver);
+        try {
+            engine.createVolume(volume, daemon.pluginName(), LIMIT);
+            return Finding.ok("the engine gets " + volume + " from " + daemon.pluginSocket());
+        } catch (EngineException e) {
+            return Finding.wrong(
+                    "the engine does not get "
+                            + volume
+                            + " from plugin "
+                            + daemon.pluginName()
+                            + " ("
+                            + Finding.failure(e)
+                            + ")",
+                    "see that "
+                            + daemon.pluginSocket()
+                            + " is where it looks for plugins, and "
+                            + daemon.restart());
+        }
+    }
+}

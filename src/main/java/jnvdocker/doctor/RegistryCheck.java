@@ -1,0 +1,49 @@
+package jnvdocker.doctor;
+
+import jnvdocker.lease.Leases;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The registry, and what was kept of one that was damaged. */
+final class RegistryCheck implements Check {
+    /** The file itself, of which parts with longer names may lie beside it. */
+    private static final String DAMAGED = "registry.db.damaged-*Z";
+
+    private final Leases leases;
+    private final DaemonFacts daemon;
+
+    RegistryCheck(Leases leases, DaemonFacts daemon) {
+        this.leases = leases;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "registry";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        List<Finding> found = new ArrayList<>();
+        int live = leases.live().size();
+        found.add(
+                Finding.ok(
+                        "it can be read and written, and has "
+                                + (live == 1 ? "1 live lease" : live + " live leases")));
+        try (var files = Files.newDirectoryStream(daemon.state(), DAMAGED)) {
+            for (Path file : files) {
+                found.add(
+                        Finding.hint(
+                                "the registry was damaged, and made anew from what the containers"
+                                        + " say; the history before that is in "
+                                        + file,
+                                "look at that disk's health, and rm " + file + "*"));
+            }
+        }
+        return found;
+    }
+}

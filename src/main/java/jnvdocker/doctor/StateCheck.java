@@ -1,0 +1,128 @@
+package jnvdocker.doctor;
+
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.volume.Cloned;
+import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.DriverVolumeException;
+import jnvdocker.volume.DriverVolumeStore;
+
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+
+/** The file system that the registry and the driver volumes are on. */
+final class StateCheck implements Check {
+    private static final long LEAST_FREE = 1L << 30;
+    private static final String ANOTHER = "another state folder (JNVDOCKER_STATE_DIR)";
+
+    /** Of those that the daemon itself refuses none gets here. */
+    private static final Set<String> OF_A_NETWORK =
+            Set.of(
+                    "nfs",
+                    "nfs4",
+                    "cifs",
+                    "smb3",
+                    "ceph",
+                    "lustre",
+                    "gpfs",
+                    "beegfs",
+                    "afs",
+                    "ocfs2",
+                    "gfs2",
+                    "fuse.sshfs",
+                    "fuse.glusterfs",
+                    "fuse.ceph",
+                    "fuse.ceph-fuse");
+
+    private final Host host;
+    private final DriverVolumeStore volumes;
+    private final DaemonFacts daemon;
+
+    StateCheck(Host host, DriverVolumeStore volumes, DaemonFacts daemon) {
+        this.host = host;
+        this.volumes = volumes;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "state";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        List<Finding> found = new ArrayList<>();
+        try {
+            volumes.checkExecutable();
+        } catch (DriverVolumeException e) {
+            found.add(Finding.wrong(e));
+        }
+        FileStore store = Files.getFileStore(daemon.state());
+        long free = store.getUsableSpace();
+        network(daemon.state(), store.type()).ifPresent(found::add);
+        space(daemon.state(), free, isCopied(store)).ifPresent(found::add);
+        return found.isEmpty()
+                ? List.of(
+                        Finding.ok(
+                                daemon.state()
+                                        + " is on "
+                                        + store.type()
+                                        + " with "
+                                        + gibibytes(free)
+                                        + " free"))
+                : found;
+    }
+
+    static Optional<Finding> network(Path state, String type) {
+        return OF_A_NETWORK.contains(type)
+                ? Optional.of(
+                        Finding.wrong(
+                                state
+                                        + " is on a file system of several machines ("
+                                        + type
+                                        + "), where the registry's locks may not hold",
+                                "choose " + ANOTHER + " on a local disk"))
+                : Optional.empty();
+    }
+
+    /**
+     * @param copied whether a driver volume takes room there, as hard links do not
+     */
+    static Optional<Finding> space(Path state, long free, boolean copied) {
+        if (free >= LEAST_FREE) {
+            return Optional.empty();
+        }
+        String what = state + " has " + gibibytes(free) + " free";
+        String remedy = "free some space there, or choose " + ANOTHER;
+        return Optional.of(
+                copied
+                        ? Finding.wrong(
+                                what + ", and the next driver's volume has to be copied there",
+                                remedy)
+                        : Finding.hint(what + ", for the registry and its history", remedy));
+    }
+
+    private boolean isCopied(FileStore state) throws IOException {
+        Optional<DriverVolume> volume = Optional.empty();
+        try {
+            volume = volumes.find(HostDriver.readVersion(host));
+        } catch (NoDriverException e) {
+            // The next one's files will be where this one's were.
+        }
+        return volume.isPresent()
+                ? volume.get().cloned().containsKey(Cloned.COPY)
+                : !Files.getFileStore(host.resolve("/usr")).equals(state);
+    }
+
+    private static String gibibytes(long bytes) {
+        return String.format(Locale.ROOT, "%.1f GiB", (double) bytes / (1L << 30));
+    }
+}

@@ -1,0 +1,139 @@
+package jnvdocker.doctor;
+
+import jnvdocker.cuda.ShortProcess;
+import jnvdocker.labels.Quote;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The units, without which GPU containers do not come back after a boot. */
+final class UnitCheck implements Check {
+    private static final Duration LIMIT = Duration.ofSeconds(3);
+
+    /** See sd_booted(3). */
+    private static final Path BOOTED = Path.of("/run/systemd/system");
+
+    private static final String SERVICE = "jnvdocker.service";
+    private static final String DOCKER = "docker.service";
+    private static final List<String> OURS =
+            List.of("jnvdocker.socket", SERVICE, "jnvdocker-nodes.service");
+
+    private final DaemonFacts daemon;
+
+    UnitCheck(DaemonFacts daemon) {
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "units";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        if (!Files.isDirectory(BOOTED)) {
+            return List.of(Finding.ok("systemd does not run here"));
+        }
+        if (daemon.isElsewhere()) {
+            return List.of(
+                    Finding.ok("the units are not for this daemon, which serves " + daemon.run()));
+        }
+        List<String> words =
+                new ArrayList<>(
+                        List.of("systemctl", "show", "-p", "Id,LoadState,UnitFileState,After"));
+        words.addAll(OURS);
+        words.add(DOCKER);
+        ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
+        if (result.exitCode() != 0) {
+            throw new IOException("systemctl show says " + Quote.quoted(result.output().strip()));
+        }
+        return judge(parse(result.output()));
+    }
+
+    /** The properties of units by their names, of what systemctl prints with a blank between. */
+    static Map<String, Map<String, String>> parse(String shown) {
+        Map<String, Map<String, String>> units = new HashMap<>();
+        for (String block : shown.split("\n\n")) {
+            Map<String, String> unit = new HashMap<>();
+            for (String line : block.split("\n")) {
+                int end = line.indexOf('=');
+                if (end > 0) {
+                    unit.put(line.substring(0, end), line.substring(end + 1).strip());
+                }
+            }
+            units.put(unit.getOrDefault("Id", ""), unit);
+        }
+        return units;
+    }
+
+    List<Finding> judge(Map<String, Map<String, String>> units) {
+        List<String> absent =
+                OURS.stream()
+                        .filter(name -> !property(units, name, "LoadState", "loaded"))
+                        .toList();
+        if (!absent.isEmpty()) {
+            return List.of(
+                    Finding.wrong(
+                            "not installed: "
+                                    + String.join(", ", absent)
+                                    + ", so that GPU containers do not come back after a boot",
+                            install()));
+        }
+        List<Finding> found = new ArrayList<>();
+        OURS.stream()
+                .filter(name -> !property(units, name, "UnitFileState", "enabled"))
+                .forEach(name ->
+                        found.add(
+                                Finding.wrong(
+                                        name + " is not enabled, and is not there after a boot",
+                                        "systemctl enable --now " + name)));
+        order(units, found);
+        if (!daemon.service()) {
+            found.add(
+                    Finding.wrong(
+                            "this daemon was not started by "
+                                    + SERVICE
+                                    + ", and nobody starts it again when it ends",
+                            daemon.stop() + " && systemctl start " + DaemonFacts.UNITS));
+        }
+        return found.isEmpty()
+                ? List.of(Finding.ok("all are enabled, and start before Docker"))
+                : found;
+    }
+
+    private void order(Map<String, Map<String, String>> units, List<Finding> found) {
+        if (!property(units, DOCKER, "LoadState", "loaded")) {
+            return;
+        }
+        List<String> earlier = List.of(units.get(DOCKER).getOrDefault("After", "").split(" "));
+        List<String> late = OURS.stream().filter(name -> !earlier.contains(name)).toList();
+        if (!late.isEmpty()) {
+            found.add(
+                    Finding.wrong(
+                            DOCKER
+                                    + " does not wait for "
+                                    + String.join(", ", late)
+                                    + ": at boot Docker starts GPU containers too early",
+                            "put our units back as they were: " + install()));
+        }
+    }
+
+    private String install() {
+        return "cp "
+                + daemon.tree()
+                + "/lib/systemd/system/jnvdocker* /etc/systemd/system/ && systemctl daemon-reload"
+                + " && systemctl enable "
+                + String.join(" ", OURS);
+    }
+
+    private static boolean property(
+            Map<String, Map<String, String>> units, String unit, String key, String value) {
+        return units.getOrDefault(unit, Map.of()).getOrDefault(key, "").equals(value);
+    }
+}

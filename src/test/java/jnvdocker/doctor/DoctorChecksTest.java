@@ -1,0 +1,225 @@
+package jnvdocker.doctor;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.doctor.Finding.State;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+class DoctorChecksTest {
+    private static final DaemonFacts SERVICE =
+            new DaemonFacts(
+                    true,
+                    Path.of("/opt/jnvdocker"),
+                    Path.of("/run/jnvdocker"),
+                    Path.of("/var/lib/jnvdocker"),
+                    Path.of("/run/docker/plugins/nvidia-docker.sock"),
+                    "nvidia-docker");
+    private static final String WELL =
+            """
+            Id=jnvdocker.socket
+            LoadState=loaded
+            UnitFileState=enabled
+            After=sysinit.target
+
+            Id=jnvdocker.service
+            LoadState=loaded
+            UnitFileState=enabled
+            After=jnvdocker.socket
+
+            Id=jnvdocker-nodes.service
+            LoadState=loaded
+            UnitFileState=enabled
+            After=
+
+            Id=docker.service
+            LoadState=loaded
+            UnitFileState=enabled
+            After=jnvdocker.socket containerd.service jnvdocker-nodes.service jnvdocker.service
+            """;
+
+    private interface Look {
+        List<Finding> look() throws IOException;
+    }
+
+    private static Check check(String name, Look look) {
+        return new Check() {
+            @Override
+            public String name() {
+                return name;
+            }
+
+            @Override
+            public List<Finding> look() throws IOException {
+                return look.look();
+            }
+        };
+    }
+
+    private static void await(CountDownLatch latch) throws IOException {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IOException(e);
+        }
+    }
+
+    @Test
+    void checksThatFailOrHangStopNoOthers() {
+        CountDownLatch end = new CountDownLatch(1);
+        Doctor doctor =
+                new Doctor(
+                        List.of(
+                                check(
+                                        "hangs",
+                                        () -> {
+                                            await(end);
+                                            return List.of();
+                                        }),
+                                check(
+                                        "fails",
+                                        () -> {
+                                            throw new FileNotFoundException("no such disk");
+                                        }),
+                                check(
+                                        "breaks",
+                                        () -> {
+                                            throw new IllegalStateException("a mistake");
+                                        }),
+                                check("works", () -> List.of(Finding.ok("well")))),
+                        Duration.ofSeconds(1));
+        assertEquals(
+                List.of(
+                        "hangs: this check has not ended in time",
+                        "fails: it can't be looked at: no such disk",
+                        "breaks: this check failed, and the daemon's log says why",
+                        "works: well"),
+                doctor.examine().stream()
+                        .map(found -> found.check() + ": " + found.finding().line())
+                        .toList());
+        end.countDown();
+    }
+
+    @Test
+    void messagesOfOursEndWithTheRemedy() {
+        Finding finding = Finding.wrong(new IOException("a: b; c is so; mend it, or not"));
+        assertEquals(new Finding(State.WRONG, "a: b; c is so", "mend it, or not"), finding);
+        assertEquals("", Finding.wrong(new IOException("nothing to do")).remedy());
+    }
+
+    @Test
+    void foreignTextHarmsNoTerminal() {
+        Finding finding = Finding.wrong("a\n\u001b[31mb" + "c".repeat(9999), "d\te");
+        assertTrue(finding.line().startsWith("a [31mbccc"), finding::line);
+        assertTrue(finding.line().endsWith("…; d e"), finding::line);
+        assertEquals(1001, finding.what().length());
+    }
+
+    @Test
+    void unitsThatAreAllThereAreFine() {
+        assertEquals(List.of(Finding.ok("all are enabled, and start before Docker")), units(WELL));
+    }
+
+    private static List<Finding> units(String shown) {
+        return new UnitCheck(SERVICE).judge(UnitCheck.parse(shown));
+    }
+
+    private static String only(List<Finding> findings) {
+        assertEquals(1, findings.size(), findings::toString);
+        assertEquals(State.WRONG, findings.getFirst().state());
+        return findings.getFirst().line();
+    }
+
+    @Test
+    void unitsThatAreMissingOrDisabledAreNamed() {
+        assertEquals(
+                "not installed: jnvdocker.socket, so that GPU containers do not come back after a"
+                        + " boot; cp /opt/jnvdocker/lib/systemd/system/jnvdocker*"
+                        + " /etc/systemd/system/ && systemctl daemon-reload && systemctl enable"
+                        + " jnvdocker.socket jnvdocker.service jnvdocker-nodes.service",
+                only(units(WELL.replaceFirst("LoadState=loaded", "LoadState=not-found"))));
+        assertEquals(
+                "jnvdocker.socket is not enabled, and is not there after a boot; systemctl enable"
+                        + " --now jnvdocker.socket",
+                only(units(WELL.replaceFirst("State=enabled", "State=disabled"))));
+        String late = only(units(WELL.replace("jnvdocker-nodes.service jnv", "jnv")));
+        assertTrue(
+                late.startsWith("docker.service does not wait for jnvdocker-nodes.service: "),
+                late);
+        // An engine that is no unit is waited for by none.
+        assertEquals(
+                State.OK, units(WELL.substring(0, WELL.indexOf("Id=docker"))).getFirst().state());
+    }
+
+    @Test
+    void daemonThatAClientStartedIsNotTheUnits() {
+        DaemonFacts byHand =
+                new DaemonFacts(
+                        false,
+                        SERVICE.tree(),
+                        SERVICE.run(),
+                        SERVICE.state(),
+                        SERVICE.pluginSocket(),
+                        SERVICE.pluginName());
+        assertEquals(
+                "this daemon was not started by jnvdocker.service, and nobody starts it again when"
+                        + " it ends; kill $(cat /run/jnvdocker/jnvdockerd.pid) && systemctl start"
+                        + " jnvdocker.socket jnvdocker.service",
+                only(new UnitCheck(byHand).judge(UnitCheck.parse(WELL))));
+        assertFalse(byHand.isElsewhere());
+    }
+
+    @Test
+    void persistenceModeIsAskedOfEachGpu() {
+        assertEquals(State.OK, PersistenceCheck.judge(0, "0, Enabled\n1, Enabled\n").state());
+        Finding hint = PersistenceCheck.judge(0, "0, Enabled\n1, Disabled\n2, Disabled\n");
+        assertEquals(State.HINT, hint.state());
+        assertTrue(hint.what().startsWith("GPUs 1, 2 without persistence mode: "), hint::what);
+    }
+
+    @Test
+    void persistenceModeThatIsNotToldIsNoAlarm() {
+        for (String output : List.of("", "0, [N/A]\n", "0, Enabled\n1, [Unknown Error]\n")) {
+            assertEquals(State.UNKNOWN, PersistenceCheck.judge(0, output).state(), output);
+        }
+        assertEquals(State.UNKNOWN, PersistenceCheck.judge(9, "0, Disabled\n").state());
+    }
+
+    @Test
+    void devicesThatSystemdWouldNotFindAreNamed() {
+        assertTrue(EngineCheck.links(List.of()).isEmpty());
+        Finding finding = EngineCheck.links(List.of("195:0", "195:255")).orElseThrow();
+        assertEquals(State.WRONG, finding.state());
+        assertTrue(
+                finding.what().endsWith("and /dev/char has no 195:0, 195:255"), finding::toString);
+    }
+
+    @Test
+    void littleSpaceIsWrongWhereAVolumeTakesSome() {
+        Path state = Path.of("/s");
+        assertTrue(StateCheck.space(state, 1L << 30, true).isEmpty());
+        assertEquals(State.WRONG, StateCheck.space(state, 1L << 29, true).orElseThrow().state());
+        Finding hint = StateCheck.space(state, 1L << 29, false).orElseThrow();
+        assertEquals(State.HINT, hint.state());
+        assertTrue(hint.what().startsWith("/s has 0.5 GiB free"), hint::toString);
+    }
+
+    @Test
+    void fileSystemOfANetworkIsWrong() {
+        assertTrue(StateCheck.network(Path.of("/s"), "ext4").isEmpty());
+        assertTrue(
+                StateCheck.network(Path.of("/s"), "lustre")
+                        .orElseThrow()
+                        .what()
+                        .contains("(lustre)"));
+    }
+}
