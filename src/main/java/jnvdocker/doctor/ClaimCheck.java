@@ -1,10 +1,12 @@
 package jnvdocker.doctor;
 
 import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.EngineException;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimVolumes;
 import jnvdocker.lease.ClaimedNodes;
 import jnvdocker.lease.ContainerEngine.Listed;
 import jnvdocker.lease.Leases;
@@ -14,11 +16,11 @@ import jnvdocker.volume.plugin.VolumeException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** Containers that would be refused at their next start, whoever has the GPUs by then. */
 final class ClaimCheck implements Check {
-    private static final String DRIVER_VOLUMES = "nvidia_driver_";
-
     private final Host host;
     private final DockerEngine engine;
     private final Leases leases;
@@ -41,21 +43,33 @@ final class ClaimCheck implements Check {
         HostDriver driver = HostDriver.read(host);
         List<Claim> claims = leases.claimsWithVolume();
         List<Finding> found = new ArrayList<>();
-        for (Claim claim : claims) {
-            add(claim.displayName(), () -> ClaimedNodes.refuseOthers(claim, driver.gpus()), found);
-        }
-        engine.facts(EngineCheck.LIMIT);
-        for (Listed container : engine.withVolumesOf(daemon.pluginName(), EngineCheck.LIMIT)) {
-            for (String volume : container.volumes()) {
-                if (volume.startsWith(DRIVER_VOLUMES)) {
-                    add(
-                            container.name(),
-                            () -> DriverVolumes.refuseNewer(volume, driver.version()),
-                            found);
-                }
+        Map<String, String> containers = new TreeMap<>();
+        try {
+            for (Listed container : containers()) {
+                container.volumes().forEach(volume -> containers.put(volume, container.name()));
+                container.volumes().stream()
+                        .filter(DriverVolumes::isDriver)
+                        .forEach(volume ->
+                                add(
+                                        container.name(),
+                                        () -> DriverVolumes.refuseNewer(volume, driver.version()),
+                                        found));
             }
+        } catch (EngineException e) {
+            found.add(Finding.unknown(Finding.failure(e)));
+        }
+        for (Claim claim : claims) {
+            add(
+                    containers.getOrDefault(ClaimVolumes.name(claim.id()), claim.displayName()),
+                    () -> ClaimedNodes.refuseOthers(claim, driver.gpus()),
+                    found);
         }
         return found.isEmpty() ? List.of(Finding.ok(count(claims.size()))) : found;
+    }
+
+    private List<Listed> containers() throws EngineException {
+        engine.facts(EngineCheck.LIMIT);
+        return engine.withVolumesOf(daemon.pluginName(), EngineCheck.LIMIT);
     }
 
     private static String count(int claims) {

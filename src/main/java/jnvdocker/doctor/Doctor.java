@@ -51,11 +51,7 @@ public final class Doctor {
                 new PluginCheck(around.engine(), around.host(), around.volumes(), around.daemon()),
                 new UnitCheck(around.daemon()),
                 new OldPluginCheck(
-                        around.host(),
-                        around.engine(),
-                        around.volumes(),
-                        around.leases(),
-                        around.daemon()),
+                        around.host(), around.engine(), around.volumes(), around.daemon()),
                 new StrangerCheck(board),
                 new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),
                 new StateCheck(around.host(), around.volumes(), around.daemon()),

@@ -12,6 +12,7 @@ import jnvdocker.labels.Quote;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -102,7 +103,8 @@ final class EngineCheck implements Check {
             minors.add(CTL_MINOR);
             for (int minor : minors) {
                 String device = major + ":" + minor;
-                if (!Files.exists(host.resolve("/dev/char/" + device))) {
+                if (!Files.exists(
+                        host.resolveParent("/dev/char/" + device), LinkOption.NOFOLLOW_LINKS)) {
                     missing.add(device);
                 }
             }

@@ -4,8 +4,7 @@ import jnvdocker.docker.DockerEngine;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.Quote;
-import jnvdocker.lease.ClaimVolumes;
-import jnvdocker.lease.Leases;
+import jnvdocker.lease.ContainerEngine.Listed;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
 
@@ -29,19 +28,12 @@ final class OldPluginCheck implements Check {
     private final Host host;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
-    private final Leases leases;
     private final DaemonFacts daemon;
 
-    OldPluginCheck(
-            Host host,
-            DockerEngine engine,
-            DriverVolumeStore volumes,
-            Leases leases,
-            DaemonFacts daemon) {
+    OldPluginCheck(Host host, DockerEngine engine, DriverVolumeStore volumes, DaemonFacts daemon) {
         this.host = host;
         this.engine = engine;
         this.volumes = volumes;
-        this.leases = leases;
         this.daemon = daemon;
     }
 
@@ -79,7 +71,7 @@ final class OldPluginCheck implements Check {
                             folder + " has volumes of nvidia-docker 1.0, which nobody serves",
                             "rm -r " + folder));
         }
-        found.addAll(engineVolumes());
+        found.addAll(containers());
         return found.isEmpty()
                 ? List.of(Finding.ok("nothing is left of nvidia-docker 1.0"))
                 : found;
@@ -99,32 +91,35 @@ final class OldPluginCheck implements Check {
         return there;
     }
 
-    private List<Finding> engineVolumes() throws IOException {
-        if (new PluginSocket(daemon).fault().isPresent()) {
-            // It would wait 15 s for us before it answers.
-            return List.of(
-                    Finding.unknown(
-                            "the engine is not asked for its volumes while it can't reach our"
-                                    + " plugin"));
+    /** The engine lists no volumes but those that our plugin lists: its containers name them. */
+    private List<Finding> containers() throws IOException {
+        Set<String> there = new TreeSet<>();
+        for (DriverVersion version : volumes.versions()) {
+            there.add(DriverVolumes.name(version));
         }
         engine.facts(EngineCheck.LIMIT);
-        Set<String> served = new TreeSet<>();
-        for (DriverVersion version : volumes.versions()) {
-            served.add(DriverVolumes.name(version));
+        List<Finding> found = new ArrayList<>();
+        for (Listed container : engine.withVolumesOf(daemon.pluginName(), EngineCheck.LIMIT)) {
+            container.volumes().stream()
+                    .filter(DriverVolumes::isDriver)
+                    .filter(volume -> !there.contains(volume))
+                    .forEach(volume -> found.add(finding(container, volume)));
         }
-        leases.claimsWithVolume().forEach(claim -> served.add(ClaimVolumes.name(claim.id())));
-        return engine.volumesOf(daemon.pluginName(), EngineCheck.LIMIT).stream()
-                .filter(volume -> !served.contains(volume))
-                .map(volume ->
-                        Finding.hint(
-                                "the engine remembers volume "
-                                        + Quote.shown(volume)
-                                        + ", of which there are no files",
-                                "docker volume rm "
-                                        + Quote.shown(volume)
-                                        + ", when docker ps -a --filter volume="
-                                        + Quote.shown(volume)
-                                        + " shows no container"))
-                .toList();
+        return found;
+    }
+
+    private static Finding finding(Listed container, String volume) {
+        String name = Quote.shown(container.name());
+        String shown = Quote.shown(volume);
+        return Finding.hint(
+                "container "
+                        + name
+                        + " has volume "
+                        + shown
+                        + ", of which there are no files: it gets those of the loaded driver",
+                "create it again with 'jnvdocker run', and docker rm "
+                        + name
+                        + " && docker volume rm "
+                        + shown);
     }
 }

@@ -220,7 +220,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /** Names of the volumes of a plugin that it lists. */
-    public List<String> volumesOf(String plugin, Duration limit) throws EngineException {
+    List<String> volumesOf(String plugin, Duration limit) throws EngineException {
         return ask(
                 "list volumes",
                 limit,

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.TestMachine;
 
 import org.junit.jupiter.api.AfterAll;
@@ -306,6 +307,136 @@ class SystemdTest {
                 result.err().contains("starting /opt/jnvdocker/bin/jnvdockerd"), result::toString);
         assertInactive(SERVICE);
         shell("kill $(cat /tmp/run/jnvdockerd.pid)");
+    }
+
+    private static final String NODES_MADE = "/opt/jnvdocker/bin/jnvdockerd --make-nodes";
+
+    private static Command.Result doctor() {
+        return machine.jnvdocker("gpu", "doctor").run();
+    }
+
+    private static void assertWrong(String finding) {
+        Command.Result result = doctor();
+        assertEquals(1, result.exitCode(), result::toString);
+        assertTrue(result.out().contains(finding + "\n"), result::toString);
+    }
+
+    private static void assertWell() {
+        Command.Result result = doctor().ok();
+        assertTrue(
+                result.out().contains("ok        all are enabled, and start before Docker\n"),
+                result::toString);
+    }
+
+    @Test
+    void doctorFindsUnitsThatWouldNotBeThereAfterABoot() {
+        shell(NODES_MADE);
+        assertWell();
+        systemctl("disable", SOCKET).ok();
+        assertWrong(
+                "jnvdocker.socket is not enabled, and is not there after a boot; systemctl enable"
+                        + " --now jnvdocker.socket");
+        systemctl("enable", "--now", SOCKET).ok();
+        shell("rm /etc/systemd/system/jnvdocker-nodes.service; systemctl daemon-reload");
+        assertWrong(
+                "not installed: jnvdocker-nodes.service, so that GPU containers do not come back"
+                        + " after a boot; cp /opt/jnvdocker/lib/systemd/system/jnvdocker*"
+                        + " /etc/systemd/system/ && systemctl daemon-reload && systemctl enable"
+                        + " jnvdocker.socket jnvdocker.service jnvdocker-nodes.service");
+        shell(INSTALL);
+        shell(
+                "sed -i '/^Before=docker.service/d' /etc/systemd/system/jnvdocker.service;"
+                        + " systemctl daemon-reload");
+        Command.Result result = doctor();
+        assertEquals(1, result.exitCode(), result::toString);
+        assertTrue(
+                result.out()
+                        .contains(
+                                "docker.service does not wait for jnvdocker.service: at boot Docker"
+                                        + " starts GPU containers too early; "),
+                result::toString);
+        shell(INSTALL);
+        assertWell();
+    }
+
+    @Test
+    void doctorFindsADaemonThatAClientHasStarted() {
+        shell(NODES_MADE);
+        systemctl("stop", SOCKET, SERVICE).ok();
+        machine.jnvdocker("gpu", "ls").with("JNVDOCKER_RUN_DIR", "/run/jnvdocker").run().ok();
+        assertInactive(SERVICE);
+        String mend =
+                "kill $(cat /run/jnvdocker/jnvdockerd.pid) && systemctl start jnvdocker.socket"
+                        + " jnvdocker.service";
+        assertWrong(
+                "this daemon was not started by jnvdocker.service, and nobody starts it again when"
+                        + " it ends; "
+                        + mend);
+        shell(mend);
+        assertWell();
+    }
+
+    @Test
+    void doctorFindsThePluginsSocketThatWasDeleted() {
+        shell(NODES_MADE);
+        shell("rm " + PLUGIN);
+        String mend = "systemctl restart jnvdocker.socket jnvdocker.service";
+        assertWrong("the plugin's socket " + PLUGIN + " is gone; restart jnvdocker: " + mend);
+        shell(mend);
+        assertWell();
+    }
+
+    /** Systemd sets the rights of every cgroup anew, and looks devices up in /dev/char for that. */
+    @Test
+    void doctorFindsThatAReloadOfSystemdWouldTakeGpus() {
+        shell(NODES_MADE);
+        useCgroupsOf("systemd");
+        try {
+            shell("mkdir /dev/char; ln -s ../nvidia0 /dev/char/195:0");
+            Command.Result result = doctor();
+            assertEquals(1, result.exitCode(), result::toString);
+            assertTrue(
+                    result.out().contains("/dev/char has no 195:1, 195:2, 195:3, 195:255; make"),
+                    result::toString);
+            startIdle("keeps", 0);
+            startIdle("loses", 1);
+            assertEquals("No such device or address", opens("loses", 1));
+            systemctl("daemon-reload").ok();
+            Lab.await(() -> {
+                String now = opens("loses", 1);
+                return now.equals("Operation not permitted") ? List.of() : List.of(now);
+            });
+            assertEquals("No such device or address", opens("keeps", 0));
+            shell(
+                    """
+                    for minor in 1 2 3; do ln -s ../nvidia$minor /dev/char/195:$minor; done
+                    ln -s ../nvidiactl /dev/char/195:255
+                    """);
+            assertWell();
+        } finally {
+            shell("rm -rf /dev/char; docker ps -aq | xargs -r docker rm -f");
+            useCgroupsOf("cgroupfs");
+        }
+        assertWell();
+    }
+
+    private static void useCgroupsOf(String driver) {
+        shell(
+                "sed -i 's/cgroupdriver=[a-z]*/cgroupdriver="
+                        + driver
+                        + "/' /etc/docker/daemon.json");
+        systemctl("restart", DOCKER).ok();
+    }
+
+    private static void startIdle(String name, int gpu) {
+        String device = "--gpus=device=" + gpu;
+        machine.jnvdocker("run", "-d", "--name", name, device, "cuda", "sleep", "1000").run().ok();
+    }
+
+    /** Why a container can't open its GPU, for which there is no driver here in any case. */
+    private static String opens(String name, int gpu) {
+        Command.Result result = docker("exec", name, "sh", "-c", ": <> /dev/nvidia" + gpu);
+        return result.err().strip().replaceFirst("(?s).*: ", "");
     }
 
     @Test

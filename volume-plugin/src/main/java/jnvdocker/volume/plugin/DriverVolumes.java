@@ -51,6 +51,11 @@ public final class DriverVolumes implements PluginVolumes {
 
     @Override
     public boolean owns(String name) {
+        return isDriver(name);
+    }
+
+    /** Whether it is the name of some driver's volume. */
+    public static boolean isDriver(String name) {
         try {
             return VolumeName.parse(name).kind().equals(KIND);
         } catch (VolumeException e) {

@@ -1,0 +1,633 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.StreamSupport;
+
+/** Each kind of trouble is found with its remedy, and is gone when it is mended. */
+class DoctorTest extends EachEngineTest {
+    private static final String LIBRARIES = "usr/lib/x86_64-linux-gnu/";
+
+    private static Command.Result doctor() {
+        return lab.jnvdocker("gpu", "doctor");
+    }
+
+    private static JsonNode json() {
+        String text = lab.jnvdocker("gpu", "doctor", "--json").out();
+        try {
+            return new ObjectMapper().readTree(text);
+        } catch (JsonProcessingException e) {
+            throw new AssertionError(text, e);
+        }
+    }
+
+    private static Path host(String file) {
+        return lab.host().folder().resolve(file);
+    }
+
+    private static Path volume() {
+        return lab.daemon().state().resolve("volumes/nvidia_driver/" + lab.host().version());
+    }
+
+    private static void shell(String script) {
+        Command.of("sh", "-ec", script).run().ok();
+    }
+
+    /** What it says of a check, other than that all is well: {@code wrong: what; remedy}. */
+    private static List<String> found(String check) {
+        return StreamSupport.stream(json().path("checks").spliterator(), false)
+                .filter(finding -> finding.path("check").asText().equals(check))
+                .filter(finding -> !finding.path("state").asText().equals("ok"))
+                .map(finding ->
+                        finding.path("state").asText()
+                                + ": "
+                                + finding.path("what").asText()
+                                + (finding.path("remedy").isNull()
+                                        ? ""
+                                        : "; " + finding.path("remedy").asText()))
+                .toList();
+    }
+
+    /** That nothing else is wrong, and no more than that is said of that check. */
+    private static void assertWrong(String check, String... findings) {
+        assertEquals(Arrays.stream(findings).map("wrong: "::concat).toList(), found(check));
+        Command.Result result = doctor();
+        assertEquals(1, result.exitCode(), result::toString);
+        assertEquals("", result.err());
+        for (String finding : findings) {
+            assertMatches("(?s).*\n" + check + " +wrong +\\Q" + finding + "\\E\n.*", result.out());
+        }
+        assertTrue(result.out().contains("\n" + findings.length + " wrong"), result::toString);
+    }
+
+    private static void assertHint(String check, String finding) {
+        assertEquals(List.of("hint: " + finding), found(check));
+        Command.Result result = doctor().ok();
+        assertTrue(result.out().contains("\nnothing is wrong, 1 hint"), result::toString);
+    }
+
+    private static void assertWell() {
+        Command.Result result = doctor();
+        assertEquals(0, result.exitCode(), result::toString);
+        assertFalse(result.out().contains("hint"), result::toString);
+    }
+
+    private static String restart() {
+        Path pid = lab.daemon().socket().resolveSibling("jnvdockerd.pid");
+        return "restart jnvdocker: kill $(cat "
+                + pid
+                + "), and root's next jnvdocker gpu ls starts it";
+    }
+
+    @Test
+    void healthyHostIsShownWithAllThatWasLookedAt() {
+        lab.run("train", 0);
+        List<String> lines = doctor().ok().out().lines().toList();
+        assertMatches("CHECK +STATE +WHAT", lines.getFirst());
+        String persistence = lines.get(4).split(" +")[1];
+        assertEquals(
+                List.of(
+                        "driver ok",
+                        "gpus ok",
+                        "nodes ok",
+                        "persistence " + persistence,
+                        "engine ok",
+                        "plugin ok",
+                        "units ok",
+                        "leftovers ok",
+                        "others ok",
+                        "claims ok",
+                        "state ok",
+                        "volume ok",
+                        "registry ok"),
+                lines.subList(1, lines.size() - 1).stream()
+                        .map(line -> String.join(" ", List.of(line.split(" +")).subList(0, 2)))
+                        .toList());
+        assertMatches("nothing is wrong(, 1 unknown)?", lines.getLast());
+        assertTrue(lines.get(1).contains("driver " + lab.host().version() + " is loaded, "));
+        assertTrue(lines.get(2).endsWith("4 GPUs: 3 free, 1 held"), lines.get(2));
+        assertTrue(lines.get(5).contains("Docker " + lab.engine().version() + " "), lines.get(5));
+    }
+
+    @Test
+    void jsonHasTheCountsAndANullWhereThereIsNothingToDo() {
+        JsonNode root = json();
+        assertEquals(0, root.path("wrong").asInt(-1));
+        assertEquals(0, root.path("hints").asInt(-1));
+        assertEquals(13, root.path("checks").size());
+        JsonNode driver = root.path("checks").path(0);
+        assertEquals("driver", driver.path("check").asText());
+        assertEquals("ok", driver.path("state").asText());
+        assertTrue(driver.path("remedy").isNull(), driver::toString);
+    }
+
+    @Test
+    void wrongUsageIsNoDiagnosis() {
+        assertEquals(2, lab.jnvdocker("gpu", "doctor", "--all").exitCode());
+    }
+
+    @Test
+    void librariesOfAnotherDriverThanTheModule() {
+        String ours = LIBRARIES + "libcuda.so." + lab.host().version();
+        String other = LIBRARIES + "libcuda.so.550.163.01";
+        shell("cd " + host("") + "; cp " + ours + " " + other + "; mv " + ours + " kept");
+        try {
+            assertWrong(
+                    "driver",
+                    "the kernel module that is loaded is of driver "
+                            + lab.host().version()
+                            + ", but this host's libraries are of another: /"
+                            + other
+                            + "; reload the nvidia kernel module or reboot this host");
+        } finally {
+            shell("cd " + host("") + "; rm " + other + "; mv kept " + ours);
+        }
+        assertWell();
+    }
+
+    @Test
+    void driverThatIsNotLoaded() {
+        shell("cd " + host("") + "; mv proc/driver/nvidia away; mv sys/module/nvidia gone");
+        try {
+            Command.Result result = doctor();
+            assertEquals(1, result.exitCode(), result::toString);
+            assertMatches(
+                    "(?s).*\ndriver +wrong +no NVIDIA driver is loaded: .*; install the driver, or"
+                            + " load it with 'modprobe nvidia'\ngpus +unknown .*\n1 wrong, .*",
+                    result.out());
+        } finally {
+            shell("cd " + host("") + "; mv away proc/driver/nvidia; mv gone sys/module/nvidia");
+        }
+        assertWell();
+    }
+
+    @Test
+    void gpuThatTheDriverCannotTalkTo() throws IOException {
+        Path information = information(2);
+        String before = Files.readString(information);
+        Files.writeString(information, before.replaceFirst("GPU UUID:.*", "GPU UUID: ERR!"));
+        try {
+            assertWrong(
+                    "gpus",
+                    "GPU 2 at 0000:17:00.0 can't be given out: the driver names no UUID of it"
+                            + " (found 'ERR!'); look why in the kernel's log: dmesg | grep -i"
+                            + " nvrm");
+        } finally {
+            Files.writeString(information, before);
+        }
+        assertWell();
+    }
+
+    private static Path information(int gpu) throws IOException {
+        try (var gpus = Files.list(host("proc/driver/nvidia/gpus"))) {
+            return gpus.sorted().skip(gpu).findFirst().get().resolve("information");
+        }
+    }
+
+    @Test
+    void gpuThatIsHeldAndHasFallenOffTheBus() throws IOException {
+        lab.run("train", 3);
+        Path gpu = information(3).getParent();
+        Files.move(gpu, host("away"));
+        try {
+            List<String> found = found("gpus");
+            assertEquals(1, found.size(), found::toString);
+            assertMatches(
+                    "wrong: GPU 3 \\(GPU-5c1a3009\\) is held by root's container train"
+                            + SINCE
+                            + ", and the driver does not show it; look for Xid in dmesg: .*",
+                    found.getFirst());
+            assertEquals(1, doctor().exitCode());
+        } finally {
+            Files.move(host("away"), gpu);
+        }
+        assertWell();
+    }
+
+    @Test
+    void nodesThatAreMissingOrOfAnotherDevice() {
+        String maker =
+                ", as jnvdocker-nodes.service does at boot: "
+                        + Project.tree().resolve("bin/jnvdockerd")
+                        + " --make-nodes";
+        shell("cd " + host("dev") + "; rm nvidia1 nvidia-uvm; mknod nvidia-uvm c 500 0");
+        assertWrong(
+                "nodes",
+                host("dev/nvidia-uvm")
+                        + " is not the character device 510:0 that the driver has now; rm "
+                        + host("dev/nvidia-uvm")
+                        + ", and make it again"
+                        + maker,
+                host("dev/nvidia1") + " is missing; make it" + maker);
+        assertFalse(Files.exists(host("dev/nvidia1")), "doctor looks and makes nothing");
+        shell("rm " + host("dev/nvidia-uvm"));
+        lab.daemon().jnvdockerd("--make-nodes").run().ok();
+        assertWell();
+    }
+
+    /** This machine may have such a daemon of its own. */
+    @Test
+    void driverThatIsKeptAwake() throws IOException {
+        Path folder = Folders.make("persistenced");
+        Path daemon = folder.resolve("nvidia-persistenced");
+        Files.copy(Path.of("/bin/sh"), daemon, StandardCopyOption.COPY_ATTRIBUTES);
+        List<Process> started = new ArrayList<>();
+        List<String> before = found("persistence");
+        try {
+            started.add(shell(daemon, "--no-persistence-mode"));
+            Lab.await(() -> runs(started.getLast()) ? List.of() : List.of("does not run yet"));
+            assertEquals(before, found("persistence"));
+            started.add(shell(daemon, "--verbose"));
+            Lab.await(() -> runs(started.getLast()) ? List.of() : List.of("does not run yet"));
+            assertEquals(List.of(), found("persistence"));
+        } finally {
+            started.forEach(Process::destroyForcibly);
+            Folders.remove(folder);
+        }
+    }
+
+    private static Process shell(Path program, String option) {
+        return Command.of(program, "-c", "read line", option).start();
+    }
+
+    private static boolean runs(Process process) {
+        return process.info()
+                .command()
+                .filter(it -> it.endsWith("/nvidia-persistenced"))
+                .isPresent();
+    }
+
+    @Test
+    void engineThatIsStopped() {
+        lab.engine().stop();
+        try {
+            assertWrong(
+                    "engine",
+                    "the Docker engine at "
+                            + lab.engine().socket()
+                            + " does not answer (No such file or directory); start it: systemctl"
+                            + " start docker");
+        } finally {
+            lab.engine().start();
+        }
+        assertWell();
+    }
+
+    @Test
+    void engineThatHangsIsNotWaitedForLong() throws InterruptedException {
+        List<Long> engine = pids("dockerd");
+        assertFalse(engine.isEmpty());
+        engine.forEach(pid -> signal("STOP", pid));
+        Process asked = lab.daemon().jnvdocker("gpu", "doctor").start();
+        try {
+            assertTrue(asked.waitFor(30, TimeUnit.SECONDS));
+            assertEquals(1, asked.exitValue());
+        } finally {
+            engine.forEach(pid -> signal("CONT", pid));
+        }
+        assertWell();
+    }
+
+    private static List<Long> pids(String program) {
+        return ProcessHandle.allProcesses()
+                .filter(process ->
+                        process.info()
+                                .command()
+                                .filter(it -> it.endsWith("/" + program))
+                                .isPresent())
+                .filter(process ->
+                        Arrays.asList(process.info().arguments().orElse(new String[0]))
+                                .contains("unix://" + lab.engine().socket()))
+                .map(ProcessHandle::pid)
+                .toList();
+    }
+
+    private static void signal(String name, long pid) {
+        Command.of("kill", "-" + name, pid).run().ok();
+    }
+
+    @Test
+    void engineThatGivesGpusToAnyImage() {
+        String runc = Command.of("sh", "-c", "command -v runc").run().ok().out().strip();
+        lab.engine().restart("--add-runtime", "nvidia=" + runc, "--default-runtime", "nvidia");
+        try {
+            assertWrong(
+                    "engine",
+                    "the engine's default runtime is nvidia, which gives GPUs to any image that"
+                            + " asks, past jnvdocker; take \"default-runtime\" out of"
+                            + " /etc/docker/daemon.json, and restart docker");
+        } finally {
+            lab.engine().restart(new String[0]);
+        }
+        assertWell();
+    }
+
+    @Test
+    void pluginSocketThatWasDeletedUnderTheDaemon() throws IOException {
+        Files.delete(lab.daemon().pluginSocket());
+        long began = System.nanoTime();
+        assertWrong(
+                "plugin",
+                "the plugin's socket " + lab.daemon().pluginSocket() + " is gone; " + restart());
+        // Two questions, neither of which has the engine wait for the plugin.
+        assertTrue(System.nanoTime() - began < 8_000_000_000L, "it waited for the plugin");
+        lab.daemon().stop();
+        lab.startDaemon();
+        assertWell();
+    }
+
+    @Test
+    void engineThatLooksForPluginsElsewhere() throws IOException {
+        Path elsewhere = Folders.make("plugins");
+        String before = lab.daemon().environment().get("JNVDOCKER_PLUGIN_DIR");
+        lab.daemon().stop();
+        lab.daemon().with("JNVDOCKER_PLUGIN_DIR", elsewhere).with("JNVDOCKER_PLUGIN_NAME", "other");
+        lab.startDaemon();
+        try {
+            List<String> found = found("plugin");
+            assertEquals(1, found.size(), found::toString);
+            assertMatches(
+                    "wrong: the engine does not get nvidia_driver_\\S+ from plugin other \\(.*\\);"
+                            + " see that \\S+/other.sock is where it looks for plugins, and"
+                            + " restart jnvdocker: .*",
+                    found.getFirst());
+        } finally {
+            lab.daemon().stop();
+            lab.daemon()
+                    .with("JNVDOCKER_PLUGIN_DIR", before)
+                    .with("JNVDOCKER_PLUGIN_NAME", "nvidia-docker");
+            lab.startDaemon();
+            Folders.remove(elsewhere);
+        }
+        // The engine goes on trying for 15 s, and takes no other question on that volume.
+        Lab.await(() -> found("plugin"));
+        assertWell();
+    }
+
+    @Test
+    void whatNvidiaDockerHasLeft() {
+        Path unit = host("lib/systemd/system/nvidia-docker.service");
+        Path spec = host("etc/docker/plugins/nvidia-docker.spec");
+        lab.host().write("lib/systemd/system/nvidia-docker.service", "");
+        lab.host().write("etc/docker/plugins/nvidia-docker.spec", "unix:///elsewhere.sock\n");
+        assertWrong(
+                "leftovers",
+                unit
+                        + " is nvidia-docker 1.0's, whose plugin takes our plugin's name; systemctl"
+                        + " disable --now nvidia-docker.service, and remove its package (apt-get"
+                        + " purge nvidia-docker) or "
+                        + unit,
+                spec
+                        + " tells Docker another address of plugin nvidia-docker than ours; rm "
+                        + spec);
+        shell("rm " + unit + " " + spec);
+        Path volumes = host("var/lib/nvidia-docker/volumes");
+        lab.host().write("var/lib/nvidia-docker/volumes/nvidia_driver/375.66/bin/nvidia-smi", "");
+        assertHint(
+                "leftovers",
+                volumes
+                        + " has volumes of nvidia-docker 1.0, which nobody serves; rm -r "
+                        + volumes);
+        shell("rm -r " + volumes);
+        assertWell();
+    }
+
+    /** The engine lists no volume that the plugin does not list. */
+    @Test
+    void containerThatNvidiaDockerHasMade() {
+        List<Object> words = new ArrayList<>(List.of("create", "--name", "of-old"));
+        words.addAll(List.of("--network", "none", "--mount"));
+        words.add(
+                "type=volume,src=nvidia_driver_375.66,dst=/usr/local/nvidia,readonly,"
+                        + "volume-driver=nvidia-docker,volume-nocopy");
+        words.addAll(List.of("plain", "true"));
+        makeAsIfLoaded("375.66", words.toArray());
+        Folders.remove(volume().resolveSibling("375.66"));
+        assertHint(
+                "leftovers",
+                "container of-old has volume nvidia_driver_375.66, of which there are no files: it"
+                        + " gets those of the loaded driver; create it again with 'jnvdocker run',"
+                        + " and docker rm of-old && docker volume rm nvidia_driver_375.66");
+        lab.docker("rm", "of-old").ok();
+        lab.docker("volume", "rm", "nvidia_driver_375.66").ok();
+        assertWell();
+    }
+
+    /** Docker's container of a time when another driver was loaded. */
+    private static void makeAsIfLoaded(String version, Object... docker) {
+        String loaded = lab.host().version();
+        String libraries = host(LIBRARIES).toString();
+        lab.host().version(version);
+        shell("cd " + libraries + "; cp libcuda.so." + loaded + " libcuda.so." + version);
+        try {
+            lab.docker(docker).ok();
+        } finally {
+            lab.host().version(loaded);
+            shell("rm -r " + libraries + "/libcuda.so." + version);
+        }
+    }
+
+    @Test
+    void containerOfANewerDriver() {
+        makeAsIfLoaded(
+                "550.163.01",
+                "create",
+                "--name=newer",
+                "--network=none",
+                "--mount",
+                "type=volume,src=nvidia_driver_550.163.01,dst=/usr/local/nvidia,readonly,"
+                        + "volume-driver=nvidia-docker,volume-nocopy",
+                "plain",
+                "true");
+        List<String> found = found("claims");
+        assertEquals(
+                List.of(
+                        "wrong: container newer can't be started: nvidia_driver_550.163.01 is of a"
+                                + " newer driver than "
+                                + lab.host().version()
+                                + ", which is loaded; create the container again with 'jnvdocker"
+                                + " run', or load the newer driver"),
+                found);
+        assertEquals(1, doctor().exitCode());
+        Command.Result refused = lab.docker("start", "newer");
+        assertTrue(refused.err().contains("is of a newer driver than"), refused::toString);
+        lab.docker("rm", "newer").ok();
+        Folders.remove(volume().resolveSibling("550.163.01"));
+        assertWell();
+    }
+
+    @Test
+    void containerThatUsesAGpuBehindOurBack() {
+        String node = host("dev/nvidia2") + ":/dev/nvidia2";
+        lab.docker(
+                        "run",
+                        "-d",
+                        "--name=plain-1",
+                        "--network=none",
+                        "--device",
+                        node,
+                        "plain",
+                        "sleep",
+                        "1000")
+                .ok();
+        assertWrong(
+                "others",
+                "GPU 2 (GPU-5c1a2006) is used by container plain-1, which jnvdocker did not start;"
+                        + " docker stop plain-1, and start it with jnvdocker run; or name it in the"
+                        + " configuration (ignore) if it does not count");
+        lab.docker("rm", "-f", "plain-1").ok();
+        assertWell();
+    }
+
+    @Test
+    void claimWhoseGpuHasGone() throws IOException {
+        lab.create("old", 3);
+        Path gpu = information(3).getParent();
+        Files.move(gpu, host("away"));
+        try {
+            assertWrong(
+                    "claims",
+                    "container old can't be started: GPU 3 (GPU-5c1a3009) is not in this host any"
+                            + " more, or the driver does not show it; create the container again"
+                            + " with 'jnvdocker run', on another GPU");
+            Command.Result refused = lab.docker("start", "old");
+            assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is not in this host any more"));
+        } finally {
+            Files.move(host("away"), gpu);
+        }
+        assertWell();
+        lab.docker("start", "old").ok();
+    }
+
+    @Test
+    void claimWhoseNodeIsAnotherGpus() throws IOException {
+        lab.create("old", 3);
+        Path information = information(3);
+        String before = Files.readString(information);
+        Files.writeString(information, before.replaceFirst("(Device Minor:\\s+)3", "$17"));
+        shell("mknod " + host("dev/nvidia7") + " c 195 7");
+        try {
+            assertWrong(
+                    "claims",
+                    "container old can't be started: GPU 3 (GPU-5c1a3009) has become /dev/nvidia7,"
+                            + " and this container was given /dev/nvidia3, which is another GPU"
+                            + " now; create it again with 'jnvdocker run --gpus"
+                            + " device=GPU-5c1a3009'");
+        } finally {
+            Files.writeString(information, before);
+            shell("rm " + host("dev/nvidia7"));
+        }
+        assertWell();
+    }
+
+    @Test
+    void stateFolderFromWhichNothingRuns() {
+        Path state = lab.daemon().state();
+        shell("mount --bind " + state + " " + state);
+        shell("mount -o remount,bind,noexec " + state);
+        try {
+            assertWrong(
+                    "state",
+                    "no library can be loaded from "
+                            + state.resolve("volumes/nvidia_driver")
+                            + ": "
+                            + state
+                            + " is mounted noexec; run mount -o remount,exec "
+                            + state
+                            + " or choose another state folder (JNVDOCKER_STATE_DIR)");
+        } finally {
+            shell("umount " + state);
+        }
+        assertWell();
+    }
+
+    @Test
+    void driverFileThatWasDamaged() throws IOException {
+        Path file = volume().resolve("lib64/libcuda.so." + lab.host().version());
+        // Not the host's own, with which it shares its blocks.
+        shell("cp " + file + " " + file + "x && mv " + file + "x " + file);
+        shell("printf damage | dd of=" + file + " bs=1 seek=100 conv=notrunc status=none");
+        assertWrong(
+                "volume",
+                file
+                        + " differs from the host's "
+                        + host(LIBRARIES + "libcuda.so." + lab.host().version())
+                        + "; when no container uses the volume, rm -r "
+                        + volume()
+                        + " && jnvdocker gpu volume");
+        Files.delete(file);
+        assertWrong(
+                "volume",
+                volume()
+                        + " is not a whole driver volume, or not there; have it made: jnvdocker gpu"
+                        + " volume");
+        lab.jnvdocker("gpu", "volume").ok();
+        assertWell();
+    }
+
+    @Test
+    void driverFileThatIsLeftOutForAReason() {
+        Path dead = host(LIBRARIES + "libnvidia-extra.so." + lab.host().version());
+        shell("printf nonsense > " + dead + "; rm -r " + volume());
+        lab.jnvdocker("gpu", "volume").ok();
+        List<String> found = found("volume");
+        assertEquals(1, found.size(), found::toString);
+        assertMatches(
+                "hint: left out of the volume: /\\S+libnvidia-extra.so.\\S+ \\(not a library .*\\);"
+                        + " see jnvdocker gpu volume, .*",
+                found.getFirst());
+        doctor().ok();
+        shell("rm -r " + dead + " " + volume());
+        lab.jnvdocker("gpu", "volume").ok();
+        assertWell();
+    }
+
+    @Test
+    void registryThatWasDamaged() throws IOException {
+        lab.daemon().stop();
+        Files.writeString(lab.daemon().state().resolve("registry.db"), "damage");
+        lab.startDaemon();
+        List<String> found = found("registry");
+        assertEquals(1, found.size(), found::toString);
+        assertMatches(
+                "hint: the registry was damaged, and made anew from what the containers say; the"
+                        + " history before that is in \\S+/registry.db.damaged-\\S+Z; look at that"
+                        + " disk's health, and rm \\S+Z\\*",
+                found.getFirst());
+        shell("rm " + lab.daemon().state() + "/registry.db.damaged-*");
+        assertWell();
+    }
+
+    /** Whoever may use the socket may ask, and what is found of others is what gpu ls shows. */
+    @Test
+    void nothingIsLeftBehind() {
+        List<String> before = lab.docker("volume", "ls", "-q").ok().out().lines().toList();
+        doctor().ok();
+        assertEquals(
+                List.of("nvidia_driver_" + lab.host().version()),
+                lab.docker("volume", "ls", "-q").ok().out().lines().toList(),
+                before::toString);
+        Lab.await(() -> lab.registry().live().isEmpty() ? List.of() : List.of("a lease"));
+    }
+}
