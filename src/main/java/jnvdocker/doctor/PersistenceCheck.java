@@ -51,8 +51,12 @@ final class PersistenceCheck implements Check {
                     Finding.unknown(
                             DAEMON + " does not run, and the driver volume has no nvidia-smi"));
         }
-        ShortProcess.Result result = ShortProcess.run(question(volume.get().path()), LIMIT);
-        return List.of(judge(result.exitCode(), result.output()));
+        try {
+            ShortProcess.Result result = ShortProcess.run(question(volume.get().path()), LIMIT);
+            return List.of(judge(result.exitCode(), result.output()));
+        } catch (IOException e) {
+            return List.of(notTold(Finding.failure(e)));
+        }
     }
 
     private static boolean keepsDriverAwake(ProcessHandle process) {
@@ -84,7 +88,7 @@ final class PersistenceCheck implements Check {
     static Finding judge(int exitCode, String output) {
         List<String> lines = output.lines().filter(line -> !line.isBlank()).toList();
         if (exitCode != 0 || lines.isEmpty()) {
-            return Finding.unknown("nvidia-smi does not tell: " + Quote.quoted(output.strip()));
+            return notTold(Quote.quoted(output.strip()));
         }
         List<String> asleep =
                 lines.stream()
@@ -101,6 +105,10 @@ final class PersistenceCheck implements Check {
         }
         return lines.stream().allMatch(line -> line.endsWith(", Enabled"))
                 ? Finding.ok("all GPUs have persistence mode")
-                : Finding.unknown("nvidia-smi does not tell: " + Quote.quoted(output.strip()));
+                : notTold(Quote.quoted(output.strip()));
+    }
+
+    private static Finding notTold(String why) {
+        return Finding.unknown(DAEMON + " does not run, and nvidia-smi does not tell: " + why);
     }
 }

@@ -1,6 +1,7 @@
 package jnvdocker.doctor;
 
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.RegistryException;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -29,10 +30,15 @@ final class RegistryCheck implements Check {
     @Override
     public List<Finding> look() throws IOException {
         List<Finding> found = new ArrayList<>();
-        int live = leases.live().size();
+        int live;
+        try {
+            live = leases.live().size();
+        } catch (RegistryException e) {
+            return List.of(Finding.wrong(e));
+        }
         found.add(
                 Finding.ok(
-                        "it can be read and written, and has "
+                        "it can be read, and has "
                                 + (live == 1 ? "1 live lease" : live + " live leases")));
         try (var files = Files.newDirectoryStream(daemon.state(), DAMAGED)) {
             for (Path file : files) {

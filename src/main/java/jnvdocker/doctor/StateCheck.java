@@ -21,6 +21,10 @@ import java.util.Set;
 /** The file system that the registry and the driver volumes are on. */
 final class StateCheck implements Check {
     private static final long LEAST_FREE = 1L << 30;
+
+    /** What the registry's log may grow to between two checkpoints, several times over. */
+    private static final long LEAST_TO_WORK = 32L << 20;
+
     private static final String ANOTHER = "another state folder (JNVDOCKER_STATE_DIR)";
 
     /** Of those that the daemon itself refuses none gets here. */
@@ -67,6 +71,12 @@ final class StateCheck implements Check {
         }
         FileStore store = Files.getFileStore(daemon.state());
         long free = store.getUsableSpace();
+        if (store.isReadOnly()) {
+            found.add(
+                    Finding.wrong(
+                            daemon.state() + " is mounted read-only, and no GPU can be given out",
+                            "mount it writable, or choose " + ANOTHER));
+        }
         network(daemon.state(), store.type()).ifPresent(found::add);
         space(daemon.state(), free, isCopied(store)).ifPresent(found::add);
         return found.isEmpty()
@@ -102,6 +112,10 @@ final class StateCheck implements Check {
         }
         String what = state + " has " + gibibytes(free) + " free";
         String remedy = "free some space there, or choose " + ANOTHER;
+        if (free < LEAST_TO_WORK) {
+            return Optional.of(
+                    Finding.wrong(what + ", and the registry can't be written soon", remedy));
+        }
         return Optional.of(
                 copied
                         ? Finding.wrong(

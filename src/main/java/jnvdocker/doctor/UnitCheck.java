@@ -36,7 +36,7 @@ final class UnitCheck implements Check {
     }
 
     @Override
-    public List<Finding> look() throws IOException {
+    public List<Finding> look() {
         if (!Files.isDirectory(BOOTED)) {
             return List.of(Finding.ok("systemd does not run here"));
         }
@@ -49,11 +49,18 @@ final class UnitCheck implements Check {
                         List.of("systemctl", "show", "-p", "Id,LoadState,UnitFileState,After"));
         words.addAll(OURS);
         words.add(DOCKER);
-        ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
-        if (result.exitCode() != 0) {
-            throw new IOException("systemctl show says " + Quote.quoted(result.output().strip()));
+        try {
+            ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
+            return result.exitCode() == 0
+                    ? judge(parse(result.output()))
+                    : notTold(Quote.quoted(result.output().strip()));
+        } catch (IOException e) {
+            return notTold(Finding.failure(e));
         }
-        return judge(parse(result.output()));
+    }
+
+    private static List<Finding> notTold(String why) {
+        return List.of(Finding.unknown("systemctl show does not tell: " + why));
     }
 
     /** The properties of units by their names, of what systemctl prints with a blank between. */

@@ -211,6 +211,8 @@ class DoctorChecksTest {
         Finding hint = StateCheck.space(state, 1L << 29, false).orElseThrow();
         assertEquals(State.HINT, hint.state());
         assertTrue(hint.what().startsWith("/s has 0.5 GiB free"), hint::toString);
+        Finding full = StateCheck.space(state, 1L << 20, false).orElseThrow();
+        assertEquals(State.WRONG, full.state());
     }
 
     @Test

@@ -386,6 +386,47 @@ class SystemdTest {
         assertWell();
     }
 
+    @Test
+    void doctorAsksNvidiaSmiForPersistenceMode() {
+        shell(NODES_MADE);
+        replaceNvidiaSmi("echo '0, Enabled'; echo '1, Disabled'");
+        String found = doctor().out();
+        assertTrue(
+                found.matches(
+                        "(?s).*\npersistence +hint +GPU 1 without persistence mode: the first use"
+                                + " after a pause takes seconds; run nvidia-persistenced, or"
+                                + " nvidia-smi -pm 1 at each boot\n.*"),
+                found);
+        replaceNvidiaSmi("sleep 60");
+        String late = doctor().out();
+        assertTrue(
+                late.matches(
+                        "(?s).*\npersistence +unknown +nvidia-persistenced does not run, and"
+                                + " nvidia-smi does not tell: it does not end within 5000 ms\n.*"),
+                late);
+        shell("rm -r " + folder() + "; /opt/jnvdocker/bin/jnvdocker gpu volume");
+        assertWell();
+    }
+
+    private static String folder() {
+        return "/var/lib/jnvdocker/volumes/nvidia_driver/" + host.version();
+    }
+
+    /** By a script of the same size, without which the volume would not be whole. */
+    private static void replaceNvidiaSmi(String script) {
+        String text = "#!/bin/sh\n" + script + "\nexit\n";
+        String replace =
+                """
+                cd "$0"
+                printf %%s "$1" > /tmp/smi
+                tail -c +%d nvidia-smi >> /tmp/smi
+                chmod 755 /tmp/smi
+                mv /tmp/smi nvidia-smi
+                """
+                        .formatted(text.length() + 1);
+        machine.command("sh", "-ec", replace, folder() + "/bin", text).run().ok();
+    }
+
     /** Systemd sets the rights of every cgroup anew, and looks devices up in /dev/char for that. */
     @Test
     void doctorFindsThatAReloadOfSystemdWouldTakeGpus() {
