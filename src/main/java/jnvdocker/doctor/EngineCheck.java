@@ -83,7 +83,7 @@ final class EngineCheck implements Check {
                 ? Optional.empty()
                 : Optional.of(
                         Finding.wrong(
-                                "a systemctl daemon-reload takes running containers their GPUs:"
+                                "a systemctl daemon-reload takes the GPUs of running containers:"
                                         + " systemd manages their cgroups, and /dev/char has no "
                                         + String.join(", ", missing),
                                 "make these links at each boot: nvidia-ctk system"
