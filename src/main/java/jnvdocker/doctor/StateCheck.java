@@ -71,7 +71,7 @@ final class StateCheck implements Check {
         }
         FileStore store = Files.getFileStore(daemon.state());
         long free = store.getUsableSpace();
-        if (store.isReadOnly()) {
+        if (!Files.isWritable(daemon.state())) {
             found.add(
                     Finding.wrong(
                             daemon.state() + " is mounted read-only, and no GPU can be given out",

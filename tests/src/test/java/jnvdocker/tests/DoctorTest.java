@@ -346,11 +346,17 @@ class DoctorTest extends EachEngineTest {
     @Test
     void pluginSocketThatWasDeletedUnderTheDaemon() throws IOException {
         Files.delete(lab.daemon().pluginSocket());
-        assertWrong(
-                "plugin",
-                "the plugin's socket " + lab.daemon().pluginSocket() + " is gone; " + restart());
-        lab.daemon().stop();
-        lab.startDaemon();
+        try {
+            assertWrong(
+                    "plugin",
+                    "the plugin's socket "
+                            + lab.daemon().pluginSocket()
+                            + " is gone; "
+                            + restart());
+        } finally {
+            lab.daemon().stop();
+            lab.startDaemon();
+        }
         assertWell();
     }
 
