@@ -17,14 +17,14 @@ enum Colour {
         this.code = code;
     }
 
-    /** Of the state of a GPU or a lease, by its word. */
+    /** Of the state of a GPU, a lease or a finding, by its word. */
     static Colour ofState(String state) {
         return switch (state) {
-            case "FREE" -> GREEN;
+            case "FREE", "ok" -> GREEN;
             case "RESERVED" -> BLUE;
-            case "UNMANAGED" -> YELLOW;
+            case "UNMANAGED", "hint", "unknown" -> YELLOW;
             case "CORDONED" -> MAGENTA;
-            case "STUCK", "MISSING", "SICK" -> RED;
+            case "STUCK", "MISSING", "SICK", "wrong" -> RED;
             default -> PLAIN;
         };
     }

@@ -147,7 +147,7 @@ public final class GpuCommand {
                                 new ImageSource(engine, request, client, readingArchives),
                                 screen))
                 .addSubcommand(new GpuVolume(host, volumes, screen))
-                .addSubcommand(new GpuDoctor(doctor))
+                .addSubcommand(new GpuDoctor(doctor, screen))
                 .addSubcommand(new GpuPrune(prune, request))
                 .addSubcommand(departure)
                 // It would read any file of root's for whoever may use the socket.

@@ -28,14 +28,16 @@ final class GpuDoctor implements Callable<Integer> {
     private static final int SOMETHING_IS_WRONG = 1;
 
     private final Doctor doctor;
+    private final Screen screen;
 
     @Spec private CommandSpec spec;
 
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    GpuDoctor(Doctor doctor) {
+    GpuDoctor(Doctor doctor, Screen screen) {
         this.doctor = doctor;
+        this.screen = screen;
     }
 
     @Override
@@ -46,17 +48,21 @@ final class GpuDoctor implements Callable<Integer> {
             out.println(LeaseJson.text(object(all)));
         } else {
             // Never shortened to fit a terminal: a remedy is there to be copied.
-            table(all).lines().forEach(out::println);
+            table(all).lines(screen).forEach(out::println);
             out.println(summary(all));
         }
         return count(all, Finding.State.WRONG) == 0 ? ExitCode.OK.code() : SOMETHING_IS_WRONG;
     }
 
     private static TextTable table(List<Diagnosis> all) {
-        TextTable table = new TextTable("CHECK", "STATE", "WHAT");
+        TextTable table = new TextTable(Column.of("CHECK"), Column.of("STATE"), Column.of("WHAT"));
         for (Diagnosis diagnosis : all) {
             Finding finding = diagnosis.finding();
-            table.row(diagnosis.check(), word(finding.state()), finding.line());
+            String state = word(finding.state());
+            table.row(
+                    diagnosis.check(),
+                    new TextTable.Cell(state, Colour.ofState(state)),
+                    finding.line());
         }
         return table;
     }

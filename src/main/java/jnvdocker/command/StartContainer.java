@@ -85,8 +85,10 @@ public final class StartContainer {
         DockerCommandLine typed =
                 DockerCommandLine.parse(request.arguments(), verb -> help(verb, request, client));
         switch (typed) {
-            case DockerCommandLine.NotOurs _, DockerCommandLine.LeaveToDocker _ ->
-                    client.exec(asTyped(request));
+            case DockerCommandLine.NotOurs _ ->
+                    client.exec(request.dockerWith(request.arguments()));
+            case DockerCommandLine.LeaveToDocker(List<String> argv) ->
+                    client.exec(request.dockerWith(argv));
             case RunCommand run -> start(run, request, client);
         }
     }
@@ -286,9 +288,5 @@ public final class StartContainer {
     private static UserSettings settings(RunCommand run, Map<String, String> variables) {
         return new UserSettings(
                 variables.keySet(), Set.copyOf(run.mountTargets()), Set.copyOf(run.gpuNodes()));
-    }
-
-    private static List<String> asTyped(Request request) {
-        return request.dockerWith(request.arguments());
     }
 }

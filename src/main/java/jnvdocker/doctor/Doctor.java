@@ -53,6 +53,7 @@ public final class Doctor {
                 new OldPluginCheck(
                         around.host(), around.engine(), around.volumes(), around.daemon()),
                 new StrangerCheck(board),
+                new CordonCheck(around.host(), around.leases(), around.daemon()),
                 new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),
                 new StateCheck(around.host(), around.volumes(), around.daemon()),
                 new VolumeFilesCheck(around.host(), around.volumes()),

@@ -88,7 +88,7 @@ final class GpuCheck implements Check {
                                     held + ", whose killed process does not end",
                                     "look for Xid in dmesg: it waits in the kernel, and it may"
                                             + " take a restart of the host"));
-            case FREE, RESERVED, HELD, UNMANAGED ->
+            case FREE, RESERVED, HELD, UNMANAGED, CORDONED ->
                     gpu.hasUuid()
                             ? Optional.empty()
                             : Optional.of(

@@ -1,12 +1,12 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.FileErrors;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
@@ -28,17 +28,32 @@ public final class ProcessGroup {
      * @throws IOException when there can't be one, or the process has gone; then there is none
      */
     public static String make(ProcessId process, String name) throws IOException {
-        Path folder = parent(process).resolve(name);
-        Files.createDirectory(folder);
+        try {
+            Path folder = parent(process).resolve(name);
+            Files.createDirectory(folder);
+            enter(folder, process);
+            return folder.toString();
+        } catch (IOException e) {
+            throw new IOException(
+                    "cannot put process "
+                            + process.pid()
+                            + " into a cgroup of its own, by which all that it starts would be"
+                            + " known: "
+                            + FileErrors.describe(e)
+                            + "; mount cgroups at /sys/fs/cgroup, or run it in a container",
+                    e);
+        }
+    }
+
+    private static void enter(Path folder, ProcessId process) throws IOException {
         try {
             Files.writeString(
                     folder.resolve("cgroup.procs"),
                     String.valueOf(process.pid()),
                     StandardOpenOption.WRITE);
             if (!Processes.ofThisMachine().isAlive(process)) {
-                throw new NoSuchFileException("/proc/" + process.pid());
+                throw new IOException("it has ended");
             }
-            return folder.toString();
         } catch (IOException e) {
             remove(folder.toString());
             throw e;
@@ -48,16 +63,12 @@ public final class ProcessGroup {
     private static Path parent(ProcessId process) throws IOException {
         CgroupHierarchy hierarchy =
                 CgroupHierarchy.among(MountTable.ofThisProcess())
-                        .orElseThrow(() ->
-                                new FileSystemException(
-                                        "/sys/fs/cgroup", null, "no cgroups are mounted there"));
-        String file = "/proc/" + process.pid() + "/cgroup";
+                        .orElseThrow(() -> new IOException("none are mounted"));
+        String cgroups = Files.readString(Path.of("/proc/" + process.pid() + "/cgroup"));
         return hierarchy
-                .folder(Files.readString(Path.of(file)))
+                .folder(cgroups)
                 .map(Path::of)
-                .orElseThrow(() ->
-                        new FileSystemException(
-                                file, null, "its cgroup is not below what is mounted"));
+                .orElseThrow(() -> new IOException("the one that it is in is not mounted"));
     }
 
     /**

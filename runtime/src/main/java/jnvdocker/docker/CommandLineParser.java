@@ -4,6 +4,7 @@ import jnvdocker.container.GpuRequest;
 import jnvdocker.container.InvalidGpuRequestException;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -11,7 +12,6 @@ import java.util.Optional;
 /** Finds the verb behind docker's global options, then the image behind the verb's. */
 final class CommandLineParser {
     private static final DockerCommandLine NOT_OURS = new DockerCommandLine.NotOurs();
-    private static final DockerCommandLine LEAVE_TO_DOCKER = new DockerCommandLine.LeaveToDocker();
 
     private final List<String> argv;
     private final DockerHelp help;
@@ -28,7 +28,7 @@ final class CommandLineParser {
     DockerCommandLine parse() throws IOException, InvalidGpuRequestException {
         Optional<TypedOptions> globals = read(0, KnownOptions.only(DockerOptions.GLOBAL));
         if (globals.isEmpty()) {
-            return LEAVE_TO_DOCKER;
+            return new DockerCommandLine.LeaveToDocker(argv);
         }
         int word = globals.get().operands();
         if (isWord(word, "container")) {
@@ -51,15 +51,27 @@ final class CommandLineParser {
 
     private DockerCommandLine container(TypedOptions globals, Verb verb, int start)
             throws IOException, InvalidGpuRequestException {
-        Optional<TypedOptions> read = read(start, KnownOptions.of(verb, help));
+        OptionReader reader = new OptionReader(argv, start, KnownOptions.of(verb, help));
+        Optional<TypedOptions> read = reader.read();
         if (read.isEmpty() || read.get().isSet("help")) {
-            return LEAVE_TO_DOCKER;
+            return leaveToDocker(reader);
         }
         TypedOptions options = read.get();
         if (options.operands() >= argv.size() || !mayBeImage(argv.get(options.operands()))) {
-            return LEAVE_TO_DOCKER;
+            return leaveToDocker(reader);
         }
         return new RunCommand(argv, globals, verb, options, gpus(options.values("gpus")));
+    }
+
+    /** It would complain of ours, and not of what is wrong. */
+    private DockerCommandLine leaveToDocker(OptionReader reader) {
+        List<String> rest = new ArrayList<>(argv);
+        for (TypedOption typed : reader.options().reversed()) {
+            if (typed.is(DockerOptions.GPU_WAIT)) {
+                rest.subList(typed.from(), typed.to()).clear();
+            }
+        }
+        return new DockerCommandLine.LeaveToDocker(rest);
     }
 
     /** Docker refuses the others, and one that looks like an option must not reach its pull. */

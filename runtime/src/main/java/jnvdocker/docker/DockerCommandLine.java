@@ -15,8 +15,14 @@ public sealed interface DockerCommandLine
     /**
      * Nothing that docker is known to make a container from: an option that is wrong or in no help,
      * a missing image, {@code --help}. Docker says best itself what is the matter.
+     *
+     * @param argv as typed, without the options that docker does not have
      */
-    record LeaveToDocker() implements DockerCommandLine {}
+    record LeaveToDocker(List<String> argv) implements DockerCommandLine {
+        public LeaveToDocker {
+            argv = List.copyOf(argv);
+        }
+    }
 
     /**
      * The command and what follows it, without docker's global options.

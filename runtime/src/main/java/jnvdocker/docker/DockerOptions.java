@@ -27,6 +27,8 @@ final class DockerOptions {
     /** Of {@code docker container}, typed before its command. */
     static final OptionTable CONTAINER = OptionTable.parse("  -h, --help");
 
+    static final String GPU_WAIT = "gpu-wait";
+
     /** Ours, of run and create, which docker is not to see. */
     static final OptionTable OURS = OptionTable.parse("      --gpu-wait duration[=forever]");
 

@@ -38,6 +38,11 @@ final class OptionReader {
         return Optional.of(new TypedOptions(options, next, next));
     }
 
+    /** Those that could be read, also when one behind them could not. */
+    List<TypedOption> options() {
+        return options;
+    }
+
     /** A lone dash is an operand, and so is an empty argument. */
     private static boolean isOption(String argument) {
         return argument.startsWith("-") && argument.length() > 1;

@@ -33,7 +33,7 @@ public final class RunCommand implements DockerCommandLine {
             Verb verb,
             TypedOptions options,
             GpuRequest gpus) {
-        this(argv, globals, verb, options, gpus, Set.of("gpus", "gpu-wait"), List.of());
+        this(argv, globals, verb, options, gpus, Set.of("gpus", DockerOptions.GPU_WAIT), List.of());
     }
 
     private RunCommand(
@@ -64,7 +64,7 @@ public final class RunCommand implements DockerCommandLine {
 
     /** What was said of waiting for GPUs: the value, empty for the option alone. */
     public Optional<String> gpuWait() {
-        return options.last("gpu-wait");
+        return options.last(DockerOptions.GPU_WAIT);
     }
 
     /** Docker's global options as typed, to be used again for other docker commands. */
@@ -153,7 +153,14 @@ public final class RunCommand implements DockerCommandLine {
 
     /** What was typed, as far as it is docker's. */
     public List<String> typed() {
-        return new RunCommand(argv, globals, verb, options, gpus, Set.of("gpu-wait"), List.of())
+        return new RunCommand(
+                        argv,
+                        globals,
+                        verb,
+                        options,
+                        gpus,
+                        Set.of(DockerOptions.GPU_WAIT),
+                        List.of())
                 .with(List.of());
     }
 
@@ -164,7 +171,13 @@ public final class RunCommand implements DockerCommandLine {
     public RunCommand pulled() {
         List<String> never = platform().isPresent() ? List.of("--pull=never") : List.of();
         return new RunCommand(
-                argv, globals, verb, options, gpus, Set.of("gpus", "gpu-wait", "pull"), never);
+                argv,
+                globals,
+                verb,
+                options,
+                gpus,
+                Set.of("gpus", DockerOptions.GPU_WAIT, "pull"),
+                never);
     }
 
     /**

@@ -276,6 +276,11 @@ public final class Leases {
         }
     }
 
+    /** What the configuration cordons and this host does not have: a slip of the pen, perhaps. */
+    public List<String> cordonsNothing(List<Gpu> gpus) {
+        return policy.cordonsNothing(gpus);
+    }
+
     /**
      * GPUs get leases again.
      *

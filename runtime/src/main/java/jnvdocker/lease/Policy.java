@@ -34,6 +34,13 @@ public record Policy(
         return cordon.stream().anyMatch(id -> GpuResolver.means(id, gpu));
     }
 
+    /** Ids that the file cordons, and that none of these GPUs has. */
+    List<String> cordonsNothing(List<Gpu> gpus) {
+        return cordon.stream()
+                .filter(id -> gpus.stream().noneMatch(gpu -> GpuResolver.means(id, gpu)))
+                .toList();
+    }
+
     /** {@code max_wait in /etc/jnvdocker/config.toml}. */
     String key(String name) {
         return name + " in " + file;

@@ -35,7 +35,11 @@ record GoldenLine(String typed, List<String> expected) {
         try {
             return switch (DockerCommandLine.parse(words(typed), verb -> HELP)) {
                 case DockerCommandLine.NotOurs _ -> List.of("not ours");
-                case DockerCommandLine.LeaveToDocker _ -> List.of("left to docker");
+                case DockerCommandLine.LeaveToDocker(List<String> argv)
+                        when argv.equals(words(typed)) ->
+                        List.of("left to docker");
+                case DockerCommandLine.LeaveToDocker(List<String> argv) ->
+                        List.of("left to docker", text(argv));
                 case RunCommand run ->
                         List.of(run.image(), extracted(run), text(run.with(List.of("+X"))));
             };

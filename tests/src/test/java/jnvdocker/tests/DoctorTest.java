@@ -117,6 +117,7 @@ class DoctorTest extends EachEngineTest {
                         "units ok",
                         "leftovers ok",
                         "others ok",
+                        "cordon ok",
                         "claims ok",
                         "state ok",
                         "volume ok",
@@ -135,7 +136,7 @@ class DoctorTest extends EachEngineTest {
         JsonNode root = json();
         assertEquals(0, root.path("wrong").asInt(-1));
         assertEquals(0, root.path("hints").asInt(-1));
-        assertEquals(13, root.path("checks").size());
+        assertEquals(14, root.path("checks").size());
         JsonNode driver = root.path("checks").path(0);
         assertEquals("driver", driver.path("check").asText());
         assertEquals("ok", driver.path("state").asText());
@@ -649,5 +650,27 @@ class DoctorTest extends EachEngineTest {
                 lab.docker("volume", "ls", "-q").ok().out().lines().toList(),
                 before::toString);
         Lab.await(() -> lab.registry().live().isEmpty() ? List.of() : List.of("a lease"));
+    }
+
+    @Test
+    void cordonOfNoGpuOfThisHostIsFound() {
+        lab.daemon().config("cordon = [1, 7, 'GPU-abc']\n");
+        lab.daemon().stop();
+        lab.startDaemon();
+        try {
+            List<String> found = found("cordon");
+            assertEquals(1, found.size(), found::toString);
+            assertTrue(
+                    found.getFirst()
+                            .startsWith(
+                                    "wrong: the configuration cordons '7', 'GPU-abc', which no GPU"
+                                            + " of this host is called; correct its key cordon"),
+                    found::toString);
+        } finally {
+            lab.daemon().config("");
+            lab.daemon().stop();
+            lab.startDaemon();
+        }
+        assertEquals(List.of(), found("cordon"));
     }
 }

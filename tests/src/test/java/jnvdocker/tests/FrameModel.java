@@ -16,6 +16,7 @@ final class FrameModel {
     private static final int MAX_FRAME = 8 << 20;
     private static final int HEAD = 5;
     private static final int REFUSED = 125;
+    private static final int NOT_FOUND = 127;
     private static final int ENDED = 128 + 15;
     private static final String FLOOD = "\0".repeat(5_000_000);
 
@@ -83,7 +84,11 @@ final class FrameModel {
                 case 'C' -> call(payload);
                 case 'S' -> stream(payload);
                 case 'X' -> {
-                    return become(words(payload).getFirst());
+                    return become(words(payload).getFirst(), REFUSED);
+                }
+                case 'P' -> {
+                    variables(payload);
+                    return become(words(payload).getFirst(), NOT_FOUND);
                 }
                 case 'T' -> {
                     return new End(payload.getInt() & 0xff, printed(), false, false);
@@ -118,23 +123,33 @@ final class FrameModel {
         }
         List<String> words = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            int length = payload.getInt();
-            if (length < 0 || length > payload.remaining()) {
-                throw new BufferUnderflowException();
-            }
-            byte[] word = new byte[length];
-            payload.get(word);
-            words.add(new String(word, StandardCharsets.ISO_8859_1));
+            words.add(word(payload));
         }
         return words;
     }
 
-    private End become(String word) {
+    private static void variables(ByteBuffer payload) {
+        for (long count = payload.getInt() & 0xffffffffL; count > 0; count--) {
+            word(payload);
+        }
+    }
+
+    private static String word(ByteBuffer payload) {
+        int length = payload.getInt();
+        if (length < 0 || length > payload.remaining()) {
+            throw new BufferUnderflowException();
+        }
+        byte[] word = new byte[length];
+        payload.get(word);
+        return new String(word, StandardCharsets.ISO_8859_1);
+    }
+
+    private End become(String word, int otherwise) {
         // To the kernel a word ends at its first zero.
         int end = word.indexOf('\0');
         Program program = PROGRAMS.get(end < 0 ? word : word.substring(0, end));
         return program == null
-                ? refusal()
+                ? new End(otherwise, printed(), true, false)
                 : new End(program.exitCode(), printed() + program.out(), false, false);
     }
 

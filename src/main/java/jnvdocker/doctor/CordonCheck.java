@@ -1,0 +1,46 @@
+package jnvdocker.doctor;
+
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.Quote;
+import jnvdocker.lease.Leases;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Cordons in the configuration that keep nobody from any GPU. */
+final class CordonCheck implements Check {
+    private final Host host;
+    private final Leases leases;
+    private final DaemonFacts daemon;
+
+    CordonCheck(Host host, Leases leases, DaemonFacts daemon) {
+        this.host = host;
+        this.leases = leases;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "cordon";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        List<String> unknown = leases.cordonsNothing(HostDriver.read(host).gpus());
+        if (unknown.isEmpty()) {
+            return List.of(Finding.ok("each GPU that the configuration cordons is there"));
+        }
+        return List.of(
+                Finding.wrong(
+                        "the configuration cordons "
+                                + unknown.stream()
+                                        .map(Quote::quoted)
+                                        .collect(Collectors.joining(", "))
+                                + ", which no GPU of this host is called",
+                        "correct its key cordon ('jnvdocker gpu ls' shows what they are called),"
+                                + " then "
+                                + daemon.restart()));
+    }
+}
