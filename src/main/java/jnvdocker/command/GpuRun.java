@@ -34,8 +34,9 @@ import java.util.stream.Collectors;
         synopsisHeading = "Usage: ",
         customSynopsis = "jnvdocker gpu run [--gpus GPUS] [--gpu-wait[=DURATION]] [--] COMMAND…",
         description = {
-            "Runs a program of the host, not in a container, with GPUs that nobody else gets until",
-            "it and all that it starts have ended. CUDA_VISIBLE_DEVICES names them by UUID."
+            "Runs a program of the host, in no container, with GPUs to itself.",
+            "Nobody else gets them until it and all that it has started have ended.",
+            "CUDA_VISIBLE_DEVICES names them by UUID."
         })
 final class GpuRun implements Callable<Integer> {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES=";

@@ -180,13 +180,13 @@ public final class Refusals {
         return several(clauses);
     }
 
-    /** {@code kept for bob's docker run (pid 4711), which has waited for 4 GPUs since 09:12}. */
+    /** {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}. */
     static String keptFor(Ticket ticket) {
         return "kept for "
                 + Quote.shown(ticket.owner().name())
-                + "'s docker run (pid "
+                + " (pid "
                 + ticket.client().pid()
-                + "), which has waited for "
+                + "), who has waited for "
                 + asked(ticket.request())
                 + " since "
                 + time(ticket.since());

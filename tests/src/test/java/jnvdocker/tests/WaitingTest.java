@@ -165,11 +165,11 @@ class WaitingTest {
         eight.awaitSaid("waiting for all GPUs, next in line");
         Client one = waiting("one", "1");
         one.awaitSaid("waiting for 1 GPU, number 2 in line");
-        assertTrue(one.err().contains("are kept for root's docker run (pid "), one::err);
+        assertTrue(one.err().contains("are kept for root (pid "), one::err);
         assertTrue(one.err().contains("which has waited for all GPUs since"), one::err);
         Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true");
         assertEquals(125, hasty.exitCode(), hasty::toString);
-        assertTrue(hasty.err().contains("kept for root's docker run"), hasty::toString);
+        assertTrue(hasty.err().contains("kept for root (pid "), hasty::toString);
         lab.docker("rm", "-f", "train").ok();
         assertEquals(0, eight.code(), eight::err);
         assertEquals(0, one.code(), one::err);
