@@ -177,8 +177,11 @@ public final class Leases {
             Claim claim = new Turn(request, waiting, ticket).await();
             line.leave(ticket);
             return claim;
-        } catch (RefusedException | ClientGoneException e) {
+        } catch (RefusedException e) {
             line.leave(ticket);
+            throw e;
+        } catch (IOException e) {
+            line.lose(ticket);
             throw e;
         }
     }

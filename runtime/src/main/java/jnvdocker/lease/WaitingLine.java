@@ -77,6 +77,15 @@ public final class WaitingLine {
         registry.removeTicket(ticket.id());
     }
 
+    /**
+     * Its client can't be told anything any more. If that has ended, so has its place; else it may
+     * ask again, and has it still.
+     */
+    synchronized void lose(Ticket ticket) throws IOException {
+        present.remove(ticket.id());
+        forgetTheDead();
+    }
+
     /** Those who wait, first come first. */
     public synchronized List<Ticket> all() {
         return tickets.stream().filter(this::counts).toList();

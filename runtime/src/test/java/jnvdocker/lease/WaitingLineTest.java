@@ -1,0 +1,82 @@
+package jnvdocker.lease;
+
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.process.ProcessId;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/** Who has a place in the line, and for how long. */
+class WaitingLineTest {
+    private static final GpuRequest ONE = new GpuRequest.Count(1);
+
+    @TempDir Path folder;
+    private SimulatedMachine machine;
+    private LeaseRegistry registry;
+    private WaitingLine line;
+
+    @BeforeEach
+    void open() throws IOException {
+        machine = new SimulatedMachine(folder, () -> {});
+        registry = LeaseRegistry.open(folder, machine.bootId(), machine);
+        line = WaitingLine.open(registry, new Evidence(machine, machine.bootId()), pace());
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    private Pace pace() {
+        return new Pace() {
+            @Override
+            public long nanos() {
+                return machine.nanos();
+            }
+
+            @Override
+            public void later(Duration delay, Runnable task) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void sleep(Duration duration) {
+                throw new UnsupportedOperationException();
+            }
+        };
+    }
+
+    @Test
+    void clientThatIsLostAndDeadHasNoPlace() throws IOException {
+        ProcessId client = machine.spawn();
+        Ticket ticket = line.enter(client, ALICE, ONE);
+        machine.end(client);
+        line.lose(ticket);
+        assertEquals(List.of(), registry.tickets());
+        assertEquals(List.of(), line.all());
+    }
+
+    @Test
+    void clientThatIsLostAndLivesHasItsPlaceWhenItAsksAgain() throws IOException {
+        ProcessId client = machine.spawn();
+        Ticket first = line.enter(client, ALICE, ONE);
+        Ticket second = line.enter(machine.spawn(), BOB, ONE);
+        line.lose(first);
+        machine.pass(Duration.ofSeconds(20));
+        assertEquals(List.of(), line.before(second));
+        assertEquals(first, line.enter(client, ALICE, ONE));
+        assertEquals(List.of(first), line.before(second));
+    }
+}
