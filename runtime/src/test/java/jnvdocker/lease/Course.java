@@ -16,6 +16,9 @@ final class Course {
         boolean in(SimulatedWorld world) throws IOException;
     }
 
+    private static final StackWalker WALKER =
+            StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+
     private final SimulatedWorld world;
     private final List<String> trace = new ArrayList<>();
     private Optional<Interlude> interlude = Optional.empty();
@@ -73,7 +76,10 @@ final class Course {
     /** Anything may happen now. */
     void moment() {
         world.daemon.survive();
-        if (interluded || !world.daemon.isBusy() || interlude.isEmpty() || moments-- > 0) {
+        if (interluded || !world.daemon.isBusy() || interlude.isEmpty() || isLocked()) {
+            return;
+        }
+        if (moments-- > 0) {
             return;
         }
         Interlude now = interlude.get();
@@ -87,6 +93,13 @@ final class Course {
             interluded = false;
         }
         world.daemon.survive();
+    }
+
+    /** Whether everybody else would have to wait until the daemon is done with what it does now. */
+    private static boolean isLocked() {
+        return WALKER.walk(frames ->
+                frames.map(StackWalker.StackFrame::getDeclaringClass)
+                        .anyMatch(it -> it == RegistryDatabase.class || it == WaitingLine.class));
     }
 
     /** Looks at the world, while nothing happens in it. */

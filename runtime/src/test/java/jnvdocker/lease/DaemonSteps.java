@@ -105,6 +105,7 @@ final class DaemonSteps {
         finishStarts();
         kill();
         world.disk.loseRegistry(damage);
+        world.lab.forget();
         world.forgetLeases();
         return true;
     }
@@ -129,6 +130,7 @@ final class DaemonSteps {
         finishStarts();
         kill();
         world.disk.clear();
+        world.lab.forget();
         world.forgetLeases();
         world.allContainers()
                 .forEach(container -> container.claim().ifPresent(world.unknownClaims::add));

@@ -39,6 +39,11 @@ final class HostSteps {
         world.disk.restart(powerLoss);
         world.forgetLeases();
         world.clients.forget();
+        world.waiters.forget();
+        world.uses.forget();
+        if (powerLoss) {
+            world.lab.lookUp();
+        }
         world.engines.forEach(SimulatedEngine::die);
         world.machine.boot();
         world.containers.forgetLingering();

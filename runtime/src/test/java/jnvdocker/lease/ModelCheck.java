@@ -3,14 +3,12 @@ package jnvdocker.lease;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.SimulatedContainer.State;
 import jnvdocker.volume.plugin.VolumeInfo;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -70,6 +68,7 @@ final class ModelCheck {
         endsHaveEvidence(registry, live);
         whatLivesHasALease(live);
         everyGpuIsShownOnce(registry);
+        world.waiters.check(registry.tickets());
         before = live;
     }
 
@@ -111,7 +110,7 @@ final class ModelCheck {
                     ended.holder() instanceof Holder.Client(var process)
                             && world.machine.lives(process);
             assertTrue(
-                    !waiting || evidence.startsWith("released by force"),
+                    !waiting || evidence.startsWith("released by force") || isGivenBack(ended),
                     () -> "its client lives: " + ended);
             world.say("lease " + lease.id() + " has ended: " + evidence);
             // A docker that takes more than ten seconds to notice an end finds the GPUs given away.
@@ -120,6 +119,12 @@ final class ModelCheck {
                     .filter(world.engine()::hasToHandle)
                     .forEach(it -> it.troubled = true);
         }
+    }
+
+    /** By a client that asks again, since it never got the answer. */
+    private boolean isGivenBack(Lease ended) {
+        return ended.end().orElseThrow().evidence().equals("docker was not run")
+                && world.waiters.hasReturned(ended.holder().process());
     }
 
     /** A lease that ended while a process of its container lived would be missing here. */
@@ -153,51 +158,44 @@ final class ModelCheck {
         Evidence evidence = new Evidence(world.machine, world.machine.bootId());
         List<Gpu> gpus = world.gpus();
         LeaseRegistry.Holdings holdings = registry.holdings();
-        GpuChoice choice =
-                new GpuChoice(gpus, holdings, Unmanaged.NONE, List.of(), TestingLeases.POLICY);
-        List<GpuStatus> status =
-                new GpuBoard(holdings, evidence, Unmanaged.NONE, choice).status(gpus);
+        Strangers strangers = new Strangers(world.uses.quietly(), registry, evidence);
+        Unmanaged unmanaged =
+                new Unmanaged(
+                        strangers.among(
+                                strangers.lookWithoutEngine(gpus), holdings.held().values()),
+                        false);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), world.lab.policy());
+        List<GpuStatus> status = new GpuBoard(holdings, evidence, unmanaged, choice).status(gpus);
         Set<String> shown = new HashSet<>();
+        Set<String> used = world.uses.used();
         for (GpuStatus gpu : status) {
             assertTrue(shown.add(gpu.gpu().uuid()), () -> "shown twice: " + status);
-            assertEquals(gpu.state() == GpuStatus.State.FREE, gpu.lease().isEmpty(), gpu::toString);
-            assertEquals(
-                    gpu.state() == GpuStatus.State.MISSING,
-                    !gpus.contains(gpu.gpu()),
-                    gpu::toString);
+            assertEquals(expected(gpu, used, gpus), kind(gpu.state()), gpu::toString);
         }
         gpus.forEach(gpu -> assertTrue(shown.contains(gpu.uuid()), () -> "not shown: " + gpu));
     }
 
-    /**
-     * Whoever is refused hears who has what, and there really is not enough.
-     *
-     * @param alone whether nobody can have given something back since the choice was made
-     */
-    void refusal(Leases.Request request, String message, boolean alone) throws IOException {
-        List<Gpu> free = new ArrayList<>(request.gpus());
-        Map<String, Lease> held = world.daemon.parts().registry().holdings().held();
-        free.removeIf(gpu -> held.containsKey(gpu.uuid()));
-        boolean enough =
-                switch (request.request()) {
-                    case GpuRequest.All _ -> free.size() == request.gpus().size();
-                    case GpuRequest.Count(int count) -> free.size() >= count;
-                    case GpuRequest.Devices(List<String> ids) ->
-                            ids.stream()
-                                    .allMatch(id ->
-                                            free.stream()
-                                                    .anyMatch(
-                                                            gpu -> ("" + gpu.index()).equals(id)));
-                    case GpuRequest.None _ -> true;
-                };
-        assertTrue(!enough || !alone, () -> "refused though they are free: " + message);
-        boolean impossible = message.matches("invalid device: .*|.* and this host has .*");
-        boolean names =
-                message.matches(
-                        ".*(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2](, [0-2])+ are) (held by"
-                            + " (user[01]|uid [0-9]+)'s container|reserved by user[01]'s docker run"
-                            + " \\(pid).* since .*; wait with --gpu-wait.*");
-        assertTrue(impossible || names, message);
+    /** What a GPU is by the model's account. */
+    private GpuStatus.State expected(GpuStatus status, Set<String> used, List<Gpu> gpus) {
+        String gpu = status.gpu().uuid();
+        if (!gpus.contains(status.gpu())) {
+            return GpuStatus.State.MISSING;
+        }
+        if (status.lease().isPresent()) {
+            return GpuStatus.State.HELD;
+        }
+        if (used.contains(gpu)) {
+            return GpuStatus.State.UNMANAGED;
+        }
+        return world.lab.isCordoned(gpu) ? GpuStatus.State.CORDONED : GpuStatus.State.FREE;
+    }
+
+    /** How it is held does not matter here. */
+    private static GpuStatus.State kind(GpuStatus.State state) {
+        return switch (state) {
+            case RESERVED, STUCK -> GpuStatus.State.HELD;
+            default -> state;
+        };
     }
 
     /** Everybody has had the time to notice everything. */
@@ -221,6 +219,7 @@ final class ModelCheck {
                         isNamed(volume) || held.contains(ClaimVolumes.claimOf(volume).orElse("")),
                         () -> "nobody wants " + volume);
             }
+            world.waiters.checkAll(registry.tickets());
             Set<String> known =
                     registry.claims().stream().map(Claim::id).collect(Collectors.toSet());
             Set<String> folders = Set.copyOf(new ClaimFiles(world.state).ids());
@@ -263,6 +262,11 @@ final class ModelCheck {
         assertEquals(List.of(), world.daemon.parts().volumes().list());
         assertEquals(Map.of(), world.engine().volumes);
         assertEquals(List.of(), new ClaimFiles(world.state).ids());
+    }
+
+    /** Nor has anybody a place in the line. */
+    void nobodyWaits() throws IOException {
+        assertEquals(List.of(), world.daemon.parts().registry().tickets());
     }
 
     /** All that the registry knows. */

@@ -16,10 +16,10 @@ import java.util.Optional;
  * until it has become docker and docker has ended.
  */
 final class SimulatedClients {
-    /**
-     * And the one after it: users that no host has, so that their names are known from us alone.
-     */
+    /** And those after it: users that no host has, so that their names are known from us alone. */
     private static final int NOBODYS_UID = 1_987_654_320;
+
+    private static final int USERS = 3;
 
     /** How a client calls docker. */
     record RunOptions(
@@ -70,9 +70,7 @@ final class SimulatedClients {
 
     /** A new one asks for GPUs, and waits if it gets them. */
     boolean claim(RunOptions options) throws IOException {
-        if (!world.daemon.isUp()
-                || !world.engine().serves()
-                || world.engine().mood != SimulatedEngine.Mood.WELL) {
+        if (!canAsk()) {
             return false;
         }
         ProcessId process = world.machine.spawn();
@@ -81,38 +79,55 @@ final class SimulatedClients {
             world.machine.end(process);
             return true;
         }
-        Allocation allocation = world.daemon.parts().leases().allocation(claim.get(), world.gpus());
-        clients.add(new Client(process, options, claim.get(), allocation));
+        add(process, options, claim.get());
+        return true;
+    }
+
+    /** Whether anybody can ask what an image needs, and for GPUs. */
+    boolean canAsk() {
+        return world.daemon.isUp() && world.daemon.answers();
+    }
+
+    /** It has been given GPUs. */
+    void add(ProcessId process, RunOptions options, Claim claim) {
+        Allocation allocation = world.daemon.parts().leases().allocation(claim, world.gpus());
+        clients.add(new Client(process, options, claim, allocation));
         world.say(
                 "client "
                         + process.pid()
                         + " has claim "
-                        + claim.get().id()
+                        + claim.id()
                         + " of "
-                        + claim.get().gpus().stream().map(ClaimedGpu::minor).toList());
-        return true;
+                        + claim.gpus().stream().map(ClaimedGpu::minor).toList());
+    }
+
+    Leases.Request request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
+        int user = process.pid() % USERS;
+        return new Leases.Request(
+                options.request(),
+                world.gpus(),
+                new Owner(NOBODYS_UID + user, "user" + user),
+                process,
+                world.engine().id,
+                "cuda",
+                waiting);
     }
 
     private Optional<Claim> answer(ProcessId process, RunOptions options) throws IOException {
         List<Optional<Claim>> found = new ArrayList<>();
-        Leases.Request request =
-                new Leases.Request(
-                        options.request(),
-                        world.gpus(),
-                        new Owner(NOBODYS_UID + process.pid() % 2, "user" + process.pid() % 2),
-                        process,
-                        world.engine().id,
-                        "cuda",
-                        Optional.empty());
+        Leases.Request request = request(process, options, Optional.empty());
+        GrantCheck.Before before = world.grants.before();
         boolean alone = world.course.isUndisturbed();
         world.daemon.perform(
                 "claim",
                 () -> {
                     try {
-                        found.add(world.daemon.parts().leases().claim(request));
+                        Optional<Claim> claim = world.daemon.parts().leases().claim(request);
+                        found.add(claim);
+                        world.grants.claimed(request, claim.orElseThrow(), before);
                     } catch (RefusedException e) {
                         world.say("refused: " + e.getMessage());
-                        world.check.refusal(request, e.getMessage(), alone);
+                        world.refusals.client(request, e.getMessage(), alone);
                     }
                 });
         // When the daemon is killed now, the client has no answer.

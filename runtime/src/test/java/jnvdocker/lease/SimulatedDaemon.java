@@ -6,6 +6,7 @@ import jnvdocker.lease.SimulatedEngine.Answer;
 import jnvdocker.lease.SimulatedEngine.Event;
 import jnvdocker.lease.SimulatedEngine.Mood;
 import jnvdocker.process.ProcessId;
+import jnvdocker.use.GpuUses;
 import jnvdocker.volume.plugin.VolumeException;
 
 import java.io.IOException;
@@ -44,6 +45,15 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         List<Gpu> gpus();
 
+        /** What the configuration says now. */
+        Policy policy();
+
+        /** Who uses GPUs, whoever gave them. */
+        GpuUses uses();
+
+        /** Does a mount that an engine asks for. */
+        void mount(String volume, Task mount) throws Exception;
+
         void say(String what);
 
         /** Anything may happen now. */
@@ -62,12 +72,17 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     private final Surroundings world;
     private final List<Event> events = new ArrayList<>();
     private final List<Later> later = new ArrayList<>();
+
+    /** Those that wait for GPUs. */
+    private final List<SteppedThread> threads = new ArrayList<>();
+
     private Optional<LeaseParts> parts = Optional.empty();
     private Connection connection;
     private int depth;
     private boolean inVerb;
     private boolean doomed;
     private boolean watching;
+    private long opened;
 
     SimulatedDaemon(Path state, SimulatedMachine machine, Surroundings world) {
         this.state = state;
@@ -83,8 +98,18 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         return depth > 0;
     }
 
+    /** Whether the engine answers it. */
+    boolean answers() {
+        return world.engine().serves() && world.engine().mood == Mood.WELL;
+    }
+
     boolean isWatching() {
         return watching;
+    }
+
+    /** For how long it has run. */
+    Duration age() {
+        return Duration.ofNanos(machine.nanos() - opened);
     }
 
     LeaseParts parts() {
@@ -92,6 +117,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     }
 
     void start() throws IOException {
+        opened = machine.nanos();
         connection = new Connection();
         events.clear();
         later.clear();
@@ -109,10 +135,10 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             machine,
                                             connection,
                                             world::gpus,
-                                            new NoUses(),
-                                            TestingLeases.POLICY,
+                                            world.uses(),
+                                            world.policy(),
                                             machine,
-                                            new Waiting())));
+                                            new SimulatedPace())));
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");
             doomed = false;
@@ -134,6 +160,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         watching = false;
         events.clear();
         later.clear();
+        threads.forEach(SteppedThread::kill);
+        threads.clear();
         if (parts.isPresent()) {
             parts.get().close();
             parts = Optional.empty();
@@ -143,6 +171,19 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     /** Does something; a failure that the daemon would log is said. */
     boolean perform(String what, Task task) throws IOException {
         return perform(what, task, false);
+    }
+
+    /** What does something that takes its time, and sleeps meanwhile. */
+    SteppedThread thread(Task task) {
+        SteppedThread thread = new SteppedThread(task);
+        threads.add(thread);
+        return thread;
+    }
+
+    /** Lets it do that until it sleeps, or is over. */
+    void goOn(String what, SteppedThread thread) throws IOException {
+        perform(what, () -> thread.goOn(depth));
+        threads.removeIf(SteppedThread::isOver);
     }
 
     private boolean perform(String what, Task task, boolean verb) throws IOException {
@@ -184,7 +225,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     }
 
     void watch() throws IOException {
-        if (isUp() && !watching && connection.answers()) {
+        if (isUp() && !watching && answers()) {
             watching = true;
             perform(
                     "reconcile",
@@ -261,7 +302,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
     @Override
     public Answer mount(String volume, String use, ProcessId engine) {
-        return verb(() -> parts().volumes().mount(volume, use, engine));
+        return verb(() -> world.mount(volume, () -> parts().volumes().mount(volume, use, engine)));
     }
 
     @Override
@@ -299,7 +340,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
     }
 
-    private final class Waiting implements Pace {
+    private final class SimulatedPace implements Pace {
         @Override
         public long nanos() {
             return machine.nanos();
@@ -307,7 +348,12 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         @Override
         public void sleep(Duration duration) {
-            machine.pass(duration);
+            long due = machine.nanos() + duration.toNanos();
+            threads.stream()
+                    .filter(thread -> thread.isCurrent(depth))
+                    .findFirst()
+                    .ifPresent(SteppedThread::sleep);
+            machine.pass(Duration.ofNanos(Math.max(0, due - machine.nanos())));
             world.moment();
         }
 
@@ -321,10 +367,6 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     private final class Connection implements ContainerEngine {
         private Optional<String> id = Optional.empty();
         private boolean followed;
-
-        boolean answers() {
-            return world.engine().serves() && world.engine().mood == Mood.WELL;
-        }
 
         @Override
         public Optional<String> knownId() {

@@ -33,6 +33,11 @@ final class SimulatedGpus {
         return gpus;
     }
 
+    /** The UUIDs of all, also of those that the driver does not show. */
+    List<String> all() {
+        return List.copyOf(minors.keySet());
+    }
+
     /** The GPU that a node is at present. */
     String of(int minor) {
         return minors.entrySet().stream()

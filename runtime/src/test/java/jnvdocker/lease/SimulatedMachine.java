@@ -20,6 +20,7 @@ import java.util.TreeMap;
 import java.util.function.BinaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The processes, cgroups and clocks of one machine. Time stands still unless somebody lets it pass.
@@ -44,6 +45,7 @@ final class SimulatedMachine implements Processes, InstantSource {
     private int lastPid;
     private long ticks;
     private long nanos;
+    private int clockSet;
     private Instant wall = Instant.parse("2024-01-02T09:12:00Z");
 
     /**
@@ -109,6 +111,13 @@ final class SimulatedMachine implements Processes, InstantSource {
         return running.values().stream().filter(Running::killed).map(Running::id).toList();
     }
 
+    /** Whether it shows what it has open: one that hangs in its end has closed it before. */
+    boolean shows(ProcessId process) {
+        return lives(process)
+                && !(running.get(process.pid()).killed()
+                        && running.get(process.pid()).claim().isEmpty());
+    }
+
     /** Whether a process hangs that shows no mounts any more. */
     boolean hidesAny() {
         return running.values().stream().anyMatch(it -> it.killed() && it.claim().isEmpty());
@@ -123,6 +132,12 @@ final class SimulatedMachine implements Processes, InstantSource {
     /** Somebody sets the clock. */
     void setClock(Duration forth) {
         wall = wall.plus(forth);
+        clockSet++;
+    }
+
+    /** How often somebody has. */
+    int clockSet() {
+        return clockSet;
     }
 
     long nanos() {
@@ -183,7 +198,14 @@ final class SimulatedMachine implements Processes, InstantSource {
 
     @Override
     public Set<String> mounted(ProcessId process, Pattern root) {
-        return Set.of();
+        moment.run();
+        return lives(process)
+                ? running.get(process.pid()).claim().stream()
+                        .map(claim -> root.matcher(state + "/claims/" + claim + "/mount"))
+                        .filter(Matcher::matches)
+                        .map(matcher -> matcher.group(1))
+                        .collect(Collectors.toSet())
+                : Set.of();
     }
 
     /** Nobody has what is not of this system. */

@@ -6,6 +6,8 @@ import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.SimulatedClients.RunOptions;
 import jnvdocker.lease.SimulatedContainer.State;
+import jnvdocker.use.GpuUses;
+import jnvdocker.volume.plugin.VolumeException;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -37,7 +39,12 @@ final class SimulatedWorld
     final ContainerSteps containers = new ContainerSteps(this);
     final DaemonSteps daemonSteps = new DaemonSteps(this);
     final HostSteps host = new HostSteps(this);
+    final SimulatedWaiters waiters = new SimulatedWaiters(this);
+    final SimulatedUses uses = new SimulatedUses(this);
+    final SimulatedLab lab = new SimulatedLab(this);
     final ModelCheck check = new ModelCheck(this);
+    final GrantCheck grants = new GrantCheck(this);
+    final RefusalCheck refusals = new RefusalCheck(this);
 
     private SimulatedEngine engine;
 
@@ -69,6 +76,29 @@ final class SimulatedWorld
     @Override
     public List<Gpu> gpus() {
         return gpus.shown();
+    }
+
+    @Override
+    public Policy policy() {
+        return lab.policy();
+    }
+
+    @Override
+    public GpuUses uses() {
+        uses.unlist();
+        return uses;
+    }
+
+    @Override
+    public void mount(String volume, SimulatedDaemon.Task mount) throws Exception {
+        GrantCheck.Before before = grants.beforeMount();
+        try {
+            mount.perform();
+        } catch (VolumeException e) {
+            refusals.mount(volume, e.getMessage());
+            throw e;
+        }
+        grants.mounted(ClaimVolumes.claimOf(volume).orElseThrow(), before);
     }
 
     List<SimulatedContainer> allContainers() {
@@ -130,6 +160,7 @@ final class SimulatedWorld
     /** Under which lease a container was started is known no more. */
     void forgetLeases() {
         check.registryLost();
+        waiters.forgetPlaces();
         for (SimulatedContainer container : allContainers()) {
             container.lease = Optional.empty();
             container.troubled = true;
@@ -160,6 +191,7 @@ final class SimulatedWorld
             daemonSteps.watch();
             daemonSteps.sweep();
         }
+        waiters.settle();
         learnt();
         check();
         course.look(check::whenSettled);
@@ -169,9 +201,11 @@ final class SimulatedWorld
     void end() throws IOException {
         course.begin("everything ends");
         gpus.plugIn();
+        uses.end();
         clients.end();
         for (int i = 0; i < engines.size(); i++) {
             settle();
+            clients.end();
             machine.hanging().forEach(machine::end);
             containers.endLingering();
             for (SimulatedContainer container : List.copyOf(engine.containers)) {
@@ -179,13 +213,21 @@ final class SimulatedWorld
                 assertTrue(error.isEmpty(), () -> "rm -f " + container + ": " + error);
             }
             settle();
+            clients.end();
             host.stopEngine(true, true);
             host.startEngine(true, true);
         }
         settle();
+        clients.end();
+        lab.uncordon();
+        waiters.serve();
+        settle();
         check.whenNothingIsLeft();
+        lab.allowAll();
         RunOptions all = new RunOptions(new GpuRequest.All(), false, true, false, true);
-        assertTrue(clients.claim(all) && !clients.areGone(), "not every GPU is to be had");
+        boolean had = waiters.enter(all, Optional.empty()) && !clients.areGone();
+        assertTrue(had, "not every GPU is to be had");
+        check.nobodyWaits();
     }
 
     @Override

@@ -13,6 +13,7 @@ import net.jqwik.api.Tuple;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What may happen, as often in proportion as is good for finding faults. Numbers choose among what
@@ -56,6 +57,21 @@ final class Steps {
                 Tuple.of(8, run("", (world, options) -> world.clients.claim(options))),
                 Tuple.of(12, run(", at once", (world, options) -> world.clients.run(options))),
                 Tuple.of(14, clientGoesOn()),
+                Tuple.of(6, waitForGpus()),
+                Tuple.of(9, waiterGoesOn()),
+                Tuple.of(1, which("waiter dies", (world, i) -> world.waiters.die(i))),
+                Tuple.of(2, which("waiter asks again", (world, i) -> world.waiters.askAgain(i))),
+                Tuple.of(1, which("plain container", (world, i) -> world.uses.startPlain(i))),
+                Tuple.of(1, which("process of the host", (world, i) -> world.uses.openOnHost(i))),
+                Tuple.of(
+                        3,
+                        maybe(
+                                "open inside, own",
+                                MAYBE,
+                                (world, i, so) -> world.uses.openInside(i, so))),
+                Tuple.of(3, which("stranger ends", (world, i) -> world.uses.end(i))),
+                Tuple.of(1, which("cordon", (world, i) -> world.lab.cordon(i))),
+                Tuple.of(1, which("uncordon", (world, i) -> world.lab.uncordon(i))),
                 Tuple.of(2, which("client dies", (world, i) -> world.clients.die(i))),
                 Tuple.of(1, which("client hangs up", (world, i) -> world.clients.hangUp(i))),
                 Tuple.of(
@@ -116,7 +132,8 @@ final class Steps {
                                 "stop the engine, kindly, live-restore",
                                 (world, one, other) -> world.host.stopEngine(one, other))),
                 Tuple.of(3, mood()),
-                Tuple.of(2, setClock()));
+                Tuple.of(2, setClock()),
+                Tuple.of(4, configure()));
     }
 
     private interface Run {
@@ -144,6 +161,45 @@ final class Steps {
                 .as((wanted, createOnly, detached, always, remove) ->
                         new RunOptions(wanted, createOnly, detached, always, remove && !always))
                 .map(options -> new Step(options + how, world -> what.in(world, options)));
+    }
+
+    private static Arbitrary<Step> waitForGpus() {
+        Arbitrary<GpuRequest> request =
+                Arbitraries.frequency(
+                        Tuple.of(3, new GpuRequest.Count(1)),
+                        Tuple.of(3, new GpuRequest.Count(2)),
+                        Tuple.of(2, new GpuRequest.All()),
+                        Tuple.of(2, new GpuRequest.Devices(List.of("1"))),
+                        Tuple.of(1, new GpuRequest.Devices(List.of("0", "2"))));
+        Arbitrary<Optional<Duration>> limit =
+                Arbitraries.frequency(
+                        Tuple.of(4, Optional.empty()),
+                        Tuple.of(1, Optional.of(Duration.ofSeconds(20))));
+        return Combinators.combine(request, limit, MAYBE)
+                .as((wanted, until, detached) -> {
+                    RunOptions options = new RunOptions(wanted, false, detached, false, false);
+                    return new Step(
+                            options + " --gpu-wait" + until.map(it -> "=" + it).orElse(""),
+                            world -> world.waiters.enter(options, until));
+                });
+    }
+
+    private static Arbitrary<Step> waiterGoesOn() {
+        return Combinators.combine(WHICH, Arbitraries.of(1, 4, 21))
+                .as((i, moments) ->
+                        new Step(
+                                "waiter goes on " + i + ", " + moments + " moments",
+                                world -> world.waiters.goOn(i, moments)));
+    }
+
+    private static Arbitrary<Step> configure() {
+        return Combinators.combine(
+                        Arbitraries.integers().between(0, 3),
+                        Arbitraries.integers().between(0, 5),
+                        SELDOM,
+                        SELDOM)
+                .as(SimulatedLab.Wish::new)
+                .map(wish -> new Step("configure " + wish, world -> world.lab.configure(wish)));
     }
 
     private static Arbitrary<Step> clientGoesOn() {

@@ -1,0 +1,164 @@
+package jnvdocker.lease;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.process.ProcessId;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What must be true of a lease at the moment when it begins. Who has come while somebody asked,
+ * whether to wait or to use a GPU without a lease, may have been missed: only who was there before
+ * and still is counts.
+ */
+final class GrantCheck {
+    /** In which those who waited for another daemon have their places without having asked. */
+    private static final Duration RETURN = Duration.ofSeconds(15);
+
+    private final SimulatedWorld world;
+
+    GrantCheck(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    /**
+     * What was so when somebody began to ask.
+     *
+     * @param strangers known to use GPUs
+     * @param held numbers of leases of containers
+     * @param reserved numbers of leases of clients
+     */
+    record Before(
+            List<Ticket> line,
+            Set<SimulatedUses.Use> strangers,
+            Set<Long> held,
+            Set<Long> reserved) {}
+
+    Before before() throws IOException {
+        return before(world.uses.seen());
+    }
+
+    private Before before(Set<SimulatedUses.Use> strangers) throws IOException {
+        Set<Long> held = new HashSet<>();
+        Set<Long> reserved = new HashSet<>();
+        for (Lease lease : registry().live()) {
+            (lease.isReservation() ? reserved : held).add(lease.id());
+        }
+        return new Before(line(RETURN), strangers, held, reserved);
+    }
+
+    /** At docker's mount, nothing is asked of the engine. */
+    Before beforeMount() throws IOException {
+        return before(world.uses.known());
+    }
+
+    private LeaseRegistry registry() {
+        return world.daemon.parts().registry();
+    }
+
+    /**
+     * Those who live and wait, or may come back to do so.
+     *
+     * @param grace how long a daemon may be up for that
+     */
+    List<Ticket> line(Duration grace) throws IOException {
+        boolean young = world.daemon.age().compareTo(grace) < 0;
+        return registry().tickets().stream()
+                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> young || world.waiters.isWaiting(it.client()))
+                .toList();
+    }
+
+    /** Somebody was given GPUs, waiting or not. */
+    void claimed(Leases.Request request, Claim claim, Before before) throws IOException {
+        Set<String> gpus = uuids(claim);
+        Map<String, Lease> held = registry().holdings().held();
+        for (Ticket ticket : earlier(request.client(), before)) {
+            Set<String> kept = world.lab.wanted(ticket.request(), request.gpus());
+            long own = world.lab.heldBy(ticket.owner(), held);
+            if (ticket.owner().equals(claim.owner())) {
+                own -= claim.gpus().size();
+            }
+            boolean may =
+                    own + world.lab.number(ticket.request(), request.gpus()) <= world.lab.quota();
+            kept.retainAll(gpus);
+            assertTrue(
+                    !may || kept.isEmpty(),
+                    () -> request.client() + " was given " + kept + ", kept for " + ticket);
+        }
+        boolean named = request.request() instanceof GpuRequest.Devices;
+        if (!named || !world.lab.policy().allowUnmanaged()) {
+            noStrangerUses(gpus, before, world.uses.seen());
+        }
+        allowed(claim, held);
+    }
+
+    private List<Ticket> earlier(ProcessId client, Before before) throws IOException {
+        List<Long> still = line(RETURN).stream().map(Ticket::id).toList();
+        Optional<Long> own = world.waiters.place(client);
+        return before.line().stream()
+                .filter(it -> own.isEmpty() || it.id() < own.get())
+                .filter(it -> still.contains(it.id()))
+                .toList();
+    }
+
+    /** Docker has mounted a claim. */
+    void mounted(String id, Before before) throws IOException {
+        Lease lease = registry().liveOf(id).orElseThrow();
+        if (before.held().contains(lease.id()) || isAgain(lease, before)) {
+            return;
+        }
+        if (!world.lab.policy().allowUnmanaged()) {
+            noStrangerUses(uuids(lease.claim()), before, world.uses.known());
+        }
+        if (!before.reserved().contains(lease.id())) {
+            allowed(lease.claim(), registry().holdings().held());
+        }
+    }
+
+    /** One of its container's has ended in the same moment. */
+    private boolean isAgain(Lease lease, Before before) throws IOException {
+        return registry().past(10).stream()
+                .filter(it -> it.claim().id().equals(lease.claim().id()))
+                .filter(it -> before.held().contains(it.id()))
+                .anyMatch(it -> it.end().orElseThrow().at().equals(latest(it, lease)));
+    }
+
+    /** The clock may have been set back since. */
+    private static Instant latest(Lease one, Lease other) {
+        return one.since().isAfter(other.since()) ? one.since() : other.since();
+    }
+
+    private void noStrangerUses(Set<String> gpus, Before before, Set<SimulatedUses.Use> now) {
+        for (SimulatedUses.Use use : now) {
+            assertTrue(
+                    !before.strangers().contains(use) || !gpus.contains(use.gpu()),
+                    () -> "a lease of " + gpus + " has begun though " + use);
+        }
+    }
+
+    private void allowed(Claim claim, Map<String, Lease> held) {
+        long has = world.lab.heldBy(claim.owner(), held);
+        assertTrue(
+                has <= world.lab.quota(),
+                () -> claim + " gives " + claim.owner() + " more than " + world.lab.quota());
+        for (ClaimedGpu gpu : claim.gpus()) {
+            assertTrue(
+                    !world.lab.isCordoned(gpu.uuid()), () -> claim + " is of one that is cordoned");
+        }
+    }
+
+    private static Set<String> uuids(Claim claim) {
+        Set<String> uuids = new HashSet<>();
+        claim.gpus().forEach(gpu -> uuids.add(gpu.uuid()));
+        return uuids;
+    }
+}
