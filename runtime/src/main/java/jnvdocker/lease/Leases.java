@@ -170,10 +170,11 @@ public final class Leases {
 
     /** In the line. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(Request request, Waiting waiting) throws RefusedException, IOException {
-        refuseTooLong(waiting);
         giveBackEarlier(request.client());
         Ticket ticket = line.enter(request.client(), request.owner(), request.request());
         try {
+            // It may have a place of an earlier daemon, which allowed more.
+            refuseTooLong(waiting);
             Claim claim = new Turn(request, waiting, ticket).await();
             line.leave(ticket);
             return claim;

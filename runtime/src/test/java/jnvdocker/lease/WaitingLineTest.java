@@ -17,12 +17,14 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /** Who has a place in the line, and for how long. */
 class WaitingLineTest {
     private static final GpuRequest ONE = new GpuRequest.Count(1);
 
     @TempDir Path folder;
+    @TempDir Path state;
     private SimulatedMachine machine;
     private LeaseRegistry registry;
     private WaitingLine line;
@@ -78,5 +80,18 @@ class WaitingLineTest {
         assertEquals(List.of(), line.before(second));
         assertEquals(first, line.enter(client, ALICE, ONE));
         assertEquals(List.of(first), line.before(second));
+    }
+
+    @Test
+    void clientThatMayNotWaitSoLongAnyMoreHasNoPlace() throws IOException {
+        var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(all);
+            world.waiters.enter(all, Optional.of(Duration.ofSeconds(20)));
+            assertEquals(1, world.daemon.parts().registry().tickets().size());
+            world.lab.configure(new SimulatedLab.Wish(0, 3, true, false));
+            world.waiters.askAgain(0);
+            world.check.nobodyWaits();
+        }
     }
 }
