@@ -52,7 +52,7 @@ final class GrantCheck {
         for (Lease lease : registry().live()) {
             (lease.isReservation() ? reserved : held).add(lease.id());
         }
-        return new Before(line(RETURN), strangers, held, reserved);
+        return new Before(line(), strangers, held, reserved);
     }
 
     /** At docker's mount, nothing is asked of the engine. */
@@ -64,13 +64,9 @@ final class GrantCheck {
         return world.daemon.parts().registry();
     }
 
-    /**
-     * Those who live and wait, or may come back to do so.
-     *
-     * @param grace how long a daemon may be up for that
-     */
-    List<Ticket> line(Duration grace) throws IOException {
-        boolean young = world.daemon.age().compareTo(grace) < 0;
+    /** Those who live and wait, or may come back to do so. */
+    private List<Ticket> line() throws IOException {
+        boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
                 .filter(it -> young || world.waiters.isWaiting(it.client()))
@@ -102,7 +98,7 @@ final class GrantCheck {
     }
 
     private List<Ticket> earlier(ProcessId client, Before before) throws IOException {
-        List<Long> still = line(RETURN).stream().map(Ticket::id).toList();
+        List<Long> still = line().stream().map(Ticket::id).toList();
         Optional<Long> own = world.waiters.place(client);
         return before.line().stream()
                 .filter(it -> own.isEmpty() || it.id() < own.get())

@@ -110,6 +110,15 @@ final class RefusalCheck {
                 || message.matches("[1-3] GPUs are asked for, and " + EACH + "; ask for fewer");
     }
 
+    /** Those for whom GPUs may be kept, also one that asks just now. */
+    private List<Ticket> line() throws IOException {
+        boolean young = world.daemon.age().compareTo(RETURN) < 0;
+        return world.daemon.parts().registry().tickets().stream()
+                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> young || world.waiters.isConnected(it.client()))
+                .toList();
+    }
+
     private boolean isToBeHad(Leases.Request request) throws IOException {
         Map<String, Lease> held = world.daemon.parts().registry().holdings().held();
         Set<String> taken = new HashSet<>(held.keySet());
@@ -117,7 +126,7 @@ final class RefusalCheck {
         if (!named || !world.lab.policy().allowUnmanaged()) {
             taken.addAll(world.uses.used());
         }
-        for (Ticket ticket : world.grants.line(RETURN)) {
+        for (Ticket ticket : line()) {
             long more = world.lab.number(ticket.request(), request.gpus());
             if (world.lab.heldBy(ticket.owner(), held) + more <= world.lab.quota()) {
                 taken.addAll(world.lab.wanted(ticket.request(), request.gpus()));

@@ -188,7 +188,7 @@ final class SimulatedWaiters {
             return;
         }
         waiters.remove(waiter);
-        if (waiter.claim.isPresent()) {
+        if (waiter.claim.isPresent() && waiter.lives()) {
             world.clients.add(waiter.process(), waiter.options, waiter.claim.get());
         } else {
             world.machine.end(waiter.process());
@@ -220,6 +220,11 @@ final class SimulatedWaiters {
         return waiters.stream()
                 .filter(it -> it.process().equals(client) && it.isConnected())
                 .anyMatch(it -> it.thread.orElseThrow().hasSlept());
+    }
+
+    /** Whether it has asked the daemon that there is, and has no answer yet. */
+    boolean isConnected(ProcessId client) {
+        return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isConnected());
     }
 
     /** The number of a client's place, if it has had that before this step. */
@@ -274,7 +279,9 @@ final class SimulatedWaiters {
                     () -> "waits too long: " + waiter);
         }
         for (Ticket ticket : tickets) {
-            boolean waits = waiters.stream().anyMatch(it -> it.process().equals(ticket.client()));
+            boolean waits =
+                    waiters.stream()
+                            .anyMatch(it -> it.process().equals(ticket.client()) && it.lives());
             assertTrue(
                     waits || unnoticed.contains(ticket.client()),
                     () -> "nobody has this place: " + ticket);

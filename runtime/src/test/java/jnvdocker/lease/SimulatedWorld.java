@@ -85,6 +85,7 @@ final class SimulatedWorld
 
     @Override
     public GpuUses uses() {
+        // Who begins to look has seen no list of containers yet.
         uses.unlist();
         return uses;
     }
@@ -187,6 +188,7 @@ final class SimulatedWorld
             while (daemon.handleEvent(0, false) || daemon.handleLater(0)) {
                 machine.pass(Duration.ofSeconds(1));
             }
+            waiters.settle();
             machine.pass(Duration.ofSeconds(11));
             daemonSteps.watch();
             daemonSteps.sweep();
