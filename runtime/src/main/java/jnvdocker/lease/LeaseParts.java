@@ -60,18 +60,28 @@ public record LeaseParts(
                             world.inventory(),
                             world.pace());
             reconciler.start();
-            return new LeaseParts(
-                    registry,
-                    new Leases(
+            WaitingLine line = WaitingLine.open(registry, evidence, world.pace());
+            Reservations reservations =
+                    new Reservations(
                             registry,
                             files,
                             ender,
                             reconciler,
                             evidence,
-                            WaitingLine.open(registry, evidence, world.pace()),
+                            line,
                             strangers,
                             world.policy(),
-                            world.pace(),
+                            world.pace());
+            return new LeaseParts(
+                    registry,
+                    new Leases(
+                            registry,
+                            reservations,
+                            ender,
+                            evidence,
+                            line,
+                            strangers,
+                            world.policy(),
                             world.volumeDriver()),
                     new ClaimVolumes(
                             registry,

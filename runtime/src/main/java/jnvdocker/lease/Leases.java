@@ -6,7 +6,6 @@ import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
-import jnvdocker.process.ProcessGroup;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
@@ -14,10 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.security.SecureRandom;
-import java.time.Duration;
 import java.time.Instant;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,50 +32,31 @@ public final class Leases {
     static final String GPUS_LABEL = "jnvdocker.gpus";
 
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
-    private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
-
-    /** For how long the engine is asked who else uses GPUs; it mostly takes a few milliseconds. */
-    private static final Duration LOOK_LIMIT = Duration.ofSeconds(1);
-
-    private static final Duration A_MOMENT = Duration.ofMillis(50);
-
-    /** After how many moments who waits looks again, though nothing is known to have changed. */
-    private static final int LOOK_AGAIN = 20;
-
-    private static final SecureRandom RANDOM = new SecureRandom();
-
     private final LeaseRegistry registry;
-    private final ClaimFiles files;
+    private final Reservations reservations;
     private final LeaseEnder ender;
-    private final Reconciler reconciler;
     private final Evidence evidence;
     private final WaitingLine line;
     private final Strangers strangers;
     private final Policy policy;
-    private final Pace pace;
     private final String volumeDriver;
-    private volatile boolean stopped;
 
     Leases(
             LeaseRegistry registry,
-            ClaimFiles files,
+            Reservations reservations,
             LeaseEnder ender,
-            Reconciler reconciler,
             Evidence evidence,
             WaitingLine line,
             Strangers strangers,
             Policy policy,
-            Pace pace,
             String volumeDriver) {
         this.registry = registry;
-        this.files = files;
+        this.reservations = reservations;
         this.ender = ender;
-        this.reconciler = reconciler;
         this.evidence = evidence;
         this.line = line;
         this.strangers = strangers;
         this.policy = policy;
-        this.pace = pace;
         this.volumeDriver = volumeDriver;
     }
 
@@ -112,42 +89,7 @@ public final class Leases {
      * @throws IOException when the registry can't be written
      */
     public Optional<Claim> claim(Request request) throws RefusedException, IOException {
-        if (stopped) {
-            throw stoppedRefusal();
-        }
-        if (request.request() instanceof GpuRequest.None) {
-            return Optional.empty();
-        }
-        reconciler.learnOfRunning(ENGINE_LIMIT);
-        return Optional.of(
-                request.waiting().isPresent()
-                        ? waitFor(request, request.waiting().get())
-                        : now(request));
-    }
-
-    private Claim now(Request request) throws RefusedException, IOException {
-        while (true) {
-            Choice choice = new Choice(request, line.all());
-            Optional<Claim> claim = reserve(choice);
-            if (claim.isPresent()) {
-                return claim.get();
-            }
-            GpuChoice.Busy busy = choice.busy();
-            if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
-                if (!ender.isSettling(busy.leases())) {
-                    throw new RefusedException(busy.refusal());
-                }
-                pace.sleep(A_MOMENT);
-            }
-        }
-    }
-
-    private Optional<Claim> reserve(Choice choice) throws IOException {
-        Optional<Claim> claim = registry.reserve(choice::make);
-        if (claim.isPresent() && !claim.get().isOfProcess()) {
-            files.write(claim.get());
-        }
-        return claim;
+        return reservations.claim(request);
     }
 
     /**
@@ -158,84 +100,22 @@ public final class Leases {
      * @throws IOException when its children could not be watched
      */
     public void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
-        String cgroup = ProcessGroup.make(client, Evidence.group(claim));
-        if (!registry.becomes(claim.id(), client, cgroup)) {
-            throw new RefusedException(
-                    "the reservation of "
-                            + Refusals.command(claim, client)
-                            + " was ended before its command began ('jnvdocker gpu leases --all'"
-                            + " says by whom); try again");
-        }
-    }
-
-    /** In the line. Its place stays when this daemon is stopped meanwhile. */
-    private Claim waitFor(Request request, Waiting waiting) throws RefusedException, IOException {
-        giveBackEarlier(request.client());
-        Ticket ticket = line.enter(request.client(), request.owner(), request.request());
-        try {
-            // It may have a place of an earlier daemon, which allowed more.
-            refuseTooLong(waiting);
-            Claim claim = new Turn(request, waiting, ticket).await();
-            line.leave(ticket);
-            return claim;
-        } catch (RefusedException e) {
-            line.leave(ticket);
-            throw e;
-        } catch (IOException e) {
-            line.lose(ticket);
-            throw e;
-        }
-    }
-
-    private void refuseTooLong(Waiting waiting) throws RefusedException {
-        Optional<Duration> longest = policy.maxWait();
-        if (longest.isPresent()
-                && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
-            throw new RefusedException(
-                    "nobody may wait for GPUs longer than "
-                            + Span.text(longest.get())
-                            + " ("
-                            + policy.key("max_wait")
-                            + "); give --gpu-wait less, or no time at all");
-        }
-    }
-
-    /** It asks again, after a daemon that could not give it its answer any more. */
-    private void giveBackEarlier(ProcessId client) throws IOException {
-        for (Lease lease : registry.live()) {
-            if (lease.holder() instanceof Holder.Client(ProcessId process)
-                    && process.equals(client)) {
-                cancel(lease.claim());
-            }
-        }
-    }
-
-    /** Refuses claims from now on. What was given before is among {@link #live}. */
-    public void stop() {
-        stopped = true;
-    }
-
-    /** Grants claims again. */
-    public void resume() {
-        stopped = false;
-    }
-
-    private static RefusedException stoppedRefusal() {
-        return new RefusedException(
-                "jnvdocker is being uninstalled from this host, and no container gets GPUs of it"
-                        + " any more; ask an administrator");
+        reservations.becomes(claim, client);
     }
 
     /** Gives back what was reserved for a client that does not become docker. */
     public void cancel(Claim claim) throws IOException {
-        Optional<Lease> lease = registry.liveOf(claim.id());
-        if (lease.filter(Lease::isReservation).isPresent()) {
-            registry.end(lease.get(), "docker was not run");
-        }
-        if (!registry.hasVolume(claim.id())) {
-            registry.forget(claim.id());
-            files.delete(claim.id());
-        }
+        reservations.cancel(claim);
+    }
+
+    /** Refuses claims from now on. What was given before is among {@link #live}. */
+    public void stop() {
+        reservations.stop();
+    }
+
+    /** Grants claims again. */
+    public void resume() {
+        reservations.resume();
     }
 
     /** What the claim's container gets of it. */
@@ -256,16 +136,11 @@ public final class Leases {
     /** Every GPU of the host, and those that are held and missing, in order of index. */
     public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
         endReservations();
-        List<GpuUse> seen = strangers.look(gpus, LOOK_LIMIT);
+        List<GpuUse> seen = strangers.look(gpus, Strangers.LIMIT);
         LeaseRegistry.Holdings holdings = registry.holdings();
-        Unmanaged unmanaged = unmanaged(seen, holdings);
+        Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
         GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
         return new GpuBoard(holdings, evidence, unmanaged, choice).status(gpus);
-    }
-
-    private Unmanaged unmanaged(List<GpuUse> seen, LeaseRegistry.Holdings holdings) {
-        return new Unmanaged(
-                strangers.among(seen, holdings.held().values()), policy.allowUnmanaged());
     }
 
     /**
@@ -450,183 +325,5 @@ public final class Leases {
         List<Lease> others =
                 registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
         ender.end(others, LeaseEnder.Caller.VERB);
-    }
-
-    /** Somebody's wait, until it is his turn and there is enough for him. */
-    private final class Turn {
-        private final Request request;
-        private final Waiting waiting;
-        private final Ticket ticket;
-        private final Optional<Duration> limit;
-        private final long began;
-        private String said = "";
-
-        Turn(Request request, Waiting waiting, Ticket ticket) {
-            this.request = request;
-            this.waiting = waiting;
-            this.ticket = ticket;
-            limit = waiting.limit().or(policy::maxWait);
-            // It may have waited for the daemon before this one.
-            Duration before = Duration.between(ticket.since(), registry.now());
-            began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
-        }
-
-        Claim await() throws RefusedException, IOException {
-            while (true) {
-                long changes = registry.changes();
-                List<Ticket> before = line.before(ticket);
-                Choice choice = new Choice(request, before);
-                Optional<Claim> claim = reserve(choice);
-                if (claim.isPresent()) {
-                    tellOfTheEnd(claim.get());
-                    return claim.get();
-                }
-                GpuChoice.Busy busy = choice.busy();
-                if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
-                    tell(before.size() + 1, busy);
-                    pause(changes, before.size());
-                }
-            }
-        }
-
-        private void tell(int place, GpuChoice.Busy busy) throws RefusedException, IOException {
-            String text =
-                    "waiting for "
-                            + Refusals.asked(request.request())
-                            + ", "
-                            + (place == 1 ? "next" : "number " + place)
-                            + " in line"
-                            + longest(", for ", " at most")
-                            + ": "
-                            + busy.reason();
-            if (!text.equals(said)) {
-                said = text;
-                waiting.listener().hear(text);
-            }
-            if (limit.filter(it -> waited().compareTo(it) >= 0).isPresent()) {
-                String longest = longest(" for ", ", the longest that anybody may");
-                throw new RefusedException(
-                        "waited in vain"
-                                + longest
-                                + ", "
-                                + busy.reason()
-                                + "; wait "
-                                + (longest.isEmpty() ? "longer" : "again")
-                                + " with --gpu-wait");
-            }
-        }
-
-        /** The lab's limit, when it is that which ends the wait. */
-        private String longest(String before, String after) {
-            return waiting.limit().isPresent() || limit.isEmpty()
-                    ? ""
-                    : before + Span.text(limit.get()) + after + " (" + policy.key("max_wait") + ")";
-        }
-
-        private void tellOfTheEnd(Claim claim) throws IOException {
-            if (!said.isEmpty()) {
-                waiting.listener()
-                        .hear(
-                                "got "
-                                        + claim.gpus().stream()
-                                                .map(gpu -> Refusals.name(gpu.index(), gpu.uuid()))
-                                                .collect(Collectors.joining(", "))
-                                        + " after "
-                                        + Span.text(waited()));
-            }
-        }
-
-        private Duration waited() {
-            return Duration.ofNanos(pace.nanos() - began);
-        }
-
-        /** Until something may have changed, or a second. Those behind others look less often. */
-        private void pause(long changes, int before) throws IOException {
-            for (int i = 0; i < LOOK_AGAIN; i++) {
-                pace.sleep(A_MOMENT);
-                if (Thread.currentThread().isInterrupted()) {
-                    throw new IOException("the daemon is stopping");
-                }
-                if (i % 4 == 0 && !evidence.isAlive(request.client())) {
-                    throw new ClientGoneException(request.client());
-                }
-                if (before == 0 && registry.changes() != changes) {
-                    return;
-                }
-            }
-        }
-    }
-
-    /** One choice, made inside the registry's transaction. */
-    private final class Choice {
-        private final Request request;
-        private final List<Ticket> before;
-        private final List<GpuUse> seen;
-        private RefusedException refusal;
-        private GpuChoice.Busy busy;
-
-        /**
-         * @param before who waits and has come before
-         */
-        Choice(Request request, List<Ticket> before) throws IOException {
-            this.request = request;
-            this.before = before;
-            // Who else uses them does not matter to who can't have any: many may wait. Whom their
-            // quota keeps from being served is not known yet.
-            Map<String, Ticket> kept = WaitingLine.keptFor(before, request.gpus());
-            boolean none =
-                    policy.maxGpusPerUser().isEmpty()
-                            && request.gpus().stream()
-                                    .allMatch(gpu -> kept.containsKey(gpu.uuid()));
-            seen = none ? List.of() : strangers.look(request.gpus(), LOOK_LIMIT);
-        }
-
-        Optional<LeaseRegistry.Reservation> make(LeaseRegistry.Holdings holdings) {
-            try {
-                if (stopped) {
-                    throw stoppedRefusal();
-                }
-                GpuChoice choice =
-                        new GpuChoice(
-                                request.gpus(),
-                                holdings,
-                                unmanaged(seen, holdings),
-                                before,
-                                policy);
-                return switch (choice.of(request.request(), request.owner())) {
-                    case GpuChoice.Chosen(List<Gpu> gpus) ->
-                            Optional.of(
-                                    new LeaseRegistry.Reservation(
-                                            claim(gpus, holdings), request.client()));
-                    case GpuChoice.Busy found -> {
-                        busy = found;
-                        yield Optional.empty();
-                    }
-                };
-            } catch (RefusedException e) {
-                refusal = e;
-                return Optional.empty();
-            }
-        }
-
-        GpuChoice.Busy busy() throws RefusedException {
-            if (refusal != null) {
-                throw refusal;
-            }
-            return busy;
-        }
-
-        private Claim claim(List<Gpu> gpus, LeaseRegistry.Holdings holdings) {
-            byte[] id = new byte[6];
-            RANDOM.nextBytes(id);
-            return new Claim(
-                    HexFormat.of().formatHex(id),
-                    request.engine(),
-                    request.owner(),
-                    gpus.stream().map(ClaimedGpu::of).toList(),
-                    request.image(),
-                    holdings.now(),
-                    Optional.empty());
-        }
     }
 }

@@ -28,6 +28,9 @@ final class Strangers {
                                     .map(ProcessId::startTime)
                                     .orElse(0L));
 
+    /** For how long the engine is asked who uses GPUs; it mostly takes a few milliseconds. */
+    static final Duration LIMIT = Duration.ofSeconds(1);
+
     private final GpuUses uses;
     private final LeaseRegistry registry;
     private final Evidence evidence;
@@ -88,6 +91,11 @@ final class Strangers {
             }
         }
         return strangers;
+    }
+
+    /** The GPUs that they use, of what was seen before the leases were read. */
+    Unmanaged unmanaged(List<GpuUse> seen, LeaseRegistry.Holdings holdings, Policy policy) {
+        return new Unmanaged(among(seen, holdings.held().values()), policy.allowUnmanaged());
     }
 
     private boolean isOurs(GpuUse use, Collection<Lease> live) {

@@ -23,7 +23,7 @@ final class RefusalCheck {
             "(held by (user[0-2]|uid [0-9]+|somebody)'s container"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";
     private static final String KEPT =
-            "kept for user[0-2]'s docker run \\(pid [0-9]+\\), which has waited for .* since ";
+            "kept for user[0-2] \\(pid [0-9]+\\), who has waited for .* since ";
     private static final String USED =
             "used by .*, which (jnvdocker did not start|has no lease of it)";
     private static final String TAKEN = ".*" + GPUS + "(" + HELD + "|" + KEPT + "|" + USED + ").*";
