@@ -84,24 +84,34 @@ final class RefusalCheck {
     /** Docker's user. */
     void mount(String volume, String message) throws IOException {
         if (message.contains("cordon")) {
+            String cordoned =
+                    GPUS
+                            + CORDONED.substring("is ".length())
+                            + "; start this container again when it is not any more.*";
+            assertTrue(message.matches(cordoned), message);
             assertTrue(
-                    message.matches(
-                            GPUS
-                                    + CORDONED.substring("is ".length())
-                                    + "; start this container again when it is not any more.*"),
-                    message);
+                    claim(volume).gpus().stream().anyMatch(gpu -> world.lab.isCordoned(gpu.uuid())),
+                    () -> "refused though none is cordoned: " + message);
         }
         if (message.contains("each user")) {
+            String mine = MINE + "; stop one of them, then start this container again.*";
+            String never =
+                    "this container has [1-3] GPUs, and " + EACH + "; create it again with fewer";
+            assertTrue(message.matches(mine) || message.matches(never), message);
+            Claim claim = claim(volume);
+            long has = world.lab.heldBy(claim.owner(), registry().holdings().held());
             assertTrue(
-                    message.matches(
-                            "("
-                                    + MINE
-                                    + "; stop one of them, then start this container again.*"
-                                    + "|this container has [1-3] GPUs, and "
-                                    + EACH
-                                    + "; create it again with fewer)"),
-                    message);
+                    has + claim.gpus().size() > world.lab.quota(),
+                    () -> "refused though it may have more: " + message);
         }
+    }
+
+    private Claim claim(String volume) throws IOException {
+        return registry().claim(ClaimVolumes.claimOf(volume).orElseThrow()).orElseThrow();
+    }
+
+    private LeaseRegistry registry() {
+        return world.daemon.parts().registry();
     }
 
     private static boolean isForEver(String message) {
@@ -113,14 +123,14 @@ final class RefusalCheck {
     /** Those for whom GPUs may be kept, also one that asks just now. */
     private List<Ticket> line() throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
-        return world.daemon.parts().registry().tickets().stream()
+        return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
                 .filter(it -> young || world.waiters.isConnected(it.client()))
                 .toList();
     }
 
     private boolean isToBeHad(Leases.Request request) throws IOException {
-        Map<String, Lease> held = world.daemon.parts().registry().holdings().held();
+        Map<String, Lease> held = registry().holdings().held();
         Set<String> taken = new HashSet<>(held.keySet());
         boolean named = request.request() instanceof GpuRequest.Devices;
         if (!named || !world.lab.policy().allowUnmanaged()) {
