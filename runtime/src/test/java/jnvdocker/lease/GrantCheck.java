@@ -99,7 +99,14 @@ final class GrantCheck {
 
     private List<Ticket> earlier(ProcessId client, Before before) throws IOException {
         List<Long> still = line().stream().map(Ticket::id).toList();
-        Optional<Long> own = world.waiters.place(client);
+        Optional<Long> own =
+                world.waiters
+                        .place(client)
+                        .or(() ->
+                                before.line().stream()
+                                        .filter(it -> it.client().equals(client))
+                                        .map(Ticket::id)
+                                        .findFirst());
         return before.line().stream()
                 .filter(it -> own.isEmpty() || it.id() < own.get())
                 .filter(it -> still.contains(it.id()))
