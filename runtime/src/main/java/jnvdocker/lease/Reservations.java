@@ -74,10 +74,36 @@ final class Reservations {
             return Optional.empty();
         }
         reconciler.learnOfRunning(ENGINE_LIMIT);
-        return Optional.of(
-                request.waiting().isPresent()
-                        ? waitFor(request, request.waiting().get())
-                        : now(request));
+        Optional<Claim> earlier = earlier(request);
+        if (request.waiting().isPresent()) {
+            return Optional.of(waitFor(request, request.waiting().get(), earlier));
+        }
+        return Optional.of(earlier.isPresent() ? earlier.get() : now(request));
+    }
+
+    /**
+     * What this very process has reserved already: it asks again, after a daemon that could not
+     * give it its answer any more.
+     */
+    private Optional<Claim> earlier(Leases.Request request) throws IOException {
+        Optional<Claim> same = Optional.empty();
+        for (Lease lease : registry.live()) {
+            Claim claim = lease.claim();
+            if (lease.holder() instanceof Holder.Client(ProcessId process)
+                    && process.equals(request.client())) {
+                if (same.isEmpty() && isAnswer(claim, request)) {
+                    write(claim);
+                    same = Optional.of(claim);
+                } else {
+                    cancel(claim);
+                }
+            }
+        }
+        return same;
+    }
+
+    private static boolean isAnswer(Claim claim, Leases.Request request) {
+        return claim.engine().equals(request.engine()) && claim.image().equals(request.image());
     }
 
     private Claim now(Leases.Request request) throws RefusedException, IOException {
@@ -99,10 +125,16 @@ final class Reservations {
 
     private Optional<Claim> reserve(Choice choice) throws IOException {
         Optional<Claim> claim = registry.reserve(choice::make);
-        if (claim.isPresent() && !claim.get().isOfProcess()) {
-            files.write(claim.get());
+        if (claim.isPresent()) {
+            write(claim.get());
         }
         return claim;
+    }
+
+    private void write(Claim claim) throws IOException {
+        if (!claim.isOfProcess()) {
+            files.write(claim);
+        }
     }
 
     /**
@@ -124,14 +156,18 @@ final class Reservations {
     }
 
     /** In the line. Its place stays when this daemon is stopped meanwhile. */
-    private Claim waitFor(Leases.Request request, Waiting waiting)
+    private Claim waitFor(Leases.Request request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
-        giveBackEarlier(request.client());
         Ticket ticket = line.enter(request.client(), request.owner(), request.request());
         try {
-            // It may have a place of an earlier daemon, which allowed more.
-            refuseTooLong(waiting);
-            Claim claim = new Turn(request, waiting, ticket).await();
+            if (earlier.isEmpty()) {
+                // It may have a place of an earlier daemon, which allowed more.
+                refuseTooLong(waiting);
+            }
+            Claim claim =
+                    earlier.isPresent()
+                            ? earlier.get()
+                            : new Turn(request, waiting, ticket).await();
             line.leave(ticket);
             return claim;
         } catch (RefusedException e) {
@@ -153,16 +189,6 @@ final class Reservations {
                             + " ("
                             + policy.key("max_wait")
                             + "); give --gpu-wait less, or no time at all");
-        }
-    }
-
-    /** It asks again, after a daemon that could not give it its answer any more. */
-    private void giveBackEarlier(ProcessId client) throws IOException {
-        for (Lease lease : registry.live()) {
-            if (lease.holder() instanceof Holder.Client(ProcessId process)
-                    && process.equals(client)) {
-                cancel(lease.claim());
-            }
         }
     }
 
