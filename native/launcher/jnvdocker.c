@@ -276,8 +276,11 @@ static char *find_program(const char *name)
 	}
 }
 
-/* The words that stand for docker: NV_DOCKER's, else docker itself. */
-static char **docker_command(void)
+/*
+ * The words that stand for docker: NV_DOCKER's, else docker itself. Where it is not needed it need not be
+ * there: our own commands are of use on a host without it.
+ */
+static char **docker_command(bool needed)
 {
 	const char *setting = getenv("NV_DOCKER");
 	char *words = joined("%s", setting != NULL ? setting : "");
@@ -294,6 +297,8 @@ static char **docker_command(void)
 	}
 	command[count] = NULL;
 	char *program = find_program(command[0]);
+	if (program == NULL && !needed)
+		return command;
 	if (program == NULL)
 		die("cannot find '%s' in PATH (%s) other than jnvdocker itself; %s", command[0],
 		    getenv("PATH") != NULL ? getenv("PATH") : "not set",
@@ -314,7 +319,7 @@ static void become_docker(int argc, char **argv) __attribute__((noreturn));
 
 static void become_docker(int argc, char **argv)
 {
-	char **command = docker_command();
+	char **command = docker_command(true);
 	size_t count = 0;
 
 	while (command[count] != NULL)
@@ -367,6 +372,13 @@ static int first_operand(int argc, char **argv)
 	return i;
 }
 
+static bool is_our_own(const char *word)
+{
+	static const char *const ours[] = { "gpu", "mesos", NULL };
+
+	return is_one_of(word, ours);
+}
+
 /*
  * Whether the daemon has a say: what starts or creates a container, and our own words. A wrong yes
  * costs a question; a wrong no would start a container without its GPUs.
@@ -375,7 +387,6 @@ static bool concerns_daemon(int argc, char **argv)
 {
 	int i = first_operand(argc, argv);
 	static const char *const starts[] = { "run", "create", NULL };
-	static const char *const ours[] = { "gpu", "mesos", NULL };
 
 	if (i >= argc)
 		return false;
@@ -385,7 +396,7 @@ static bool concerns_daemon(int argc, char **argv)
 			continue;
 		return i < argc && is_one_of(argv[i], starts);
 	}
-	return is_one_of(argv[i], starts) || is_one_of(argv[i], ours);
+	return is_one_of(argv[i], starts) || is_our_own(argv[i]);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */
@@ -1184,7 +1195,7 @@ int main(int argc, char **argv)
 		if (connection < 0)
 			connection = connect_daemon();
 		if (docker == NULL)
-			docker = docker_command();
+			docker = docker_command(!is_our_own(argv[word]));
 		send_request(connection, docker, argv);
 		enum reason reason = obey(connection, watches, &pause);
 		close(connection);

@@ -26,7 +26,7 @@ import java.util.concurrent.Callable;
         name = "queue",
         description = {
             "Lists those who wait for GPUs, first come first.",
-            "PID is that of their docker run."
+            "PID is that of the process that waits."
         })
 final class GpuQueue implements Callable<Integer> {
     private final Leases leases;

@@ -16,7 +16,8 @@ import java.util.stream.Stream;
  * @param contextConfigured whether the user's docker config may name a context
  * @param columns the terminal's width, 0 when there is none
  * @param folder the working directory
- * @param docker the words that stand for docker, the first a path
+ * @param docker the words that stand for docker, the first a path; its name alone for a command of
+ *     our own on a host that does not have it
  * @param arguments as typed, without the program's name
  * @param variables the caller's that concern us
  */

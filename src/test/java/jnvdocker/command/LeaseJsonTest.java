@@ -32,6 +32,7 @@ class LeaseJsonTest {
                     "container_id",
                     "container_name",
                     "image",
+                    "command",
                     "pid",
                     "note");
 

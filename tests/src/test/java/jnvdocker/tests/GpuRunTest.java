@@ -246,6 +246,14 @@ class GpuRunTest extends OneEngineTest {
     }
 
     @Test
+    void noDockerIsNeededForIt() {
+        Command.Result result =
+                gpuRun("/bin/echo", "done").with("PATH", folder.resolve("nowhere")).run();
+        assertEquals("done\n", result.ok().out());
+        lab.daemon().jnvdocker("gpu", "ls").with("PATH", folder.resolve("nowhere")).run().ok();
+    }
+
+    @Test
     void whichGpusIsSaidAsForContainers() {
         String one = gpuRun("printenv", "CUDA_VISIBLE_DEVICES").run().ok().out();
         assertFalse(one.contains(","), one);

@@ -166,7 +166,7 @@ class WaitingTest {
         Client one = waiting("one", "1");
         one.awaitSaid("waiting for 1 GPU, number 2 in line");
         assertTrue(one.err().contains("are kept for root (pid "), one::err);
-        assertTrue(one.err().contains("which has waited for all GPUs since"), one::err);
+        assertTrue(one.err().contains("who has waited for all GPUs since"), one::err);
         Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true");
         assertEquals(125, hasty.exitCode(), hasty::toString);
         assertTrue(hasty.err().contains("kept for root (pid "), hasty::toString);
