@@ -14,6 +14,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
@@ -35,6 +37,10 @@ final class Reservations {
     private final Strangers strangers;
     private final Policy policy;
     private final Pace pace;
+
+    /** Claims that a daemon before this one has reserved GPUs for. */
+    private final Set<String> inherited = ConcurrentHashMap.newKeySet();
+
     private volatile boolean stopped;
 
     Reservations(
@@ -46,7 +52,8 @@ final class Reservations {
             WaitingLine line,
             Strangers strangers,
             Policy policy,
-            Pace pace) {
+            Pace pace)
+            throws IOException {
         this.registry = registry;
         this.files = files;
         this.ender = ender;
@@ -56,6 +63,9 @@ final class Reservations {
         this.strangers = strangers;
         this.policy = policy;
         this.pace = pace;
+        registry.live().stream()
+                .filter(Lease::isReservation)
+                .forEach(lease -> inherited.add(lease.claim().id()));
     }
 
     /**
@@ -87,10 +97,14 @@ final class Reservations {
      */
     private Optional<Claim> earlier(Leases.Request request) throws IOException {
         Optional<Claim> same = Optional.empty();
+        if (inherited.isEmpty()) {
+            return same;
+        }
         for (Lease lease : registry.live()) {
             Claim claim = lease.claim();
             if (lease.holder() instanceof Holder.Client(ProcessId process)
-                    && process.equals(request.client())) {
+                    && process.equals(request.client())
+                    && inherited.remove(claim.id())) {
                 if (same.isEmpty() && isAnswer(claim, request)) {
                     write(claim);
                     same = Optional.of(claim);

@@ -52,11 +52,18 @@ class ReservationsTest {
                 .toList();
     }
 
+    private void restart() throws IOException {
+        world.daemon.kill();
+        world.daemon.start();
+    }
+
     @Test
     void whoAsksAgainHasWhatHeWasGiven() throws Exception {
         ProcessId client = world.machine.spawn();
         Claim first = claim(client, "cuda", false);
+        restart();
         assertEquals(first, claim(client, "cuda", false));
+        restart();
         assertEquals(first, claim(client, "cuda", true));
         assertEquals(List.of(first.id()), live());
         assertEquals(List.of(), world.daemon.parts().registry().tickets());
@@ -66,9 +73,17 @@ class ReservationsTest {
     void whoAsksForSomethingElseHasNothingOfItLeft() throws Exception {
         ProcessId client = world.machine.spawn();
         Claim first = claim(client, "cuda", false);
+        restart();
         Claim second = claim(client, "another", false);
         assertNotEquals(first.id(), second.id());
         assertEquals(List.of(second.id()), live());
+    }
+
+    @Test
+    void whoAsksTheSameDaemonTwiceWantsTwice() throws Exception {
+        ProcessId client = world.machine.spawn();
+        assertNotEquals(claim(client, "cuda", false), claim(client, "cuda", false));
+        assertEquals(2, live().size());
     }
 
     @Test
