@@ -13,7 +13,6 @@ import jnvdocker.protocol.Request;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -29,8 +28,6 @@ import java.util.stream.Collectors;
             "It lasts until 'jnvdocker gpu uncordon', across restarts of the daemon and the host."
         })
 final class GpuCordon implements Callable<Integer> {
-    private static final int LONGEST_REASON = 80;
-
     private final Host host;
     private final Leases leases;
     private final Request request;
@@ -47,7 +44,7 @@ final class GpuCordon implements Callable<Integer> {
             names = "--reason",
             paramLabel = "TEXT",
             defaultValue = "",
-            description = "Why; users are told. At most " + LONGEST_REASON + " characters.")
+            description = "Why; users are told. At most " + Reason.LONGEST + " characters.")
     private String reason;
 
     GpuCordon(Host host, Leases leases, Request request) {
@@ -58,11 +55,7 @@ final class GpuCordon implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        if (reason.strip().codePoints().count() > LONGEST_REASON) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--reason is longer than " + LONGEST_REASON + " characters");
-        }
+        Reason.check(reason, spec);
         List<Gpu> gpus = find(ids, host, request, "cordon");
         for (Gpu gpu : gpus) {
             if (!gpu.isSound() || !gpu.hasUuid()) {

@@ -26,8 +26,6 @@ import java.util.concurrent.Callable;
             "With --force, of one that may still run: for root, and for the user whose it is."
         })
 final class GpuRelease implements Callable<Integer> {
-    private static final int LONGEST_REASON = 80;
-
     private final Leases leases;
     private final Request request;
 
@@ -46,7 +44,7 @@ final class GpuRelease implements Callable<Integer> {
     @Option(
             names = "--reason",
             paramLabel = "TEXT",
-            description = "Why; --force needs it. At most " + LONGEST_REASON + " characters.")
+            description = "Why; --force needs it. At most " + Reason.LONGEST + " characters.")
     private String reason;
 
     GpuRelease(Leases leases, Request request) {
@@ -86,10 +84,8 @@ final class GpuRelease implements Callable<Integer> {
                     spec.commandLine(),
                     "--force and --reason go together: say why, in a few words");
         }
-        if (force && reason.strip().codePoints().count() > LONGEST_REASON) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--reason is longer than " + LONGEST_REASON + " characters");
+        if (force) {
+            Reason.check(reason, spec);
         }
     }
 

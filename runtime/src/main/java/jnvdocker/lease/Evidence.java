@@ -87,9 +87,18 @@ final class Evidence {
 
     /** Whether a process is of the container, or is the process, that holds a lease. */
     boolean isOfHolder(GpuUse.User process, Lease lease) {
-        if (lease.holder() instanceof Holder.Process holder) {
-            return holder.process().equals(process.id()) || isBelow(process.id(), lease);
+        try {
+            return lease.holder() instanceof Holder.Process(ProcessId first, String _)
+                    ? first.equals(process.id())
+                            || processes.cgroup(process.id(), group(lease.claim())).isPresent()
+                    : isOfContainer(process, lease);
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return true;
         }
+    }
+
+    private boolean isOfContainer(GpuUse.User process, Lease lease) {
         Optional<String> id = process.containerId();
         boolean named =
                 id.isPresent() && lease.claim().container().map(Claim.ContainerRef::id).equals(id);
@@ -97,23 +106,9 @@ final class Evidence {
                 id.isPresent()
                         && lease.holder() instanceof Holder.Container holder
                         && holder.cgroup().filter(path -> path.contains(id.get())).isPresent();
-        try {
-            return named
-                    || inItsCgroup
-                    || processes.mounted(process.id(), ANY_CLAIM).contains(lease.claim().id());
-        } catch (UncheckedIOException e) {
-            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
-            return true;
-        }
-    }
-
-    private boolean isBelow(ProcessId process, Lease lease) {
-        try {
-            return processes.cgroup(process, group(lease.claim())).isPresent();
-        } catch (UncheckedIOException e) {
-            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
-            return true;
-        }
+        return named
+                || inItsCgroup
+                || processes.mounted(process.id(), ANY_CLAIM).contains(lease.claim().id());
     }
 
     /** The name of the cgroup that a process of the host and all it starts are in. */

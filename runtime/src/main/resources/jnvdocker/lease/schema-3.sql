@@ -6,3 +6,7 @@ CREATE TABLE cordon (
   reason TEXT NOT NULL,              -- may be empty
   since INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The cgroups of ended processes that are left: looked for every few seconds, in a history of any length.
+CREATE INDEX group_left ON lease (cgroup)
+  WHERE holder = 'process' AND until IS NOT NULL AND cgroup IS NOT NULL;
