@@ -154,8 +154,9 @@ final class ClientServer implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        server.close();
+        // The name goes first: while the socket is open, no other can be taken for it.
         file.delete();
+        server.close();
         deadlines.shutdownNow();
         connections.shutdownNow();
     }

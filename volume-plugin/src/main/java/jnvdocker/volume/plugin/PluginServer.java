@@ -34,6 +34,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
@@ -65,9 +66,10 @@ public final class PluginServer implements AutoCloseable {
     private final VolumePlugin plugin;
     private final Path socket;
     private final Duration patience;
-    // One of the two is there: the name of a socket of ours, or somebody else's socket.
+    private Channel server;
+    // Of a socket of ours; both are null for one that was handed down.
+    private ServerSocketChannel listening;
     private SocketFile file;
-    private Channel inherited;
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     // A Create may copy files: verbs run on threads of their own, and List never waits for one.
@@ -96,34 +98,21 @@ public final class PluginServer implements AutoCloseable {
             throws IOException {
         Optional<ServerSocketChannel> inherited = InheritedSocket.at(socket);
         PluginServer server = new PluginServer(plugin, socket, patience);
-        if (inherited.isPresent()) {
-            server.adopt(inherited.get());
-        } else {
-            server.make();
-        }
+        server.serve(inherited.isPresent() ? inherited.get() : server.make());
         LOG.info("serving docker's volume plugin protocol on {}", socket);
         return server;
     }
 
-    private void adopt(ServerSocketChannel listening) throws IOException {
-        var adopted =
-                bootstrap()
-                        .channelFactory(() -> new NioServerDomainSocketChannel(listening))
-                        .register();
-        await(adopted);
-        inherited = adopted.channel();
-    }
-
-    private void make() throws IOException {
+    /** Not by Netty, which at the end removes whatever has the socket's name by then. */
+    private ServerSocketChannel make() throws IOException {
         try {
             Files.createDirectories(socket.getParent());
             SocketFile.makeRoom(socket);
-            await(
-                    bootstrap()
-                            .channel(NioServerDomainSocketChannel.class)
-                            .bind(UnixDomainSocketAddress.of(socket)));
+            listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+            listening.bind(UnixDomainSocketAddress.of(socket));
             Posix.chmod(socket, 0600);
             file = SocketFile.of(socket);
+            return listening;
         } catch (IOException e) {
             close();
             throw new IOException(
@@ -137,8 +126,15 @@ public final class PluginServer implements AutoCloseable {
         }
     }
 
-    private ServerBootstrap bootstrap() {
-        return new ServerBootstrap().group(loops).childHandler(new Pipeline());
+    private void serve(ServerSocketChannel channel) throws IOException {
+        var served =
+                new ServerBootstrap()
+                        .group(loops)
+                        .childHandler(new Pipeline())
+                        .channelFactory(() -> new NioServerDomainSocketChannel(channel))
+                        .register();
+        await(served);
+        server = served.channel();
     }
 
     private static void await(ChannelFuture listening) throws IOException {
@@ -149,17 +145,20 @@ public final class PluginServer implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        if (inherited != null) {
+        if (server != null) {
             // Never closed: Netty would remove the socket's name, and Java would turn standard
             // error, where the log goes, into /dev/null.
-            inherited.deregister().awaitUninterruptibly();
+            server.deregister().awaitUninterruptibly();
         }
-        // Netty may or may not remove the socket's name in time; what is left of it is ours.
-        loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
-        verbs.shutdownNow();
+        // The name goes first: while the socket is open, no other can be taken for it.
         if (file != null) {
             file.delete();
         }
+        if (listening != null) {
+            listening.close();
+        }
+        loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
+        verbs.shutdownNow();
     }
 
     private final class Pipeline extends ChannelInitializer<Channel> {

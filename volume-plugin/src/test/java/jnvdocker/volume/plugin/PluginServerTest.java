@@ -262,6 +262,17 @@ class PluginServerTest {
         assertFalse(Files.exists(left));
     }
 
+    /** As systemd does it, when its unit is started while a daemon of somebody's still ends. */
+    @Test
+    void nameThatAnotherSocketHasByNowStays() throws IOException {
+        Files.delete(socket);
+        try (var other = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            other.bind(UnixDomainSocketAddress.of(socket));
+            server.close();
+            assertTrue(Files.exists(socket));
+        }
+    }
+
     @Test
     void socketThatSomebodyServesIsLeftAlone() throws IOException {
         assertThrows(
