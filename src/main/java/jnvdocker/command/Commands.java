@@ -19,10 +19,18 @@ public final class Commands {
 
     private final StartContainer startContainer;
     private final GpuCommand gpu;
+    private final MesosLaunch mesosLaunch;
+    private final MesosTaskLaunch mesosTaskLaunch;
 
-    public Commands(StartContainer startContainer, GpuCommand gpu) {
+    public Commands(
+            StartContainer startContainer,
+            GpuCommand gpu,
+            MesosLaunch mesosLaunch,
+            MesosTaskLaunch mesosTaskLaunch) {
         this.startContainer = startContainer;
         this.gpu = gpu;
+        this.mesosLaunch = mesosLaunch;
+        this.mesosTaskLaunch = mesosTaskLaunch;
     }
 
     /**
@@ -44,13 +52,22 @@ public final class Commands {
         List<String> words = DockerCommandLine.words(request.arguments());
         switch (words.isEmpty() ? "" : words.getFirst()) {
             case "gpu" -> gpu.run(words.subList(1, words.size()), request, client);
-            case "mesos" -> {
+            case "mesos" -> mesos(words.subList(1, words.size()), request, client);
+            default -> startContainer.run(request, client);
+        }
+    }
+
+    private void mesos(List<String> words, Request request, ClientConnection client)
+            throws IOException, RefusedException {
+        switch (words.isEmpty() ? "" : words.getFirst()) {
+            case MesosLaunch.WORD -> mesosLaunch.run(words, request, client);
+            case MesosTaskLaunch.WORD -> mesosTaskLaunch.run(words, request, client);
+            default -> {
                 client.message(
                         "'mesos' is no command of this version; it has 'gpu' ('gpu --help' says"
                                 + " which), 'version', and all of docker's");
                 client.exit(ExitCode.USAGE);
             }
-            default -> startContainer.run(request, client);
         }
     }
 }

@@ -164,29 +164,33 @@ final class Explanation {
 
     private String container(Lease lease) {
         Claim claim = lease.claim();
-        String container =
-                claim.container()
-                        .map(it -> "Container " + Holding.shortId(it.id()))
-                        .orElse("A container that is not known yet");
         String others = Holding.others(lease, status.gpu());
-        return (claim.isOfProcess()
-                        ? "A process of the host, started with 'jnvdocker gpu run'"
-                        : container + " of image " + Quote.shown(claim.image()))
+        return what(claim)
                 + ", under claim "
                 + claim.id()
                 + (others.isEmpty() ? "" : ", together with " + others);
+    }
+
+    private static String what(Claim claim) {
+        if (claim.isOfProcess()) {
+            return "A process of the host, started with 'jnvdocker gpu run'";
+        }
+        if (claim.isOfTask()) {
+            return "A container of a Mesos agent"
+                    + claim.container().map(it -> ", " + Quote.shown(it.id())).orElse("");
+        }
+        return claim.container()
+                        .map(it -> "Container " + Holding.shortId(it.id()))
+                        .orElse("A container that is not known yet")
+                + " of image "
+                + Quote.shown(claim.image());
     }
 
     private String whatToDo(Lease lease) {
         return switch (status.state()) {
             case FREE, SICK, UNMANAGED, CORDONED ->
                     throw new IllegalStateException("a free GPU has no lease");
-            case RESERVED ->
-                    lease.claim().isOfProcess()
-                            ? "It becomes the command's in a moment, and free when that gpu run"
-                                    + " ends before."
-                            : "It becomes the container's when docker starts that, and free when"
-                                    + " that docker run ends before.";
+            case RESERVED -> reserved(lease.claim());
             case HELD -> toFree(lease);
             case STUCK ->
                     "A killed process that does not end waits in the kernel, most likely for the"
@@ -197,12 +201,26 @@ final class Explanation {
         };
     }
 
+    private static String reserved(Claim claim) {
+        if (claim.isOfTask()) {
+            return "It becomes the task's in a moment, and free when its launch fails before.";
+        }
+        return claim.isOfProcess()
+                ? "It becomes the command's in a moment, and free when that gpu run ends before."
+                : "It becomes the container's when docker starts that, and free when that docker"
+                        + " run ends before.";
+    }
+
     private static String toFree(Lease lease) {
         Claim claim = lease.claim();
         if (claim.isOfProcess()) {
             return "It is given out again when that has ended, and all that it has started: ask its"
                     + " user, or root may end it with kill "
                     + lease.holder().process().pid();
+        }
+        if (claim.isOfTask()) {
+            return "It is given out again when nothing of that container runs any more: "
+                    + Refusals.toEnd(claim);
         }
         return "To free it: docker stop "
                 + claim.container().map(it -> Quote.shown(it.name())).orElse("CONTAINER")

@@ -63,8 +63,9 @@ final class GpuRelease implements Callable<Integer> {
             leases.release(lease.claim().id());
         }
         String runs =
-                lease.claim().isOfProcess()
-                        ? "; if it runs, it can use them as before: end it"
+                lease.claim().isOfProcess() || lease.claim().isOfTask()
+                        ? "; if it runs, it can use them as before: "
+                                + Refusals.toEnd(lease.claim())
                         : "; if its container runs, it can use them as before: stop it";
         String still = force ? runs : "";
         spec.commandLine()

@@ -25,11 +25,14 @@ final class Holding {
 
     /**
      * The container's name, or its image in brackets as long as it has no name; or a process of the
-     * host.
+     * host; or a Mesos task.
      */
     static String container(Lease lease) {
         if (lease.claim().isOfProcess()) {
             return Refusals.process(lease.claim(), lease.holder().process());
+        }
+        if (lease.claim().isOfTask()) {
+            return Refusals.task(lease.claim());
         }
         return Quote.shown(lease.claim().displayName());
     }
@@ -71,6 +74,7 @@ final class Holding {
         return switch (lease.holder()) {
             case Holder.Client(ProcessId client) -> Optional.of(client);
             case Holder.Process process -> Optional.of(process.process());
+            case Holder.MesosContainer container -> Optional.of(container.process());
             case Holder.Container container -> container.init();
         };
     }

@@ -100,8 +100,8 @@ final class LeaseJson {
         root.put("until", time(lease.end().map(Lease.End::at)));
         root.put("evidence", lease.end().map(Lease.End::evidence).orElse(null));
         holder(root, Optional.of(lease));
-        boolean process = lease.claim().isOfProcess();
-        root.put("engine", process ? null : lease.claim().engine());
+        String engine = lease.claim().engine();
+        root.put("engine", engine.equals(Claim.HOST) ? null : engine);
         ArrayNode gpus = root.putArray("gpus");
         for (ClaimedGpu gpu : lease.claim().gpus()) {
             gpus.addObject()
@@ -122,7 +122,8 @@ final class LeaseJson {
         root.put("container_name", container.map(Claim.ContainerRef::name).orElse(null));
         Optional<String> image = claim.map(Claim::image).filter(it -> !it.equals("?"));
         boolean process = claim.filter(Claim::isOfProcess).isPresent();
-        root.put("image", image.filter(_ -> !process).orElse(null));
+        boolean task = claim.filter(Claim::isOfTask).isPresent();
+        root.put("image", image.filter(_ -> !process && !task).orElse(null));
         root.put("command", image.filter(_ -> process).orElse(null));
         root.put("pid", lease.flatMap(Holding::process).map(ProcessId::pid).orElse(null));
     }

@@ -3,6 +3,9 @@ package jnvdocker.daemon;
 import jnvdocker.command.Commands;
 import jnvdocker.command.GpuCommand;
 import jnvdocker.command.Installation;
+import jnvdocker.command.MesosClaims;
+import jnvdocker.command.MesosLaunch;
+import jnvdocker.command.MesosTaskLaunch;
 import jnvdocker.command.StartContainer;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.cuda.CudaDriver;
@@ -23,6 +26,7 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.HistoryKeeper;
 import jnvdocker.lease.LeaseParts;
 import jnvdocker.lease.Pace;
+import jnvdocker.mesos.MesosPolicy;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.Processes;
 import jnvdocker.use.IgnoredUsers;
@@ -149,8 +153,23 @@ final class Daemon implements AutoCloseable {
                         uninstall,
                         installation,
                         config.keepHistory());
-        Commands commands = new Commands(start, gpu);
+        MesosLaunch mesosLaunch =
+                new MesosLaunch(
+                        host,
+                        inventory,
+                        cuda,
+                        volumes,
+                        planner,
+                        new MesosClaims(parts.leases(), mesos(config)));
+        Commands commands = new Commands(start, gpu, mesosLaunch, new MesosTaskLaunch(volumes));
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
+    }
+
+    /** Nobody waits longer than the lab allows. */
+    private static MesosPolicy mesos(Config config) {
+        Duration patience = Duration.ofSeconds(30);
+        Duration longest = config.policy().maxWait().orElse(patience);
+        return new MesosPolicy(List.of(), longest.compareTo(patience) < 0 ? longest : patience);
     }
 
     private Installation installation(Folders folders) throws IOException {

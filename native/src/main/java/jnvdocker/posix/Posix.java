@@ -45,6 +45,15 @@ public final class Posix {
         return group == null ? OptionalInt.empty() : OptionalInt.of((int) group.getGID());
     }
 
+    /** The number of a user, or empty where the host has none of that name. */
+    public static OptionalInt user(String name) {
+        // libc answers in a place that the next question overwrites.
+        synchronized (JNR) {
+            Passwd user = JNR.getpwnam(name);
+            return user == null ? OptionalInt.empty() : OptionalInt.of((int) user.getUID());
+        }
+    }
+
     /** The name of a user, or empty where the host has none of that number. */
     public static Optional<String> userName(int uid) {
         // libc answers in a place that the next question overwrites.

@@ -6,23 +6,34 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The hierarchy of cgroups in which containers are told apart: in version 1 the devices
- * controller's, since every engine sets that up for a container with devices; in version 2 the only
- * one.
+ * A hierarchy of cgroups (see cgroups(7)).
+ *
+ * @param controller whose hierarchy it is in version 1; in version 2 there is only one
  */
-record CgroupHierarchy(Mount mount) {
+record CgroupHierarchy(Mount mount, String controller) {
     private static final String FOLDER = "/sys/fs/cgroup";
-    private static final String CONTROLLER = "devices";
+    private static final String DEVICES = "devices";
 
     /**
-     * Empty where none is mounted. A machine that has both versions leaves devices to the first.
+     * The one in which containers are told apart: in version 1 the devices controller's, since
+     * every engine sets that up for a container with devices. Empty where none is mounted. A
+     * machine that has both versions leaves devices to the first.
      */
     static Optional<CgroupHierarchy> among(MountTable table) {
+        return mounted(table, DEVICES)
+                .filter(hierarchy -> hierarchy.isOfController() || hierarchy.isUnified())
+                .min(Comparator.comparing(CgroupHierarchy::isUnified));
+    }
+
+    /** A controller's in version 1. */
+    static Optional<CgroupHierarchy> of(String controller, MountTable table) {
+        return mounted(table, controller).filter(CgroupHierarchy::isOfController).findFirst();
+    }
+
+    private static Stream<CgroupHierarchy> mounted(MountTable table, String controller) {
         return table.mounts().stream()
                 .filter(mount -> mount.point().equals(FOLDER) || isBelow(mount.point(), FOLDER))
-                .map(CgroupHierarchy::new)
-                .filter(hierarchy -> hierarchy.isOfDevices() || hierarchy.isUnified())
-                .min(Comparator.comparing(CgroupHierarchy::isUnified));
+                .map(mount -> new CgroupHierarchy(mount, controller));
     }
 
     /**
@@ -57,8 +68,17 @@ record CgroupHierarchy(Mount mount) {
                 .findFirst();
     }
 
-    private boolean isOfDevices() {
-        return mount.type().equals("cgroup") && mount.fileSystemOptions().contains(CONTROLLER);
+    /**
+     * The part of a folder's path that its namesakes in other hierarchies share, if it is in it.
+     */
+    Optional<String> path(String folder) {
+        return isBelow(folder, mount.point())
+                ? Optional.of(folder.substring(mount.point().length()))
+                : Optional.empty();
+    }
+
+    private boolean isOfController() {
+        return mount.type().equals("cgroup") && mount.fileSystemOptions().contains(controller);
     }
 
     private boolean isUnified() {
@@ -70,7 +90,7 @@ record CgroupHierarchy(Mount mount) {
         return line.length == 3
                 && (isUnified()
                         ? line[0].equals("0")
-                        : List.of(line[1].split(",")).contains(CONTROLLER));
+                        : List.of(line[1].split(",")).contains(controller));
     }
 
     /** Not all of a hierarchy may be mounted. */

@@ -91,6 +91,13 @@ final class ProcFolder implements Processes {
     }
 
     @Override
+    public Optional<String> cgroupOf(ProcessId process, String controller) {
+        return read(process.pid(), "cgroup")
+                .flatMap(cgroups -> hierarchy(controller).flatMap(it -> it.folder(cgroups)))
+                .filter(_ -> isAlive(process));
+    }
+
+    @Override
     public boolean hasProcesses(String cgroup) {
         try {
             return new CgroupFolder(Path.of(cgroup)).hasProcesses();
@@ -241,6 +248,14 @@ final class ProcFolder implements Processes {
     private Optional<CgroupHierarchy> hierarchy() {
         try {
             return CgroupHierarchy.among(mounts(SELF));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private Optional<CgroupHierarchy> hierarchy(String controller) {
+        try {
+            return CgroupHierarchy.of(controller, mounts(SELF));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -48,6 +48,13 @@ public interface Processes {
     Optional<String> cgroup(ProcessId process, String containerId);
 
     /**
+     * The folder of the cgroup that a process is in, of a controller of version 1.
+     *
+     * @return empty where that controller has no hierarchy, or when the process has gone
+     */
+    Optional<String> cgroupOf(ProcessId process, String controller);
+
+    /**
      * Whether a process is left in a cgroup folder or in one below it. A folder that is gone has
      * none, nor do zombies count.
      */

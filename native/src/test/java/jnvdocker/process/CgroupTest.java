@@ -152,6 +152,44 @@ class CgroupTest {
         assertThrows(UncheckedIOException.class, () -> hasProcesses(other));
     }
 
+    private static final String FREEZER =
+            "37 31 0:34 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n";
+
+    @Test
+    void everyControllerHasItsOwnFolder() throws IOException {
+        proc.file("self/mountinfo", TMPFS + HYBRID + CPU + DEVICES + FREEZER);
+        proc.file("7/cgroup", "9:devices:/\n8:freezer:/mesos/a\n4:cpu,cpuacct:/x\n0::/y\n");
+        assertEquals(
+                Optional.of("/sys/fs/cgroup/freezer/mesos/a"),
+                proc.processes().cgroupOf(INIT, "freezer"));
+        assertEquals(
+                Optional.of("/sys/fs/cgroup/cpu,cpuacct/x"),
+                proc.processes().cgroupOf(INIT, "cpuacct"));
+        assertEquals(Optional.empty(), proc.processes().cgroupOf(INIT, "memory"));
+        assertEquals(Optional.empty(), proc.processes().cgroupOf(new ProcessId(7, 98), "freezer"));
+    }
+
+    @Test
+    void unifiedHierarchyIsNoControllers() throws IOException {
+        proc.file("self/mountinfo", UNIFIED).file("7/cgroup", "0::/mesos/a\n");
+        assertEquals(Optional.empty(), proc.processes().cgroupOf(INIT, "freezer"));
+    }
+
+    @Test
+    void folderHasANamesakeInEachHierarchy() {
+        var controllers = new CgroupControllers(MountTable.parse(TMPFS + DEVICES + FREEZER));
+        assertEquals(
+                Optional.of("/sys/fs/cgroup/devices/mesos/a"),
+                controllers.counterpart("/sys/fs/cgroup/freezer/mesos/a", "freezer", "devices"));
+        for (String other : new String[] {"/sys/fs/cgroup/freezer", "/sys/fs/cgroup/devices/a"}) {
+            assertEquals(
+                    Optional.empty(), controllers.counterpart(other, "freezer", "devices"), other);
+        }
+        assertEquals(
+                Optional.empty(),
+                controllers.counterpart("/sys/fs/cgroup/freezer/a", "freezer", "memory"));
+    }
+
     private Path group(String name, String file, String text) throws IOException {
         Path group = Files.createDirectories(folder.resolve(name));
         Files.writeString(group.resolve(file), text);

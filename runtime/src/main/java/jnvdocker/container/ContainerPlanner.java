@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Decides what a container with GPUs gets. Which GPUs, was decided before. */
@@ -91,9 +92,8 @@ public final class ContainerPlanner {
     }
 
     private static Map<String, String> environment(Container container) {
-        Map<String, String> added = new LinkedHashMap<>();
-        append(added, container, "PATH", DEFAULT_PATH, List.of("bin"));
-        append(added, container, "LD_LIBRARY_PATH", "", List.of("lib", "lib64"));
+        Map<String, String> added =
+                searchPaths(container.image().environment(), container.settings().variables());
         if (!container.plainRuntime()) {
             // Else NVIDIA's runtime adds every GPU, because the image says
             // NVIDIA_VISIBLE_DEVICES=all.
@@ -102,19 +102,33 @@ public final class ContainerPlanner {
         return added;
     }
 
-    /** Appends the driver's folders to a search path of the image that lacks them. */
+    /**
+     * The search paths that lack the driver's folders, with these at their end.
+     *
+     * @param environment what a container has anyway
+     * @param kept names of variables that stay as they are
+     */
+    public static Map<String, String> searchPaths(
+            Map<String, String> environment, Set<String> kept) {
+        Map<String, String> added = new LinkedHashMap<>();
+        append(added, environment, kept, "PATH", DEFAULT_PATH, List.of("bin"));
+        append(added, environment, kept, "LD_LIBRARY_PATH", "", List.of("lib", "lib64"));
+        return added;
+    }
+
     private static void append(
             Map<String, String> added,
-            Container container,
+            Map<String, String> environment,
+            Set<String> kept,
             String variable,
             String standard,
             List<String> folders) {
-        String image = container.image().environment().getOrDefault(variable, "");
-        boolean named = Stream.of(image.split(":")).anyMatch(ContainerPlanner::isDriverFolder);
-        if (named || container.settings().variables().contains(variable)) {
+        String before = environment.getOrDefault(variable, "");
+        boolean named = Stream.of(before.split(":")).anyMatch(ContainerPlanner::isDriverFolder);
+        if (named || kept.contains(variable)) {
             return;
         }
-        StringBuilder path = new StringBuilder(image.isEmpty() ? standard : image);
+        StringBuilder path = new StringBuilder(before.isEmpty() ? standard : before);
         for (String folder : folders) {
             path.append(path.isEmpty() ? "" : ":").append(DRIVER_FOLDER).append('/').append(folder);
         }

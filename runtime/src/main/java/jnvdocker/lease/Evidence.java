@@ -27,6 +27,9 @@ final class Evidence {
      */
     private static final Pattern ANY_CLAIM = Pattern.compile(".*/" + ClaimFiles.FOLDER + MOUNTED);
 
+    /** The controller with which an agent of Mesos tells its containers apart. */
+    private static final String FREEZER = "freezer";
+
     private static final Logger LOG = LoggerFactory.getLogger(Evidence.class);
 
     private final Processes processes;
@@ -61,6 +64,7 @@ final class Evidence {
             return switch (lease.holder()) {
                 case Holder.Client(ProcessId client) -> client(lease, client);
                 case Holder.Process process -> process(process);
+                case Holder.MesosContainer container -> mesos(container);
                 case Holder.Container container -> container(lease, container);
             };
         } catch (UncheckedIOException e) {
@@ -88,14 +92,25 @@ final class Evidence {
     /** Whether a process is of the container, or is the process, that holds a lease. */
     boolean isOfHolder(GpuUse.User process, Lease lease) {
         try {
-            return lease.holder() instanceof Holder.Process(ProcessId first, String _)
-                    ? first.equals(process.id())
-                            || processes.cgroup(process.id(), group(lease.claim())).isPresent()
-                    : isOfContainer(process, lease);
+            return switch (lease.holder()) {
+                case Holder.Process(ProcessId first, String _) ->
+                        first.equals(process.id())
+                                || processes.cgroup(process.id(), group(lease.claim())).isPresent();
+                case Holder.MesosContainer container ->
+                        processes
+                                .cgroupOf(process.id(), FREEZER)
+                                .filter(cgroup -> isIn(cgroup, container.freezer()))
+                                .isPresent();
+                case Holder.Client _, Holder.Container _ -> isOfContainer(process, lease);
+            };
         } catch (UncheckedIOException e) {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
             return true;
         }
+    }
+
+    private static boolean isIn(String cgroup, String folder) {
+        return cgroup.equals(folder) || cgroup.startsWith(folder + "/");
     }
 
     private boolean isOfContainer(GpuUse.User process, Lease lease) {
@@ -143,6 +158,17 @@ final class Evidence {
         return processes.isAlive(process) || processes.hasProcesses(holder.cgroup())
                 ? new Alive(process)
                 : new Gone("its process (pid " + process.pid() + ") is gone, and all it started");
+    }
+
+    /**
+     * The agent's own note of the end, and its folder's, come later, or never when the agent is
+     * gone: what matters is that nothing runs.
+     */
+    private Finding mesos(Holder.MesosContainer container) {
+        ProcessId process = container.process();
+        return processes.isAlive(process) || processes.hasProcesses(container.freezer())
+                ? new Alive(process)
+                : new Gone("its process (pid " + process.pid() + ") is gone, and its cgroup empty");
     }
 
     private Finding container(Lease lease, Holder.Container container) {

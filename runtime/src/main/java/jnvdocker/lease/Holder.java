@@ -21,6 +21,18 @@ public sealed interface Holder {
     record Process(ProcessId process, String cgroup) implements Holder {}
 
     /**
+     * A container of a Mesos agent.
+     *
+     * @param process that the agent has started it with, which ends last
+     * @param runtime the agent's folder of it
+     * @param freezer the folder of its freezer cgroup
+     * @param devices the folder of the devices cgroup of the container that it is nested in, or of
+     *     its own
+     */
+    record MesosContainer(ProcessId process, String runtime, String freezer, String devices)
+            implements Holder {}
+
+    /**
      * A container, from the mount of its claim on.
      *
      * @param process the engine that mounted the claim

@@ -38,6 +38,9 @@ final class LeaseEnder {
     private final Pace pace;
     private final Map<String, Long> quietSince = new ConcurrentHashMap<>();
 
+    /** Held from when a cgroup loses its rules until the lease has ended for which it had them. */
+    private final Object rules = new Object();
+
     LeaseEnder(LeaseRegistry registry, Evidence evidence, ContainerEngine engine, Pace pace) {
         this.registry = registry;
         this.evidence = evidence;
@@ -84,7 +87,7 @@ final class LeaseEnder {
                     containers.add(lease);
                 }
             } else if (finding instanceof Evidence.Gone(String why)) {
-                registry.end(lease, why);
+                endNow(lease, why);
             }
         }
         if (!containers.isEmpty()) {
@@ -92,6 +95,34 @@ final class LeaseEnder {
             endContainers(registry.stillLive(containers), caller);
         }
         return registry.stillLive(leases).size() < leases.size();
+    }
+
+    /** Ends a lease of which nothing can start again. */
+    void endNow(Lease lease, String why) throws IOException {
+        synchronized (rules) {
+            withdrawRules(lease);
+            registry.end(lease, why);
+        }
+    }
+
+    /**
+     * Ends a lease though its holder may live.
+     *
+     * @return false when it has ended meanwhile
+     */
+    boolean endByForce(Lease lease, String why) throws IOException {
+        synchronized (rules) {
+            withdrawRules(lease);
+            return registry.endByForce(lease, why);
+        }
+    }
+
+    /** Not when somebody else has ended it: the rules may be the next holder's by now. */
+    private void withdrawRules(Lease lease) throws IOException {
+        if (lease.holder() instanceof Holder.MesosContainer container
+                && !registry.stillLive(List.of(lease)).isEmpty()) {
+            DeviceRules.withdraw(container, lease.claim().gpus());
+        }
     }
 
     /**

@@ -273,6 +273,40 @@ public final class LeaseRegistry implements AutoCloseable {
                         == 1);
     }
 
+    /**
+     * What a client has reserved becomes a Mesos container's.
+     *
+     * @return whether it had it reserved
+     */
+    boolean becomes(
+            String claim,
+            ProcessId client,
+            Claim.ContainerRef container,
+            Holder.MesosContainer holder)
+            throws IOException {
+        return database.transaction(transaction -> {
+            transaction.update(
+                    "UPDATE claim SET container = ?, name = ? WHERE id = ?",
+                    container.id(),
+                    container.name(),
+                    claim);
+            return transaction.update(
+                            "UPDATE lease SET holder = 'mesos', pid = ?, start = ?, cgroup = ?,"
+                                    + " runtime = ?, devices = ? WHERE claim = ?"
+                                    + " AND holder = 'client' AND pid = ? AND start = ?"
+                                    + " AND until IS NULL",
+                            holder.process().pid(),
+                            holder.process().startTime(),
+                            holder.freezer(),
+                            holder.runtime(),
+                            holder.devices(),
+                            claim,
+                            client.pid(),
+                            client.startTime())
+                    == 1;
+        });
+    }
+
     /** The cgroups of processes whose leases have ended in this boot, as far as they are left. */
     List<String> groupsOfEnded() throws IOException {
         return database.transaction(transaction ->
@@ -619,12 +653,13 @@ public final class LeaseRegistry implements AutoCloseable {
 
     private boolean endNow(Transaction transaction, long lease, String evidence)
             throws SQLException {
-        // A process of the host does not start again.
+        // A process of the host does not start again, nor does a Mesos task.
         transaction.update(
-                "UPDATE claim SET forgotten = ? WHERE forgotten IS NULL AND engine = ?"
+                "UPDATE claim SET forgotten = ? WHERE forgotten IS NULL AND engine IN (?, ?)"
                         + " AND id = (SELECT claim FROM lease WHERE id = ? AND until IS NULL)",
                 now().toEpochMilli(),
                 Claim.HOST,
+                Claim.MESOS,
                 lease);
         return transaction.update(
                         "UPDATE lease SET until = max(since, ?), evidence = ?"

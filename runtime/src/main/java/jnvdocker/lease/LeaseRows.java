@@ -24,7 +24,7 @@ final class LeaseRows {
 
     private static final String LEASE =
             "SELECT lease.id AS lease_id, holder, boot, pid, start, init_pid, init_start, cgroup,"
-                    + " since, until, evidence,"
+                    + " runtime, devices, since, until, evidence,"
                     + " (SELECT count(*) FROM mount WHERE mount.claim = lease.claim) AS mounts, "
                     + CLAIM
                     + " FROM lease JOIN claim ON claim.id = lease.claim ";
@@ -164,6 +164,13 @@ final class LeaseRows {
             case "process" -> {
                 return new Holder.Process(
                         process, Objects.requireNonNullElse(row.getString("cgroup"), ""));
+            }
+            case "mesos" -> {
+                return new Holder.MesosContainer(
+                        process,
+                        row.getString("runtime"),
+                        row.getString("cgroup"),
+                        row.getString("devices"));
             }
             default -> {}
         }

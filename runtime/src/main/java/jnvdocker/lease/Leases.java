@@ -103,6 +103,29 @@ public final class Leases {
         reservations.becomes(claim, client);
     }
 
+    /**
+     * What a client has reserved is a Mesos container's, for as long as anything of that lives.
+     *
+     * @throws RefusedException when it is not the client's any more
+     */
+    public void becomes(
+            Claim claim,
+            ProcessId client,
+            Claim.ContainerRef container,
+            Holder.MesosContainer holder)
+            throws RefusedException, IOException {
+        reservations.becomes(claim, client, container, holder);
+    }
+
+    /** The claim that a Mesos container has a lease of already. */
+    public Optional<Claim> ofMesosContainer(String id) throws IOException {
+        return registry.live().stream()
+                .filter(lease -> lease.holder() instanceof Holder.MesosContainer)
+                .map(Lease::claim)
+                .filter(claim -> claim.container().filter(it -> it.id().equals(id)).isPresent())
+                .findFirst();
+    }
+
     /** Gives back what was reserved for a client that does not become docker. */
     public void cancel(Claim claim) throws IOException {
         reservations.cancel(claim);
@@ -246,6 +269,14 @@ public final class Leases {
                             + (lease.claim().isOfProcess()
                                     ? " has not started its command yet"
                                     : " has not started its container yet");
+            case Evidence.Alive(ProcessId process)
+                    when lease.holder() instanceof Holder.MesosContainer container
+                            && !evidence.isAlive(process) ->
+                    "the process that its agent has started it with (pid "
+                            + process.pid()
+                            + ") has ended, and others run: "
+                            + container.freezer()
+                            + "/cgroup.procs lists them";
             case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
                     "its process (pid " + process.pid() + ") was killed and does not end";
             case Evidence.Alive(ProcessId process)
@@ -277,9 +308,9 @@ public final class Leases {
                             + claim
                             + " is not released: "
                             + explain(lease)
-                            + (lease.claim().isOfProcess()
-                                    ? "; end it, or use --force if you know better"
-                                    : "; stop the container, or use --force if you know better"));
+                            + "; "
+                            + Refusals.toEnd(lease.claim())
+                            + ", or use --force if you know better");
         }
         return lease;
     }
@@ -292,7 +323,7 @@ public final class Leases {
      */
     public Lease releaseByForce(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        if (!registry.endByForce(lease, "released by force: " + who)) {
+        if (!ender.endByForce(lease, "released by force: " + who)) {
             throw new RefusedException(
                     "claim "
                             + claim

@@ -9,6 +9,11 @@ import jnvdocker.posix.Posix;
  */
 public record Owner(int uid, String name) {
 
+    /** The user of that name; one that the host does not have has the number -1. */
+    public static Owner named(String name) {
+        return new Owner(Posix.user(name).orElse(-1), name);
+    }
+
     /** The user with that number, by the name that the host has for it. */
     public static Owner of(int uid) {
         String number = "uid " + Integer.toUnsignedString(uid);

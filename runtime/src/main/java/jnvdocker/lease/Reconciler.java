@@ -68,7 +68,7 @@ public final class Reconciler {
             // Whether a container is about to start again, the engine knows; it is asked later.
             if ((!lease.isOfContainer() || !ofThisBoot)
                     && evidence.of(lease) instanceof Evidence.Gone(String why)) {
-                registry.end(lease, why);
+                ender.endNow(lease, why);
             }
         }
     }
@@ -116,7 +116,7 @@ public final class Reconciler {
     /** Compares everything with the engine's containers. */
     public void reconcile() throws IOException {
         String id = engine.id(LIMIT);
-        List<Claim> known = registry.claims();
+        List<Claim> known = new ArrayList<>(registry.claims());
         List<Carrier> carriers = carriers(LIMIT);
         Set<String> present = new HashSet<>();
         carriers.forEach(carrier -> present.add(carrier.container().id()));
@@ -127,6 +127,7 @@ public final class Reconciler {
         }
         meetProcesses();
         ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
+        known.removeIf(Claim::isWithoutDocker);
         for (Claim claim : known) {
             // Another engine's volumes are not ours to remove through this one.
             boolean ours = claim.engine().equals(id) || !registry.hasVolume(claim.id());

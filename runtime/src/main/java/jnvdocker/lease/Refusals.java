@@ -32,8 +32,8 @@ public final class Refusals {
     }
 
     /**
-     * {@code alice's container train-7}, {@code alice's docker run (pid 4711)}, or {@code alice's
-     * process python3 (pid 4711)}.
+     * {@code alice's container train-7}, {@code alice's docker run (pid 4711)}, {@code alice's
+     * process python3 (pid 4711)}, or {@code alice's Mesos task train}.
      */
     public static String holder(Lease lease) {
         Claim claim = lease.claim();
@@ -44,6 +44,9 @@ public final class Refusals {
         if (claim.isOfProcess()) {
             return user + "process " + process(claim, lease.holder().process());
         }
+        if (claim.isOfTask()) {
+            return user + task(claim);
+        }
         return claim.container()
                 .map(container -> user + "container " + Quote.shown(container.name()))
                 .orElse(user + "container of image " + Quote.shown(claim.image()));
@@ -51,7 +54,23 @@ public final class Refusals {
 
     /** What reserves GPUs before it becomes docker, or the user's own program. */
     static String command(Claim claim, ProcessId client) {
+        if (claim.isOfTask()) {
+            return task(claim);
+        }
         return (claim.isOfProcess() ? "gpu run" : "docker run") + " (pid " + client.pid() + ")";
+    }
+
+    /** {@code Mesos task train}. */
+    public static String task(Claim claim) {
+        return "Mesos task " + Quote.shown(claim.image());
+    }
+
+    /** What somebody does who wants a claim's GPUs free. */
+    public static String toEnd(Claim claim) {
+        if (claim.isOfTask()) {
+            return "end the task by its framework";
+        }
+        return claim.isOfProcess() ? "end it" : "stop the container";
     }
 
     /** {@code python3 (pid 4711)}. */

@@ -29,7 +29,7 @@ import java.util.concurrent.locks.ReentrantLock;
 final class RegistryDatabase implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
     private static final String NAME = "registry.db";
-    private static final int SCHEMA = 3;
+    private static final int SCHEMA = 4;
     private static final int BUSY_MILLIS = 5_000;
     private static final List<String> PARTS = List.of("", "-wal", "-shm", "-journal");
 

@@ -146,7 +146,7 @@ final class Reservations {
     }
 
     private void write(Claim claim) throws IOException {
-        if (!claim.isOfProcess()) {
+        if (!claim.isWithoutDocker()) {
             files.write(claim);
         }
     }
@@ -166,6 +166,24 @@ final class Reservations {
                             + Refusals.command(claim, client)
                             + " was ended before its command began ('jnvdocker gpu leases --all'"
                             + " says by whom); try again");
+        }
+    }
+
+    /**
+     * What the client has reserved is the Mesos container's, for as long as anything of it lives.
+     */
+    void becomes(
+            Claim claim,
+            ProcessId client,
+            Claim.ContainerRef container,
+            Holder.MesosContainer holder)
+            throws RefusedException, IOException {
+        if (!registry.becomes(claim.id(), client, container, holder)) {
+            throw new RefusedException(
+                    "the reservation of "
+                            + Refusals.command(claim, client)
+                            + " was ended before it began ('jnvdocker gpu leases --all' says by"
+                            + " whom); start it again");
         }
     }
 
@@ -226,8 +244,8 @@ final class Reservations {
     void cancel(Claim claim) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim.id());
         if (lease.filter(Lease::isReservation).isPresent()) {
-            registry.end(
-                    lease.get(), (claim.isOfProcess() ? "its command" : "docker") + " was not run");
+            String what = claim.isOfProcess() ? "its command" : claim.isOfTask() ? "it" : "docker";
+            registry.end(lease.get(), what + " was not run");
         }
         if (!registry.hasVolume(claim.id())) {
             registry.forget(claim.id());
@@ -293,9 +311,12 @@ final class Reservations {
                                 + longest
                                 + ", "
                                 + busy.reason()
-                                + "; wait "
-                                + (longest.isEmpty() ? "longer" : "again")
-                                + " with --gpu-wait");
+                                + (request.engine().equals(Claim.MESOS)
+                                        ? "; start the task again later, or let the agent offer"
+                                                + " fewer GPUs ('jnvdocker mesos flags')"
+                                        : "; wait "
+                                                + (longest.isEmpty() ? "longer" : "again")
+                                                + " with --gpu-wait"));
             }
         }
 

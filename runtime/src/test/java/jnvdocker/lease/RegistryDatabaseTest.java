@@ -59,7 +59,7 @@ class RegistryDatabaseTest {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }
-        assertEquals(3, version());
+        assertEquals(4, version());
         try (RegistryDatabase database = filled(folder, 1)) {
             assertEquals(1, count(database));
         }
@@ -85,7 +85,7 @@ class RegistryDatabaseTest {
                     registry.claims().stream().map(Claim::id).toList());
             assertTrue(registry.isReconciled());
         }
-        assertEquals(3, version());
+        assertEquals(4, version());
         assertEquals(
                 List.of("claim_forgotten", "lease_by_end"),
                 names(
@@ -128,7 +128,7 @@ class RegistryDatabaseTest {
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 7, made by a newer jnvdocker; this one knows 3 at most,"
+                        + " is of schema 7, made by a newer jnvdocker; this one knows 4 at most,"
                         + " install the newer one again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));

@@ -169,6 +169,12 @@ final class SimulatedMachine implements Processes, InstantSource {
                 : Optional.empty();
     }
 
+    /** No Mesos agent runs here. */
+    @Override
+    public Optional<String> cgroupOf(ProcessId process, String controller) {
+        return Optional.empty();
+    }
+
     @Override
     public boolean hasProcesses(String cgroup) {
         moment.run();

@@ -1,0 +1,31 @@
+package jnvdocker.process;
+
+import java.io.IOException;
+import java.util.Optional;
+
+/** The controllers of cgroups of version 1 that are mounted here, each with a hierarchy. */
+public final class CgroupControllers {
+    private final MountTable mounts;
+
+    CgroupControllers(MountTable mounts) {
+        this.mounts = mounts;
+    }
+
+    /** Those of this machine. */
+    public static CgroupControllers mounted() throws IOException {
+        return new CgroupControllers(MountTable.ofThisProcess());
+    }
+
+    /**
+     * The folder of the same path in another controller's hierarchy.
+     *
+     * @param folder below {@code /sys/fs/cgroup}, of the first controller
+     * @return empty when one of the two has no hierarchy, or the folder is the root of its own
+     */
+    public Optional<String> counterpart(String folder, String of, String controller) {
+        Optional<String> path = CgroupHierarchy.of(of, mounts).flatMap(it -> it.path(folder));
+        return CgroupHierarchy.of(controller, mounts)
+                .map(hierarchy -> hierarchy.mount().point())
+                .flatMap(point -> path.map(point::concat));
+    }
+}

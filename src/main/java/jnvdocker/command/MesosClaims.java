@@ -1,0 +1,144 @@
+package jnvdocker.command;
+
+import jnvdocker.container.Allocation;
+import jnvdocker.container.GpuResolver;
+import jnvdocker.host.Gpu;
+import jnvdocker.labels.Quote;
+import jnvdocker.labels.RefusedException;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Leases;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Waiting;
+import jnvdocker.mesos.ContainerConfig;
+import jnvdocker.mesos.GpuShare;
+import jnvdocker.mesos.MesosPolicy;
+import jnvdocker.mesos.RuntimeFolder;
+import jnvdocker.mesos.TaskCgroups;
+import jnvdocker.process.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.protocol.ClientConnection;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The claims of Mesos containers. An agent offers GPUs again seconds before the container is gone
+ * that had them, so each waits a while for what others have.
+ */
+public final class MesosClaims {
+    /** The sandbox of a container tells whose task it is of, and what nested one. */
+    private static final Pattern SANDBOX =
+            Pattern.compile(".*/executors/([^/]+)/runs/[^/]+(?:.*/([^/]{1,8})[^/]*)?");
+
+    private final Leases leases;
+    private final MesosPolicy policy;
+    private final Processes processes = Processes.ofThisMachine();
+
+    public MesosClaims(Leases leases, MesosPolicy policy) {
+        this.leases = leases;
+        this.policy = policy;
+    }
+
+    /**
+     * Gives a container the GPUs of its share, for as long as anything of it lives. The same
+     * container gets the same, however often it is asked for.
+     *
+     * @param present the GPUs of this host
+     * @param process that the agent has started the container with, and that asks
+     */
+    Allocation claim(
+            GpuShare share,
+            TaskCgroups cgroups,
+            List<Gpu> present,
+            ProcessId process,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        Optional<Claim> known = leases.ofMesosContainer(share.owner().id());
+        Claim claim =
+                known.isPresent() ? known.get() : make(share, cgroups, present, process, client);
+        List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
+        List<Gpu> gpus = present.stream().filter(gpu -> uuids.contains(gpu.uuid())).toList();
+        return new Allocation(gpus, List.of(), Map.of());
+    }
+
+    private Claim make(
+            GpuShare share,
+            TaskCgroups cgroups,
+            List<Gpu> present,
+            ProcessId process,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        ContainerConfig config = share.owner().config();
+        String name = name(config.directory());
+        Claim claim =
+                leases.claim(
+                                new Leases.Request(
+                                        share.request(),
+                                        present.stream().filter(this::isForMesos).toList(),
+                                        owner(config),
+                                        process,
+                                        Claim.MESOS,
+                                        name,
+                                        Optional.of(waiting(client))))
+                        .orElseThrow();
+        try {
+            leases.becomes(
+                    claim,
+                    process,
+                    new Claim.ContainerRef(share.owner().id(), name),
+                    new Holder.MesosContainer(
+                            share.isInherited() ? processOf(share.owner()) : process,
+                            share.owner().path().toString(),
+                            cgroups.freezer(),
+                            cgroups.outermostDevices()));
+            return claim;
+        } catch (IOException | RefusedException | RuntimeException e) {
+            leases.cancel(claim);
+            throw e;
+        }
+    }
+
+    private boolean isForMesos(Gpu gpu) {
+        return policy.gpus().isEmpty()
+                || policy.gpus().stream().anyMatch(id -> GpuResolver.means(id, gpu));
+    }
+
+    private Waiting waiting(ClientConnection client) {
+        return new Waiting(
+                Optional.of(policy.patience()),
+                text -> {
+                    client.waits();
+                    client.message(text);
+                });
+    }
+
+    private ProcessId processOf(RuntimeFolder folder) throws IOException, RefusedException {
+        return folder.pid()
+                .flatMap(processes::find)
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "Mesos container "
+                                        + folder.id()
+                                        + " has ended, whose GPUs this one was to use; start the"
+                                        + " task again"));
+    }
+
+    private static Owner owner(ContainerConfig config) {
+        return config.user().isEmpty() ? Owner.of(0) : Owner.named(Quote.shown(config.user()));
+    }
+
+    private static String name(String directory) {
+        Matcher sandbox = SANDBOX.matcher(directory);
+        if (!sandbox.matches()) {
+            return "?";
+        }
+        String nested = sandbox.group(2) == null ? "" : "/" + sandbox.group(2);
+        return Quote.shown(sandbox.group(1) + nested);
+    }
+}
