@@ -11,9 +11,7 @@
  * It decides nothing, so that there is one place where that is decided, and it executes everything,
  * so that signals, terminal, limits, environment and exit code are the user's own.
  *
- * The protocol is the one of jnvdocker.protocol; the constants exist twice and must be kept
- * in step. A frame is a type (1 byte), the payload's length (4 bytes, big endian), the payload.
- * A string in a payload is its length (4 bytes) and its bytes; a list is a count and the strings.
+ * How the two talk is in frames.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +20,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,32 +32,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PROTOCOL_VERSION = 1 };
-enum frame_type {
-	FRAME_REQUEST = 'Q',
-	FRAME_RESULT = 'R',
-	FRAME_OUT = 'O',
-	FRAME_ERR = 'E',
-	FRAME_CALL = 'C',
-	FRAME_STREAM = 'S',
-	FRAME_MORE = 'M',
-	FRAME_DATA = 'D',
-	FRAME_ENOUGH = 'N',
-	FRAME_EXEC = 'X',
-	FRAME_PROGRAM = 'P',
-	FRAME_WAIT = 'W',
-	FRAME_AGAIN = 'A',
-	FRAME_EXIT = 'T',
-};
+#include "base.h"
+#include "frames.h"
+
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
 enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4 };
-/* The kernel takes 6 MiB of arguments and environment at most. */
-enum { MAX_FRAME = 8 << 20, MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
+enum { MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
 /* As shells have them, and docker for a container's program. */
@@ -81,56 +62,7 @@ enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
 
 extern char **environ;
 
-struct buffer {
-	char *data;
-	size_t length, capacity;
-};
-
-struct reader {
-	const unsigned char *at, *end;
-};
-
-static void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
-static void die(const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("jnvdocker: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputc('\n', stderr);
-	exit(EXIT_REFUSED);
-}
-
-static void *allocate(void *old, size_t size)
-{
-	void *memory = realloc(old, size);
-
-	if (memory == NULL)
-		die("out of memory for %zu bytes; free some and try again", size);
-	return memory;
-}
-
-static char *joined(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static char *joined(const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		die("out of memory; free some and try again");
-	va_end(arguments);
-	return text;
-}
-
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
+const int failure_code = EXIT_REFUSED;
 
 static bool is_one_of(const char *text, const char *const *names)
 {
@@ -138,19 +70,6 @@ static bool is_one_of(const char *text, const char *const *names)
 		if (strcmp(text, *names) == 0)
 			return true;
 	return false;
-}
-
-/*
- * A descriptor that is none of the standard three. A user may have closed those, and what is opened
- * then takes their place: our words would go into the socket.
- */
-static int above_standard(int descriptor)
-{
-	if (descriptor < 0 || descriptor > 2)
-		return descriptor;
-	int raised = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
-	close(descriptor);
-	return raised;
 }
 
 static void make_pipe(int ends[2])
@@ -165,42 +84,9 @@ static void make_pipe(int ends[2])
 
 /* ---- payloads -------------------------------------------------------------------------------- */
 
-static void put_bytes(struct buffer *buffer, const void *bytes, size_t length)
-{
-	if (buffer->length + length > buffer->capacity) {
-		buffer->capacity = 2 * buffer->capacity + length + 256;
-		buffer->data = allocate(buffer->data, buffer->capacity);
-	}
-	if (length > 0)
-		memcpy(buffer->data + buffer->length, bytes, length);
-	buffer->length += length;
-}
-
-static void put_number(struct buffer *buffer, uint32_t number)
-{
-	unsigned char bytes[4] = { number >> 24, number >> 16, number >> 8, number };
-
-	put_bytes(buffer, bytes, sizeof bytes);
-}
-
-static void put_string(struct buffer *buffer, const char *text)
-{
-	size_t length = strlen(text);
-
-	put_number(buffer, length);
-	put_bytes(buffer, text, length);
-}
-
-static void put_list(struct buffer *buffer, char **texts)
-{
-	size_t count = 0;
-
-	while (texts[count] != NULL)
-		count++;
-	put_number(buffer, count);
-	for (size_t i = 0; i < count; i++)
-		put_string(buffer, texts[i]);
-}
+struct reader {
+	const unsigned char *at, *end;
+};
 
 static uint32_t get_number(struct reader *reader)
 {
@@ -418,57 +304,13 @@ static char *socket_path(void)
 /* A connected socket, or -1 with errno. */
 static int try_connect(const char *path)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int connection;
-
-	if (strlen(path) >= sizeof address.sun_path)
-		die("the socket's path is longer than %zu bytes: %s; set JNVDOCKER_SOCKET to a shorter one",
-		    sizeof address.sun_path - 1, path);
-	strcpy(address.sun_path, path);
-	connection = above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-	if (connection < 0)
+	if (strlen(path) > MAX_SOCKET_PATH)
+		die("the socket's path is longer than %d bytes: %s; set JNVDOCKER_SOCKET to a shorter one", MAX_SOCKET_PATH,
+		    path);
+	int connection = connect_socket(path, 0);
+	if (connection < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
 		die("cannot make a socket: %s; " LIMITS, strerror(errno));
-	if (connect(connection, (struct sockaddr *)&address, sizeof address) == 0)
-		return connection;
-	int reason = errno;
-	close(connection);
-	errno = reason;
-	return -1;
-}
-
-static void send_frame(int connection, enum frame_type type, const struct buffer *payload)
-{
-	struct buffer frame = { 0 };
-	unsigned char letter = type;
-
-	put_bytes(&frame, &letter, 1);
-	put_number(&frame, payload->length);
-	put_bytes(&frame, payload->data, payload->length);
-	for (size_t sent = 0; sent < frame.length; ) {
-		ssize_t count = send(connection, frame.data + sent, frame.length - sent, MSG_NOSIGNAL);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			break; /* the daemon hung up: what it said before that is read next */
-		sent += count;
-	}
-	free(frame.data);
-}
-
-/* False when the daemon is gone. */
-static bool receive(int connection, void *into, size_t length)
-{
-	for (size_t got = 0; got < length; ) {
-		ssize_t count = read(connection, (char *)into + got, length - got);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return false;
-		got += count;
-	}
-	return true;
+	return connection;
 }
 
 static void die_deserted(void) __attribute__((noreturn));
@@ -570,14 +412,6 @@ static int spawn_daemon(const char *program, const char *log_path)
 	close(log);
 	close(alive[1]);
 	return alive[0];
-}
-
-static long milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
 }
 
 /*
@@ -877,39 +711,6 @@ static void send_request(int connection, char **docker, char **argv)
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
-
-static bool write_all(int descriptor, const char *bytes, size_t length)
-{
-	while (length > 0) {
-		ssize_t count = write(descriptor, bytes, length);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0 && errno == EAGAIN) {
-			/* The stream is shared with somebody who would rather not wait. */
-			struct pollfd room = { .fd = descriptor, .events = POLLOUT };
-
-			poll(&room, 1, -1);
-			continue;
-		}
-		if (count < 0)
-			return false;
-		bytes += count;
-		length -= count;
-	}
-	return true;
-}
-
-/* A remark that nobody can read is no reason not to run the container. */
-static void remark(const char *bytes, size_t length)
-{
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sigaction inherited;
-
-	sigaction(SIGPIPE, &ignore, &inherited);
-	write_all(2, bytes, length);
-	sigaction(SIGPIPE, &inherited, NULL);
-}
 
 /* In the child: nothing to read, so that it can't eat what is meant for the container. */
 static void run_call(char **argv, uint32_t flags, int output, pid_t client) __attribute__((noreturn));

@@ -29,9 +29,10 @@ final class Messages {
     private static final String C_STRING = "\"((?:[^\"\\\\]|\\\\.)*)\"";
     private static final Pattern C_PART = Pattern.compile(C_STRING + "|([A-Z_]+)");
     private static final Pattern C_MACRO =
-            Pattern.compile("(?m)^#define ([A-Z_]+) " + C_STRING + "$");
+            Pattern.compile("(?m)^#define ([A-Z_]+) (?:\\\\\n\\s*)?" + C_STRING + "$");
     private static final Pattern SAID_IN_C =
-            Pattern.compile("\\bdie\\(((?:\\s*(?:\"(?:[^\"\\\\]|\\\\.)*\"|[A-Z_]+\\b))+)");
+            Pattern.compile(
+                    "\\b(?:die|failed)\\(((?:\\s*(?:\"(?:[^\"\\\\]|\\\\.)*\"|[A-Z_]+\\b))+)");
 
     /**
      * A message, and what it is given to: the simple name of an exception, {@code LOG}, {@code
@@ -98,7 +99,10 @@ final class Messages {
         return found;
     }
 
-    /** What is given to {@code die}: strings, and macros that stand for one, side by side. */
+    /**
+     * What is given to {@code die}, or to {@code failed} for later: strings, and macros that stand
+     * for one, side by side.
+     */
     static List<Message> ofC(Path source) throws IOException {
         String code = Files.readString(source);
         Map<String, String> macros = new HashMap<>();
@@ -121,7 +125,7 @@ final class Messages {
                     new Message(
                             "die",
                             source.getFileName().toString(),
-                            text.toString().replaceAll("%[-0-9.]*(zu|[sdu])", Wording.VALUE)));
+                            text.toString().replaceAll("%[-0-9.*]*(zu|ld|[sdu])", Wording.VALUE)));
         }
         return found;
     }

@@ -40,7 +40,13 @@ public final class SanitizedClient implements AutoCloseable {
         private static Path build() {
             Path out = Project.build("sanitized");
             Command.Result made =
-                    Command.of("make", "-B", "-C", Project.source("native"), "OUT=" + out)
+                    Command.of(
+                                    "make",
+                                    "-B",
+                                    "-C",
+                                    Project.source("native"),
+                                    "OUT=" + out,
+                                    "STATIC=-pie")
                             .with(
                                     "CFLAGS",
                                     "-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all"

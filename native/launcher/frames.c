@@ -1,0 +1,104 @@
+#define _GNU_SOURCE
+#include "frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base.h"
+
+void put_bytes(struct buffer *buffer, const void *bytes, size_t length)
+{
+	if (buffer->length + length > buffer->capacity) {
+		buffer->capacity = 2 * buffer->capacity + length + 256;
+		buffer->data = allocate(buffer->data, buffer->capacity);
+	}
+	if (length > 0)
+		memcpy(buffer->data + buffer->length, bytes, length);
+	buffer->length += length;
+}
+
+void put_number(struct buffer *buffer, uint32_t number)
+{
+	unsigned char bytes[4] = { number >> 24, number >> 16, number >> 8, number };
+
+	put_bytes(buffer, bytes, sizeof bytes);
+}
+
+void put_string(struct buffer *buffer, const char *text)
+{
+	size_t length = strlen(text);
+
+	put_number(buffer, length);
+	put_bytes(buffer, text, length);
+}
+
+void put_list(struct buffer *buffer, char *const *texts)
+{
+	size_t count = 0;
+
+	while (texts[count] != NULL)
+		count++;
+	put_number(buffer, count);
+	for (size_t i = 0; i < count; i++)
+		put_string(buffer, texts[i]);
+}
+
+int connect_socket(const char *path, long patience_ms)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const struct timeval patience = { .tv_sec = patience_ms / 1000, .tv_usec = patience_ms % 1000 * 1000 };
+
+	if (strlen(path) > MAX_SOCKET_PATH) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(address.sun_path, path);
+	int connection = above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	if (connection < 0)
+		return -1;
+	if ((patience_ms == 0 || setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0) &&
+	    connect(connection, (struct sockaddr *)&address, sizeof address) == 0)
+		return connection;
+	int reason = errno;
+	close(connection);
+	errno = reason;
+	return -1;
+}
+
+void send_frame(int connection, enum frame_type type, const struct buffer *payload)
+{
+	struct buffer frame = { 0 };
+	unsigned char letter = type;
+
+	put_bytes(&frame, &letter, 1);
+	put_number(&frame, payload->length);
+	put_bytes(&frame, payload->data, payload->length);
+	for (size_t sent = 0; sent < frame.length; ) {
+		ssize_t count = send(connection, frame.data + sent, frame.length - sent, MSG_NOSIGNAL);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			break;
+		sent += count;
+	}
+	free(frame.data);
+}
+
+bool receive(int connection, void *into, size_t length)
+{
+	for (size_t got = 0; got < length; ) {
+		ssize_t count = read(connection, (char *)into + got, length - got);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return false;
+		got += count;
+	}
+	return true;
+}
