@@ -396,7 +396,7 @@ static void mount_read_only(int root, const struct bind *bind)
 	int source = open(bind->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (source < 0)
-		die("cannot open '%s': %s; launch the task again, and look into the log of jnvdockerd", bind->source,
+		die("cannot open '%s': %s; run the task again, and look into the log of jnvdockerd", bind->source,
 		    strerror(errno));
 	int place = open_folder(root, bind->target);
 	char *from = by_descriptor(source), *to = by_descriptor(place);
@@ -406,7 +406,7 @@ static void mount_read_only(int root, const struct bind *bind)
 	/* The place is beneath the mount now. It is on top of the path, unless the image is changed as we go. */
 	int mounted = open_beneath(root, bind->target, O_PATH | O_DIRECTORY, IN_CONTAINER);
 	if (mounted < 0 || !is_same_folder(mounted, source))
-		die("'%s' is not what is mounted at %s; launch the task again", bind->source, bind->target);
+		die("'%s' is not what is mounted at %s; run the task again", bind->source, bind->target);
 	char *top = by_descriptor(mounted);
 	if (mount(NULL, top, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
 		die("cannot make %s read-only: %s; look into the kernel's log", bind->target, strerror(errno));
@@ -447,7 +447,7 @@ static int open_dev(int root)
 	if (dev < 0)
 		die("cannot open /dev of the container: %s; " OTHER_IMAGE, strerror(errno));
 	if (fstatfs(dev, &system) < 0 || system.f_type != TMPFS_MAGIC || !is_mount(dev) || is_hosts(dev))
-		die("/dev of the container is no tmpfs of its own; start the agent with --isolation=…,filesystem/linux, and mount"
+		die("the container's /dev is no tmpfs of its own; start the agent with --isolation=…,filesystem/linux, and mount"
 		    " nothing there");
 	return dev;
 }
@@ -463,13 +463,13 @@ static void make_node(int dev, const struct device *device)
 		    strerror(errno));
 	int node = openat(dev, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (node < 0 || fstat(node, &status) < 0)
-		die("cannot open %s in the container: %s; launch the task again", device->path, strerror(errno));
+		die("cannot open %s in the container: %s; run the task again", device->path, strerror(errno));
 	if (!S_ISCHR(status.st_mode) || status.st_rdev != number)
 		die("%s is there already in the container and is not device %u:%u; have it removed from the image or the task's"
 		    " volumes, or use another image", device->path, device->major, device->minor);
 	char *path = by_descriptor(node);
 	if (chmod(path, 0666) < 0)
-		die("cannot set the mode of %s in the container: %s; launch the task again", device->path, strerror(errno));
+		die("cannot set the mode of %s in the container: %s; run the task again", device->path, strerror(errno));
 	close(node);
 	free(path);
 }
@@ -493,7 +493,7 @@ static void apply(const struct plan *plan)
 		return;
 	int root = open(plan->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		die("cannot open the container's root '%s': %s; launch the task again", plan->rootfs, strerror(errno));
+		die("cannot open the container's root '%s': %s; run the task again", plan->rootfs, strerror(errno));
 	for (size_t i = 0; i < plan->mount_count; i++)
 		mount_read_only(root, &plan->mounts[i]);
 	int dev = plan->device_count > 0 ? open_dev(root) : -1;

@@ -37,7 +37,7 @@ const int failure_code = 125;
 #define NAMESPACE_TARGET "MESOS_CONTAINERIZER_NAMESPACE_MNT_TARGET"
 #define LAUNCH_INFO_ARGUMENT "--launch_info="
 #define CONTAINERS "/containers/"
-#define LOOK_AT_LOG "look into the log of jnvdockerd, then launch the task again"
+#define LOOK_AT_LOG "look into the log of jnvdockerd, then run the task again"
 
 /* The driver volume's place in the daemon's state folder, as a list of mounts has it. */
 #define DRIVER_VOLUMES "/volumes/nvidia_driver/"

@@ -1,0 +1,154 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Frames;
+import jnvdocker.tests.world.HostileDaemon;
+import jnvdocker.tests.world.HostileDaemon.Script;
+import jnvdocker.tests.world.MesosAgent;
+import jnvdocker.tests.world.MesosContainer;
+import jnvdocker.tests.world.MesosTask;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** The test agent is as a real one, with a hook that changes nothing. */
+@Tag("root")
+class MesosAgentTest {
+    private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
+
+    private final Path folder = Folders.make("daemon");
+    private final Path socket = folder.resolve("socket");
+    private MesosAgent agent;
+
+    @BeforeEach
+    void startAgent() {
+        agent = new MesosAgent(socket);
+    }
+
+    @AfterEach
+    void stopAgent() {
+        agent.close();
+        Folders.remove(folder);
+    }
+
+    @Test
+    void taskRunsInItsImage() {
+        try (HostileDaemon _ = new HostileDaemon(socket, UNCHANGED)) {
+            MesosTask task =
+                    MesosTask.of("ls /dev; echo $A; test -e /proc/self && ls /; exit 3")
+                            .gpus(1)
+                            .needsDriver()
+                            .imageVariable("A=image")
+                            .variable("A", "user's");
+            Command.Result result = agent.run(task);
+            assertEquals(3, result.exitCode(), result::toString);
+            List<String> lines = result.out().lines().toList();
+            assertTrue(lines.contains("user's"), result::toString);
+            assertTrue(lines.contains("mnt"), result::toString);
+            assertFalse(lines.contains("nvidiactl"), result::toString);
+        }
+    }
+
+    @Test
+    void taskWithoutGpusNeedsNoDaemon() {
+        Command.Result result = agent.run(MesosTask.of("echo done"));
+        assertEquals("done\n", result.out(), result::toString);
+        assertEquals("", result.err());
+    }
+
+    @Test
+    void taskWithoutImageHasTheHostsFiles() {
+        Command.Result result = agent.run(MesosTask.of("ls " + folder.getParent()).noImage());
+        assertTrue(result.out().contains(folder.getFileName().toString()), result::toString);
+    }
+
+    @Test
+    void failingCommandBeforeTheContainersOwnRefusesIt() {
+        Command.Result result = agent.run(MesosTask.of("echo started").gpus(1).needsDriver());
+        assertEquals("", result.out());
+        assertEquals(1, result.exitCode(), result::toString);
+        assertTrue(
+                result.err().contains("\njnvdocker: no jnvdockerd answers at " + socket),
+                result::toString);
+        assertTrue(result.err().contains("Failed to execute pre-exec command"), result::toString);
+    }
+
+    /** The devices cgroup has the rules of a real one, and goes with the container. */
+    @Test
+    void containerHasCgroupsOfItsOwn() throws IOException {
+        MesosContainer container =
+                agent.launch(MesosTask.of("echo up; sleep 1000").direct()).awaitLine("up");
+        Path devices = container.cgroup("devices");
+        assertTrue(Files.readString(devices.resolve("devices.list")).contains("c 1:3 rwm\n"));
+        assertFalse(Files.readString(devices.resolve("devices.list")).contains("a *:*"));
+        String pid = Files.readString(container.runtime().resolve("pid"));
+        assertTrue(Files.readAllLines(devices.resolve("cgroup.procs")).contains(pid));
+        Path freezer = container.cgroup("freezer");
+        assertTrue(Files.readAllLines(freezer.resolve("cgroup.procs")).contains(pid));
+        container.kill();
+        assertFalse(Files.exists(devices));
+        assertFalse(Files.exists(freezer));
+        assertFalse(Files.exists(container.runtime()));
+    }
+
+    @Test
+    void nestedContainersShareTheirParentsDevicesOrHaveTheirOwn() throws IOException {
+        MesosContainer parent =
+                agent.launch(MesosTask.of("echo up; sleep 1000").direct().noImage())
+                        .awaitLine("up");
+        MesosContainer sharing =
+                parent.nested(MesosTask.of("cat /proc/self/cgroup; echo up; sleep 1000"))
+                        .awaitLine("up");
+        MesosContainer own = parent.nested(MesosTask.of("cat /proc/self/cgroup").ownCgroups());
+        String ofParent = ":devices:/" + agent.cgroupsRoot() + "/" + parent.id();
+        assertTrue(sharing.out().contains(ofParent + "\n"), sharing::out);
+        Command.Result ended = own.await();
+        assertTrue(ended.out().contains(ofParent + "/mesos/" + own.id() + "\n"), ended::toString);
+        assertEquals("0\n", Files.readString(own.runtime().resolve("termination")));
+        assertFalse(Files.exists(own.cgroup("freezer")));
+        parent.kill();
+        sharing.await();
+        assertFalse(Files.exists(parent.runtime()));
+        assertFalse(Files.exists(parent.cgroup("freezer")));
+    }
+
+    @Test
+    void containerOutlivesTheAgentWhichRecoversIt() throws Exception {
+        MesosContainer ended = agent.launch(MesosTask.of("sleep 0.2").direct());
+        MesosContainer runs =
+                agent.launch(MesosTask.of("echo up; sleep 1000").direct()).awaitLine("up");
+        agent.kill();
+        assertTrue(Files.exists(ended.runtime()));
+        agent.recover();
+        ended.await();
+        assertFalse(Files.exists(ended.runtime()));
+        assertTrue(Files.exists(runs.cgroup("devices")));
+        runs.kill();
+        assertFalse(Files.exists(runs.cgroup("devices")));
+    }
+
+    @Test
+    void manyRunAtATime() {
+        List<MesosContainer> all =
+                IntStream.range(0, 20)
+                        .mapToObj(number -> agent.launch(MesosTask.of("echo " + number)))
+                        .toList();
+        for (int number = 0; number < all.size(); number++) {
+            Command.Result result = all.get(number).await();
+            assertEquals(number + "\n", result.out(), result::toString);
+        }
+    }
+}

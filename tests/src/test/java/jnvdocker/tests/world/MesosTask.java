@@ -1,0 +1,136 @@
+package jnvdocker.tests.world;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What a framework asks a Mesos agent for: a container, its resources and its command. */
+public final class MesosTask {
+    /** Who runs the command in the container. */
+    enum Executor {
+        /** Mesos' own, for one task: it calls the helper a second time. */
+        COMMAND,
+        /** Nobody: the container's command is its own, as of a nested one or another executor. */
+        NONE
+    }
+
+    private final Map<String, Double> scalars = new LinkedHashMap<>();
+    private final List<String> uuids = new ArrayList<>();
+    private final Map<String, String> labels = new LinkedHashMap<>();
+    private final List<String> imageVariables = new ArrayList<>();
+    private final Map<String, String> variables = new LinkedHashMap<>();
+    private final List<String> options = new ArrayList<>();
+    private Executor executor = Executor.COMMAND;
+    private boolean image = true;
+    private String command = "true";
+
+    /** A shell's command, as a command task of the small image, without any resources. */
+    public static MesosTask of(String command) {
+        MesosTask task = new MesosTask();
+        task.command = command;
+        task.imageVariables.add("PATH=/usr/local/bin:/usr/bin:/bin");
+        return task;
+    }
+
+    /** As of the default executor, and what is nested in it: the command is run as it is. */
+    public MesosTask direct() {
+        executor = Executor.NONE;
+        return this;
+    }
+
+    public MesosTask gpus(double count) {
+        scalars.put("gpus", count);
+        return this;
+    }
+
+    /** Of the set resource that names GPUs. */
+    public MesosTask uuids(String... chosen) {
+        uuids.addAll(List.of(chosen));
+        return this;
+    }
+
+    /** Of the image. */
+    public MesosTask label(String name, String value) {
+        labels.put(name, value);
+        return this;
+    }
+
+    /** The label by which an image says that it needs the driver. */
+    public MesosTask needsDriver() {
+        return label("com.nvidia.volumes.needed", "nvidia_driver");
+    }
+
+    /** A variable of the image, {@code NAME=VALUE}. */
+    public MesosTask imageVariable(String variable) {
+        imageVariables.add(variable);
+        return this;
+    }
+
+    /** As of an image without any Env. */
+    public MesosTask noImageVariables() {
+        imageVariables.clear();
+        return this;
+    }
+
+    /** What the framework has set. */
+    public MesosTask variable(String name, String value) {
+        variables.put(name, value);
+        return this;
+    }
+
+    /** The container has the host's file system. */
+    public MesosTask noImage() {
+        image = false;
+        imageVariables.clear();
+        return this;
+    }
+
+    /** A nested container with cgroups of its own: share_cgroups=false. */
+    public MesosTask ownCgroups() {
+        options.add("--own-cgroups");
+        return this;
+    }
+
+    /** The agent has no isolation cgroups/devices. */
+    public MesosTask noDevicesCgroup() {
+        options.add("--no-devices");
+        return this;
+    }
+
+    Map<String, Double> scalars() {
+        return scalars;
+    }
+
+    List<String> uuids() {
+        return uuids;
+    }
+
+    Map<String, String> labels() {
+        return labels;
+    }
+
+    List<String> imageVariables() {
+        return imageVariables;
+    }
+
+    Map<String, String> variables() {
+        return variables;
+    }
+
+    List<String> options() {
+        return options;
+    }
+
+    Executor executor() {
+        return executor;
+    }
+
+    boolean hasImage() {
+        return image;
+    }
+
+    String command() {
+        return command;
+    }
+}
