@@ -50,7 +50,7 @@ public final class SanitizedClient implements AutoCloseable {
                             .with(
                                     "CFLAGS",
                                     "-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all"
-                                            + " -fsanitize=address,undefined")
+                                            + " -fsanitize=address,undefined -DSILENCE_MS=3000")
                             .run();
             if (made.exitCode() != 0) {
                 throw new AssertionError(
@@ -81,6 +81,11 @@ public final class SanitizedClient implements AutoCloseable {
 
     public static Path program() {
         return Program.PATH;
+    }
+
+    /** The folder of the programs that Mesos runs, in which a silent daemon is left after 3 s. */
+    public static Path mesosPrograms() {
+        return Program.PATH.getParent();
     }
 
     /** A place for a daemon where none has been. */

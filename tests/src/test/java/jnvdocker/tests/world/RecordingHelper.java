@@ -1,0 +1,116 @@
+package jnvdocker.tests.world;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Stands for Mesos' helper where all that matters is how it was called; it ends with 7. */
+public final class RecordingHelper {
+    public static final int EXIT_CODE = 7;
+
+    private final Path folder;
+
+    /**
+     * How it was called, a byte a character.
+     *
+     * @param descriptors by number, where each leads
+     * @param ignored the signals that are ignored, a bit each
+     */
+    public record Call(
+            List<String> argv,
+            List<String> environment,
+            Map<Integer, String> descriptors,
+            long ignored) {
+        /** The value of a variable that must be there once. */
+        public String variable(String name) {
+            List<String> found =
+                    environment.stream().filter(it -> it.startsWith(name + "=")).toList();
+            if (found.size() != 1) {
+                throw new AssertionError(name + " is there as " + found);
+            }
+            return found.getFirst().substring(name.length() + 1);
+        }
+    }
+
+    /** In that folder, by the name that Mesos' own has. */
+    public RecordingHelper(Path folder) {
+        this.folder = folder;
+        Command.of(
+                        "gcc",
+                        "-std=c11",
+                        "-O2",
+                        "-o",
+                        folder.resolve("mesos-containerizer"),
+                        Project.world("recordcall.c"))
+                .run()
+                .ok();
+    }
+
+    public Path folder() {
+        return folder;
+    }
+
+    public boolean wasCalled() {
+        return Files.exists(folder.resolve("called.status"));
+    }
+
+    /** The only call since the last time that this was asked. */
+    public Call call() {
+        if (!wasCalled()) {
+            throw new AssertionError("the helper was not called");
+        }
+        Map<Integer, String> descriptors = new TreeMap<>();
+        read("fds")
+                .lines()
+                .forEach(line -> {
+                    String[] parts = line.split(" ", 2);
+                    descriptors.put(Integer.valueOf(parts[0]), parts[1]);
+                });
+        String ignored =
+                read("status")
+                        .lines()
+                        .filter(line -> line.startsWith("SigIgn:"))
+                        .findFirst()
+                        .orElseThrow()
+                        .substring("SigIgn:".length())
+                        .strip();
+        Call call =
+                new Call(
+                        strings("cmdline"),
+                        strings("environ"),
+                        descriptors,
+                        Long.parseUnsignedLong(ignored, 16));
+        forget();
+        return call;
+    }
+
+    private void forget() {
+        try {
+            for (String name : new String[] {"cmdline", "environ", "fds", "status"}) {
+                Files.delete(folder.resolve("called." + name));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private List<String> strings(String name) {
+        String text = read(name);
+        return text.isEmpty()
+                ? List.of()
+                : List.of(text.substring(0, text.length() - 1).split("\0", -1));
+    }
+
+    private String read(String name) {
+        try {
+            return Files.readString(folder.resolve("called." + name), StandardCharsets.ISO_8859_1);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
