@@ -15,6 +15,7 @@ import jnvdocker.container.InvalidGpuRequestException;
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.Policy;
 import jnvdocker.lease.Span;
+import jnvdocker.mesos.MesosPolicy;
 
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
@@ -37,6 +39,7 @@ import java.util.regex.Pattern;
  * @param ignore programs and images whose use of a GPU does not count, besides the built-in ones
  * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
  * @param keepHistory for how long a lease is kept after its end; empty keeps all
+ * @param mesos what Mesos tasks get
  */
 public record Config(
         GpuRequest defaultGpus,
@@ -44,7 +47,8 @@ public record Config(
         Policy policy,
         List<String> ignore,
         String socketGroup,
-        Optional<Duration> keepHistory) {
+        Optional<Duration> keepHistory,
+        MesosPolicy mesos) {
     private static final int LIMIT = 1 << 20;
 
     /** 2.5 GPUs are not 2. */
@@ -53,6 +57,8 @@ public record Config(
 
     /** So that a whole year can still be looked at in the month after it. */
     private static final String HISTORY = "400d";
+
+    private static final Set<String> LISTS = Set.of("cordon", "ignore", "mesos_gpus");
 
     private static final Duration SHORTEST_HISTORY = Duration.ofDays(1);
 
@@ -66,8 +72,11 @@ public record Config(
             @JsonProperty("allow_unmanaged") boolean allowUnmanaged,
             @JsonProperty("ignore") List<String> ignore,
             @JsonProperty("socket_group") String socketGroup,
-            @JsonProperty("keep_history") String keepHistory) {
-        static final Keys NONE = new Keys(null, null, null, null, false, false, null, null, null);
+            @JsonProperty("keep_history") String keepHistory,
+            @JsonProperty("mesos_gpus") List<String> mesosGpus,
+            @JsonProperty("mesos_wait") String mesosWait) {
+        static final Keys NONE =
+                new Keys(null, null, null, null, false, false, null, null, null, null, null);
 
         Config values(Path file, String text) throws StartException {
             Values values = new Values(file, text);
@@ -77,12 +86,15 @@ public record Config(
                     new Policy(
                             values.maxGpusPerUser(maxGpusPerUser),
                             values.maxWait(Optional.ofNullable(maxWait)),
-                            values.cordon(named(cordon)),
+                            values.gpuIds("cordon", named(cordon)),
                             allowUnmanaged,
                             file.toString()),
                     named(ignore),
                     Objects.requireNonNullElse(socketGroup, ""),
-                    values.history(Objects.requireNonNullElse(keepHistory, HISTORY)));
+                    values.history(Objects.requireNonNullElse(keepHistory, HISTORY)),
+                    new MesosPolicy(
+                            values.gpuIds("mesos_gpus", named(mesosGpus)),
+                            values.mesosWait(Optional.ofNullable(mesosWait))));
         }
 
         private static List<String> named(List<String> names) {
@@ -132,11 +144,11 @@ public record Config(
             }
         }
 
-        List<String> cordon(List<String> ids) throws StartException {
+        List<String> gpuIds(String key, List<String> ids) throws StartException {
             for (String id : ids) {
                 if (!GpuResolver.isId(id)) {
                     throw bad(
-                            "cordon",
+                            key,
                             Quote.quoted(id),
                             "a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu ls'"
                                     + " shows it",
@@ -144,6 +156,19 @@ public record Config(
                 }
             }
             return ids;
+        }
+
+        Duration mesosWait(Optional<String> value) throws StartException {
+            try {
+                return value.map(MesosPolicy::parseWait).orElse(MesosPolicy.WAIT);
+            } catch (IllegalArgumentException e) {
+                throw bad(
+                        "mesos_wait",
+                        Quote.quoted(value.orElseThrow()),
+                        "how long a Mesos task may wait: write a number with s, m or h, from 0s to"
+                                + " 1h and well below the agent's --executor_registration_timeout",
+                        e);
+            }
         }
 
         Optional<Duration> history(String value) throws StartException {
@@ -241,7 +266,7 @@ public record Config(
     }
 
     private static String kind(String key, JsonMappingException e) {
-        if (key.equals("ignore") || key.equals("cordon")) {
+        if (LISTS.contains(key)) {
             return "a list, as [\"name\", \"another\"]";
         }
         if (key.equals("max_gpus_per_user")) {

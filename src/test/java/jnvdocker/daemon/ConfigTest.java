@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.container.GpuRequest;
 import jnvdocker.lease.Policy;
+import jnvdocker.mesos.MesosPolicy;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,7 +37,8 @@ class ConfigTest {
                             FILE.toString()),
                     List.of(),
                     "",
-                    Optional.of(Duration.ofDays(400)));
+                    Optional.of(Duration.ofDays(400)),
+                    new MesosPolicy(List.of(), Duration.ofSeconds(30)));
 
     @TempDir Path folder;
 
@@ -60,7 +62,8 @@ class ConfigTest {
                                 FILE.toString()),
                         List.of("lab/monitor", "watcher"),
                         "gpu",
-                        Optional.of(Duration.ofDays(90))),
+                        Optional.of(Duration.ofDays(90)),
+                        new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofMinutes(2))),
                 parse(
                         """
                         # The lab's policy
@@ -73,6 +76,8 @@ class ConfigTest {
                         ignore = ["lab/monitor", 'watcher', ""]
                         socket_group = 'gpu'
                         keep_history = "90d"
+                        mesos_gpus = ["0", "GPU-5c1a2006"]
+                        mesos_wait = "2m"
                         """));
     }
 
@@ -162,13 +167,38 @@ class ConfigTest {
                 refusal("# policy\ncordon = ['0', '" + id + "']"));
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"all", "none", "MIG-1", "/dev/nvidia0"})
+    void whatIsNoGpuIsNotForMesos(String id) {
+        assertEquals(
+                FILE
+                        + ":2: mesos_gpus = '"
+                        + id
+                        + "' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu"
+                        + " ls' shows it",
+                refusal("# policy\nmesos_gpus = ['" + id + "']"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"''", "'30'", "'2h'", "'1d'", "'-1s'", "'forever'"})
+    void anotherWaitForMesosIsRefusedWithTheSpelling(String value) {
+        assertEquals(
+                FILE
+                        + ":2: mesos_wait = "
+                        + value
+                        + " is not how long a Mesos task may wait: write a number with s, m or h,"
+                        + " from 0s to 1h and well below the agent's"
+                        + " --executor_registration_timeout",
+                refusal("# policy\nmesos_wait = " + value));
+    }
+
     @Test
     void unknownKeyIsNamedWithItsLineAndTheKnownOnes() {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
                         + " allow_unmanaged, cordon, default_gpus, ignore, keep_history,"
-                        + " max_gpus_per_user, max_wait, socket_group]",
+                        + " max_gpus_per_user, max_wait, mesos_gpus, mesos_wait, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -199,13 +229,15 @@ class ConfigTest {
                 "ignore = 'Xorg'",
                 "ignore = [['Xorg']]",
                 "ignore = {name = 1}",
+                "mesos_gpus = '0'",
+                "mesos_wait = [30]",
             })
     void valueOfTheWrongKindIsNamedWithItsLine(String line) {
         String key = line.split(" ")[0];
         String kind =
                 switch (key) {
                     case "allow_privileged" -> "true or false";
-                    case "ignore" -> "a list, as [\"name\", \"another\"]";
+                    case "ignore", "mesos_gpus" -> "a list, as [\"name\", \"another\"]";
                     default -> "text in quotes";
                 };
         assertEquals(
@@ -278,7 +310,8 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, ignore,"
-                        + " keep_history, max_gpus_per_user, max_wait, socket_group]";
+                        + " keep_history, max_gpus_per_user, max_wait, mesos_gpus, mesos_wait,"
+                        + " socket_group]";
         assertEquals(
                 FILE + ": unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));

@@ -1,5 +1,2 @@
-/**
- * What a Mesos agent says of the containers that it starts, and what is added to them on their way
- * to the agent's own helper.
- */
+/** What Mesos agents and their tasks are given, and told: decisions, without any I/O. */
 package jnvdocker.mesos;
