@@ -4,7 +4,6 @@ import jnvdocker.docker.DockerCommandLine;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
 
 import org.slf4j.Logger;
@@ -19,18 +18,12 @@ public final class Commands {
 
     private final StartContainer startContainer;
     private final GpuCommand gpu;
-    private final MesosLaunch mesosLaunch;
-    private final MesosTaskLaunch mesosTaskLaunch;
+    private final MesosCommand mesos;
 
-    public Commands(
-            StartContainer startContainer,
-            GpuCommand gpu,
-            MesosLaunch mesosLaunch,
-            MesosTaskLaunch mesosTaskLaunch) {
+    public Commands(StartContainer startContainer, GpuCommand gpu, MesosCommand mesos) {
         this.startContainer = startContainer;
         this.gpu = gpu;
-        this.mesosLaunch = mesosLaunch;
-        this.mesosTaskLaunch = mesosTaskLaunch;
+        this.mesos = mesos;
     }
 
     /**
@@ -52,22 +45,8 @@ public final class Commands {
         List<String> words = DockerCommandLine.words(request.arguments());
         switch (words.isEmpty() ? "" : words.getFirst()) {
             case "gpu" -> gpu.run(words.subList(1, words.size()), request, client);
-            case "mesos" -> mesos(words.subList(1, words.size()), request, client);
+            case "mesos" -> mesos.run(words.subList(1, words.size()), request, client);
             default -> startContainer.run(request, client);
-        }
-    }
-
-    private void mesos(List<String> words, Request request, ClientConnection client)
-            throws IOException, RefusedException {
-        switch (words.isEmpty() ? "" : words.getFirst()) {
-            case MesosLaunch.WORD -> mesosLaunch.run(words, request, client);
-            case MesosTaskLaunch.WORD -> mesosTaskLaunch.run(words, request, client);
-            default -> {
-                client.message(
-                        "'mesos' is no command of this version; it has 'gpu' ('gpu --help' says"
-                                + " which), 'version', and all of docker's");
-                client.exit(ExitCode.USAGE);
-            }
         }
     }
 }

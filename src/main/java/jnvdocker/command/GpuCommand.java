@@ -7,9 +7,7 @@ import jnvdocker.docker.Uninstall;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
-import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Leases;
-import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
@@ -17,7 +15,6 @@ import jnvdocker.volume.DriverVolumeStore;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -128,52 +125,28 @@ public final class GpuCommand {
 
     private CommandLine commands(
             Request request, ClientConnection client, GpuUninstall departure, GpuRun program) {
-        int columns = request.columns();
         Screen screen = Screen.of(request);
-        return new CommandLine(new Gpu())
-                .addSubcommand(new GpuLs(host, leases, screen))
-                .addSubcommand(new GpuWhy(host, leases, screen))
-                .addSubcommand(new CommandLine(program).setStopAtPositional(true))
-                .addSubcommand(new GpuLeases(leases, screen))
-                .addSubcommand(new GpuQueue(leases, screen))
-                .addSubcommand(new GpuHistory(host, leases, keepHistory, screen))
-                .addSubcommand(new GpuRelease(leases, request))
-                .addSubcommand(new GpuCordon(host, leases, request))
-                .addSubcommand(new GpuUncordon(host, leases, request))
-                .addSubcommand(
-                        new GpuNeedsCommand(
-                                host,
-                                cuda,
-                                new ImageSource(engine, request, client, readingArchives),
-                                screen))
-                .addSubcommand(new GpuVolume(host, volumes, screen))
-                .addSubcommand(new GpuDoctor(doctor, screen))
-                .addSubcommand(new GpuPrune(prune, request))
-                .addSubcommand(departure)
-                // It would read any file of root's for whoever may use the socket.
-                .setExpandAtFiles(false)
-                .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
-                .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
-                .setParameterExceptionHandler(GpuCommand::usage)
-                .setExecutionExceptionHandler(GpuCommand::refuse);
-    }
-
-    private static int usage(ParameterException e, String[] arguments) {
-        CommandLine command = e.getCommandLine();
-        command.getErr().println("jnvdocker: " + e.getMessage());
-        command.usage(command.getErr());
-        return ExitCode.USAGE.code();
-    }
-
-    private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)
-            throws Exception {
-        String message =
-                switch (e) {
-                    case RefusedException refused -> refused.getMessage();
-                    case IOException failed -> FileErrors.describe(failed);
-                    default -> throw e;
-                };
-        command.getErr().println("jnvdocker: " + message);
-        return ExitCode.REFUSED.code();
+        CommandLine gpu =
+                new CommandLine(new Gpu())
+                        .addSubcommand(new GpuLs(host, leases, screen))
+                        .addSubcommand(new GpuWhy(host, leases, screen))
+                        .addSubcommand(new CommandLine(program).setStopAtPositional(true))
+                        .addSubcommand(new GpuLeases(leases, screen))
+                        .addSubcommand(new GpuQueue(leases, screen))
+                        .addSubcommand(new GpuHistory(host, leases, keepHistory, screen))
+                        .addSubcommand(new GpuRelease(leases, request))
+                        .addSubcommand(new GpuCordon(host, leases, request))
+                        .addSubcommand(new GpuUncordon(host, leases, request))
+                        .addSubcommand(
+                                new GpuNeedsCommand(
+                                        host,
+                                        cuda,
+                                        new ImageSource(engine, request, client, readingArchives),
+                                        screen))
+                        .addSubcommand(new GpuVolume(host, volumes, screen))
+                        .addSubcommand(new GpuDoctor(doctor, screen))
+                        .addSubcommand(new GpuPrune(prune, request))
+                        .addSubcommand(departure);
+        return CommandGroup.of(gpu, request);
     }
 }

@@ -1,7 +1,6 @@
 package jnvdocker.command;
 
 import jnvdocker.container.Allocation;
-import jnvdocker.container.GpuResolver;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
@@ -80,7 +79,7 @@ public final class MesosClaims {
                 leases.claim(
                                 new Leases.Request(
                                         share.request(),
-                                        present.stream().filter(this::isForMesos).toList(),
+                                        present.stream().filter(policy::gives).toList(),
                                         owner(config),
                                         process,
                                         Claim.MESOS,
@@ -102,11 +101,6 @@ public final class MesosClaims {
             leases.cancel(claim);
             throw e;
         }
-    }
-
-    private boolean isForMesos(Gpu gpu) {
-        return policy.gpus().isEmpty()
-                || policy.gpus().stream().anyMatch(id -> GpuResolver.means(id, gpu));
     }
 
     private Waiting waiting(ClientConnection client) {

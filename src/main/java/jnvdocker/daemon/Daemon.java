@@ -1,9 +1,11 @@
 package jnvdocker.daemon;
 
+import jnvdocker.command.AgentHost;
 import jnvdocker.command.Commands;
 import jnvdocker.command.GpuCommand;
 import jnvdocker.command.Installation;
 import jnvdocker.command.MesosClaims;
+import jnvdocker.command.MesosCommand;
 import jnvdocker.command.MesosLaunch;
 import jnvdocker.command.MesosTaskLaunch;
 import jnvdocker.command.StartContainer;
@@ -153,23 +155,23 @@ final class Daemon implements AutoCloseable {
                         uninstall,
                         installation,
                         config.keepHistory());
-        MesosLaunch mesosLaunch =
-                new MesosLaunch(
-                        host,
-                        inventory,
-                        cuda,
-                        volumes,
-                        planner,
-                        new MesosClaims(parts.leases(), mesos(config)));
-        Commands commands = new Commands(start, gpu, mesosLaunch, new MesosTaskLaunch(volumes));
+        MesosPolicy policy = config.mesos().within(config.policy().maxWait());
+        MesosCommand mesos =
+                new MesosCommand(
+                        new AgentHost(
+                                inventory, cuda, parts.leases(), policy, folders.config()),
+                        installation,
+                        folders.socket(),
+                        new MesosLaunch(
+                                host,
+                                inventory,
+                                cuda,
+                                volumes,
+                                planner,
+                                new MesosClaims(parts.leases(), policy)),
+                        new MesosTaskLaunch(volumes));
+        Commands commands = new Commands(start, gpu, mesos);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
-    }
-
-    /** Nobody waits longer than the lab allows. */
-    private static MesosPolicy mesos(Config config) {
-        Duration patience = Duration.ofSeconds(30);
-        Duration longest = config.policy().maxWait().orElse(patience);
-        return new MesosPolicy(List.of(), longest.compareTo(patience) < 0 ? longest : patience);
     }
 
     private Installation installation(Folders folders) throws IOException {

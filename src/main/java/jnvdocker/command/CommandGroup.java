@@ -1,0 +1,47 @@
+package jnvdocker.command;
+
+import jnvdocker.labels.RefusedException;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.ParameterException;
+
+import java.io.IOException;
+
+/** What the groups of our own commands, {@code gpu} and {@code mesos}, have in common. */
+final class CommandGroup {
+    private CommandGroup() {}
+
+    /** Settles how a group with all its commands talks. */
+    static CommandLine of(CommandLine group, Request request) {
+        int columns = request.columns();
+        // It would read any file of root's for whoever may use the socket.
+        return group.setExpandAtFiles(false)
+                .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
+                .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
+                .setParameterExceptionHandler(CommandGroup::usage)
+                .setExecutionExceptionHandler(CommandGroup::refuse);
+    }
+
+    private static int usage(ParameterException e, String[] arguments) {
+        CommandLine command = e.getCommandLine();
+        command.getErr().println("jnvdocker: " + e.getMessage());
+        command.usage(command.getErr());
+        return ExitCode.USAGE.code();
+    }
+
+    private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)
+            throws Exception {
+        String message =
+                switch (e) {
+                    case RefusedException refused -> refused.getMessage();
+                    case IOException failed -> FileErrors.describe(failed);
+                    default -> throw e;
+                };
+        command.getErr().println("jnvdocker: " + message);
+        return ExitCode.REFUSED.code();
+    }
+}
