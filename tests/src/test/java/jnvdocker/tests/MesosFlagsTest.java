@@ -1,0 +1,173 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** {@code jnvdocker mesos flags}: what a Mesos agent of this host is to be started with. */
+@Tag("root")
+class MesosFlagsTest {
+    private static final String FIRST = "GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900";
+    private static final String THIRD = "GPU-5c1a2006-1d2c-4e5f-8a9b-012345678902";
+
+    private DriverRoot host;
+    private TestDaemon daemon;
+    private Path launcher;
+
+    @BeforeEach
+    void makeWorld() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        daemon = new TestDaemon(host);
+        launcher = Folders.make("launcher");
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @AfterEach
+    void removeWorld() {
+        daemon.close();
+        host.close();
+        Folders.remove(launcher);
+    }
+
+    private Command.Result flags(Object... options) {
+        List<Object> words = new ArrayList<>(List.of("mesos", "flags"));
+        words.addAll(Arrays.asList(options));
+        words.add("--launcher_dir=" + launcher);
+        return daemon.jnvdocker(words.toArray()).run();
+    }
+
+    private String resources(Object... options) {
+        return flags(options).ok().out().lines().findFirst().orElseThrow();
+    }
+
+    /** The remarks, without the one that nothing is laid out yet. */
+    private List<String> remarks(Command.Result result) {
+        return result.err()
+                .lines()
+                .filter(line -> !line.startsWith("jnvdocker: nothing is laid out in"))
+                .toList();
+    }
+
+    @Test
+    void theWholeHostIsOffered() {
+        Command.Result result = flags("--resources=cpus:8;ports:[31000-32000]");
+        assertEquals(
+                "--resources='cpus:8;ports:[31000-32000];gpus:4'\n"
+                        + "--attributes='nvidia_driver:v535.261.03;nvidia_cuda:v12.2;"
+                        + "nvidia_gpu:NVIDIA_A100-SXM4-40GB'\n"
+                        + "--isolation=filesystem/linux,docker/runtime,cgroups/cpu,cgroups/mem,"
+                        + "cgroups/devices\n"
+                        + "--launcher_dir="
+                        + launcher
+                        + "\n",
+                result.ok().out());
+        assertEquals(
+                "jnvdocker: nothing is laid out in "
+                        + launcher
+                        + " yet: jnvdocker mesos install --launcher-dir "
+                        + launcher
+                        + " --mesos-libexec /usr/libexec/mesos\n",
+                result.err());
+    }
+
+    @Test
+    void aCordonedGpuIsLeftOutAndOneThatIsHeldIsNot() {
+        daemon.jnvdocker("gpu", "cordon", "1", "--reason", "fan is loud").run().ok();
+        Command.Result result =
+                daemon.jnvdocker(
+                                "gpu",
+                                "run",
+                                "--gpus",
+                                "device=0",
+                                "--",
+                                Project.tree().resolve("bin/jnvdocker"),
+                                "mesos",
+                                "flags",
+                                "--launcher_dir=" + launcher)
+                        .run();
+        assertTrue(result.ok().out().startsWith("--resources=gpus:3\n"), result::toString);
+        assertEquals(1, remarks(result).size(), result::toString);
+        assertTrue(
+                remarks(result)
+                        .getFirst()
+                        .matches(
+                                "jnvdocker: GPU 1 \\(GPU-5c1a1003\\) is left out: cordoned by root"
+                                        + " since \\d\\d:\\d\\d \\(fan is loud\\)"),
+                result::toString);
+    }
+
+    @Test
+    void theConfigurationSaysWhichGpusAreForMesos() {
+        daemon.config("mesos_gpus = ['0', 'GPU-5c1a2']\n");
+        daemon.stop();
+        assertEquals("--resources=gpus:2", resources());
+        assertEquals("--resources='gpu_uuids:{" + FIRST + "," + THIRD + "}'", resources("--uuids"));
+        assertEquals(
+                List.of(), remarks(flags("--nvidia_gpu_devices=2,0", "--resources=gpus:2").ok()));
+    }
+
+    @Test
+    void anotherChoiceThanTheConfigurationsIsToBeWrittenThere() {
+        Command.Result result = flags("--nvidia_gpu_devices=0,2", "--resources=gpus:2").ok();
+        assertEquals(
+                List.of(
+                        "jnvdocker: so that Mesos tasks get these GPUs and no others, put this line"
+                                + " into "
+                                + daemon.environment().get("JNVDOCKER_CONFIG")
+                                + " and restart jnvdockerd: mesos_gpus = [\""
+                                + FIRST
+                                + "\", \""
+                                + THIRD
+                                + "\"]"),
+                remarks(result));
+        daemon.config(remarks(result).getFirst().replaceFirst(".*(mesos_gpus = .*)", "$1") + "\n");
+        daemon.stop();
+        assertEquals("--resources=gpus:2", resources());
+    }
+
+    @Test
+    void wrongCombinationsAreRefusedAndWrongUsageIsNot() {
+        Command.Result different = flags("--nvidia_gpu_devices=0,2", "--resources=gpus:3");
+        assertEquals(125, different.exitCode());
+        assertEquals("", different.out());
+        assertEquals(
+                "jnvdocker: invalid agent flags: '--resources' and '--nvidia_gpu_devices' specify"
+                        + " different numbers of GPU devices; write gpus:2, or list 3\n",
+                different.err());
+        assertEquals(125, flags("--isolation=gpu/nvidia,cgroups/all").exitCode());
+        assertEquals(2, flags("--no-such-option").exitCode());
+        assertEquals(2, daemon.jnvdocker("mesos").run().exitCode());
+        assertEquals(2, daemon.jnvdocker("mesos", "run").run().exitCode());
+        assertTrue(
+                daemon.jnvdocker("mesos", "flags", "--help")
+                        .run()
+                        .ok()
+                        .out()
+                        .startsWith("Usage: jnvdocker mesos flags"));
+    }
+
+    @Test
+    void aHostWithoutADriverOffersNothing() {
+        Folders.remove(host.folder().resolve("proc"));
+        Folders.remove(host.folder().resolve("sys"));
+        Command.Result result = flags();
+        assertEquals(125, result.exitCode());
+        assertTrue(
+                result.err().startsWith("jnvdocker: no NVIDIA driver is loaded"), result::toString);
+    }
+}

@@ -1,0 +1,267 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** {@code jnvdocker mesos install}: the folder that a Mesos agent starts its helpers from. */
+@Tag("root")
+class MesosInstallTest {
+    private static final List<String> HELPERS =
+            List.of("mesos-executor", "mesos-fetcher", "mesos-io-switchboard");
+
+    private static DriverRoot host;
+    private static TestDaemon daemon;
+
+    private Path folder;
+    private Path launcher;
+    private Path libexec;
+
+    @BeforeAll
+    static void startDaemon() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        daemon = new TestDaemon(host);
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @AfterAll
+    static void stopDaemon() {
+        daemon.close();
+        host.close();
+    }
+
+    @BeforeEach
+    void makeFolders() throws IOException {
+        folder = Folders.make("mesos");
+        launcher = folder.resolve("launcher");
+        libexec = libexec("libexec");
+    }
+
+    @AfterEach
+    void removeFolders() {
+        Folders.remove(folder);
+    }
+
+    /** An agent's helpers, each of which says its name and arguments. */
+    private Path libexec(String name) throws IOException {
+        Path made = Files.createDirectories(folder.resolve(name));
+        for (String helper : HELPERS) {
+            program(made.resolve(helper));
+        }
+        program(made.resolve("mesos-containerizer"));
+        Files.createDirectories(made.resolve("doc"));
+        return made;
+    }
+
+    private static void program(Path file) throws IOException {
+        Files.writeString(file, "#!/bin/sh\necho \"$0 $*\"\nexit 7\n");
+        Command.of("chmod", "755", file).run().ok();
+    }
+
+    private Command.Result install() {
+        return install(launcher, libexec);
+    }
+
+    private Command.Result install(Object launcherDir, Object mesosLibexec) {
+        return daemon.jnvdocker(
+                        "mesos",
+                        "install",
+                        "--launcher-dir",
+                        launcherDir,
+                        "--mesos-libexec",
+                        mesosLibexec)
+                .in(folder)
+                .run();
+    }
+
+    private List<String> listing(Path of) throws IOException {
+        try (Stream<Path> files = Files.list(of)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    private void assertRefused(String message, Command.Result result) {
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(result.err().startsWith("jnvdocker: " + message), result::toString);
+        assertEquals("", result.out());
+    }
+
+    @Test
+    void anAgentThatStartsItsHelpersFromTheFolderFindsThemAll() throws IOException {
+        Command.Result result = install().ok();
+        assertEquals(
+                "laid out "
+                        + launcher
+                        + ", with links to 3 in "
+                        + libexec
+                        + "\nstart the agent with:\n    --resources=gpus:4\n",
+                result.out().replaceFirst("(?s)    --attributes.*", ""));
+        assertTrue(result.out().contains("\n    --launcher_dir=" + launcher + "\n"));
+        assertEquals("", result.err());
+        assertEquals(
+                List.of(
+                        "jnvdocker-prestart",
+                        "mesos-containerizer",
+                        "mesos-executor",
+                        "mesos-fetcher",
+                        "mesos-io-switchboard"),
+                listing(launcher));
+        for (String helper : HELPERS) {
+            assertEquals(libexec.resolve(helper), Files.readSymbolicLink(launcher.resolve(helper)));
+        }
+        for (String ours : List.of("mesos-containerizer", "jnvdocker-prestart")) {
+            Path file = launcher.resolve(ours);
+            assertTrue(Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS));
+            assertEquals(0755, (Integer) Files.getAttribute(file, "unix:mode") & 07777);
+            assertEquals(0, Files.getAttribute(file, "unix:uid"));
+        }
+        assertArrayEquals(
+                Files.readAllBytes(Project.tree().resolve("lib/mesos/jnvdocker-prestart")),
+                Files.readAllBytes(launcher.resolve("jnvdocker-prestart")));
+    }
+
+    /** It is settled on the agent's own, wherever it is started from. */
+    @Test
+    void whatIsNoLaunchGoesToTheAgentsOwnHelper() throws IOException {
+        install("launcher", "./libexec/").ok();
+        Path copy = Files.copy(launcher.resolve("mesos-containerizer"), folder.resolve("copy"));
+        Command.of("chmod", "755", copy).run().ok();
+        Command.Result result = Command.of(copy, "network-cni-setup", "--pid=1").run();
+        assertEquals(7, result.exitCode(), result::toString);
+        assertEquals(
+                libexec.resolve("mesos-containerizer") + " network-cni-setup --pid=1\n",
+                result.out());
+    }
+
+    @Test
+    void againItIsTheSame() throws IOException {
+        install().ok();
+        byte[] settled = Files.readAllBytes(launcher.resolve("mesos-containerizer"));
+        List<String> names = listing(launcher);
+        Files.writeString(launcher.resolve(".mesos-containerizer.new"), "of one that was killed");
+        install().ok();
+        assertEquals(names, listing(launcher));
+        assertArrayEquals(settled, Files.readAllBytes(launcher.resolve("mesos-containerizer")));
+        assertFalse(
+                daemon.jnvdocker("mesos", "flags", "--launcher_dir=" + launcher)
+                        .run()
+                        .ok()
+                        .err()
+                        .contains("nothing is laid out"));
+    }
+
+    @Test
+    void linksFollowTheAgentToAnotherFolder() throws IOException {
+        install().ok();
+        Path other = libexec("other");
+        program(other.resolve("mesos-tcp-connect"));
+        install(launcher, other).ok();
+        assertEquals(
+                other.resolve("mesos-executor"),
+                Files.readSymbolicLink(launcher.resolve("mesos-executor")));
+        assertTrue(Files.isSymbolicLink(launcher.resolve("mesos-tcp-connect")));
+    }
+
+    @Test
+    void whatIsNoAgentsFolderIsRefused() throws IOException {
+        assertRefused(
+                "there is no program " + folder.resolve("none/mesos-containerizer") + "; ",
+                install(launcher, "none"));
+        Command.of("chmod", "644", libexec.resolve("mesos-containerizer")).run().ok();
+        assertRefused("there is no program ", install());
+        assertFalse(Files.exists(launcher));
+    }
+
+    @Test
+    void theAgentsOwnFolderIsNotLaidOut() throws IOException {
+        byte[] own = Files.readAllBytes(libexec.resolve("mesos-containerizer"));
+        String refusal = " is the agent's own folder, whose mesos-containerizer is needed; ";
+        assertRefused(libexec + refusal, install(libexec, libexec));
+        Path link = Files.createSymbolicLink(folder.resolve("link"), libexec);
+        assertRefused(link + refusal, install(link, libexec));
+        assertArrayEquals(own, Files.readAllBytes(libexec.resolve("mesos-containerizer")));
+    }
+
+    @Test
+    void oursIsNotTakenForTheAgents() {
+        install().ok();
+        assertRefused(
+                launcher.resolve("mesos-containerizer")
+                        + " is jnvdocker's own, which would ask itself; ",
+                install(folder.resolve("second"), launcher));
+    }
+
+    @Test
+    void somebodyElsesFilesAreLeftAlone() throws IOException {
+        for (String name : List.of("mesos-executor", "mesos-containerizer", "notes.txt")) {
+            Path file = Files.createDirectories(launcher).resolve(name);
+            Files.writeString(file, "mine");
+            assertRefused(file + " is not jnvdocker's; ", install());
+            assertEquals(List.of(name), listing(launcher));
+            assertEquals("mine", Files.readString(file));
+            Files.delete(file);
+        }
+    }
+
+    @Test
+    void aFolderThatOthersMayWriteToIsRefused() throws IOException {
+        Files.createDirectories(launcher);
+        for (String mode : List.of("775", "757", "1777")) {
+            Command.of("chmod", mode, launcher).run().ok();
+            assertRefused("others than root may write to " + launcher + ", ", install());
+        }
+        Command.of("chmod", "755", launcher).run().ok();
+        Command.of("chown", "61001", launcher).run().ok();
+        assertRefused("others than root may write to " + launcher + ", ", install());
+        Command.of("chown", "0", launcher).run().ok();
+        Command.of("chmod", "777", folder).run().ok();
+        assertRefused("others than root may write to " + folder + ", ", install());
+        assertEquals(List.of(), listing(launcher));
+    }
+
+    @Test
+    void onlyRootLaysItOut() throws IOException {
+        Path client = daemon.socket().getParent().resolveSibling("jnvdocker");
+        Command.of("cp", "-a", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
+        Command.of("chmod", "755", client.getParent()).run().ok();
+        String group = Command.of("stat", "-c", "%g", daemon.socket()).run().ok().out().strip();
+        Command.Result result =
+                Command.of(
+                                "setpriv",
+                                "--reuid=61001",
+                                "--regid=" + group,
+                                "--clear-groups",
+                                client,
+                                "mesos",
+                                "install",
+                                "--launcher-dir=" + launcher,
+                                "--mesos-libexec=" + libexec)
+                        .with(daemon.environment())
+                        .run();
+        assertRefused(
+                "only root may lay out a Mesos agent's folder: sudo jnvdocker mesos install",
+                result);
+        assertFalse(Files.exists(launcher));
+    }
+}
