@@ -77,7 +77,7 @@ final class MesosFlags implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Path folder = Path.of(request.folder()).resolve(launcherDir).normalize();
+        Path folder = CallersFolder.of(launcherDir, request, spec);
         AgentFlags flags =
                 host.flags(
                         new AgentFlags.Wanted(

@@ -3,6 +3,7 @@ package jnvdocker.command;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.mesos.AgentFlags;
 import jnvdocker.mesos.LauncherFolder;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
 
@@ -62,8 +63,8 @@ final class MesosInstall implements Callable<Integer> {
             throw new RefusedException(
                     "only root may lay out a Mesos agent's folder: sudo jnvdocker mesos install");
         }
-        Path folder = absolute(launcherDir);
-        Path agents = absolute(libexec);
+        Path folder = CallersFolder.of(launcherDir, request, spec);
+        Path agents = CallersFolder.of(libexec, request, spec);
         List<String> linked =
                 new LauncherFolder(folder)
                         .layOut(agents, installation.tree().resolve("lib/mesos"), socket);
@@ -77,21 +78,25 @@ final class MesosInstall implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
-    private Path absolute(String folder) {
-        return Path.of(request.folder()).resolve(folder).normalize();
-    }
-
-    /** What can be said of them now; the folder is laid out in any case. */
+    /** The folder is laid out, whatever there is to say of the GPUs now. */
     private List<String> flags(Path folder) {
         try {
             AgentFlags flags = host.flags(AgentFlags.Wanted.standard(folder));
-            flags.remarks()
-                    .forEach(text -> spec.commandLine().getErr().println("jnvdocker: " + text));
+            flags.remarks().forEach(this::remark);
             return flags.lines();
-        } catch (RefusedException | IOException e) {
-            return List.of(
-                    "--launcher_dir=" + folder,
-                    "and what 'jnvdocker mesos flags' says once this is mended: " + e.getMessage());
+        } catch (RefusedException e) {
+            return launcherDirOnly(folder, e.getMessage());
+        } catch (IOException e) {
+            return launcherDirOnly(folder, FileErrors.describe(e));
         }
+    }
+
+    private List<String> launcherDirOnly(Path folder, String why) {
+        remark("the flags about GPUs are for 'jnvdocker mesos flags' to say later: " + why);
+        return List.of("--launcher_dir=" + folder);
+    }
+
+    private void remark(String text) {
+        spec.commandLine().getErr().println("jnvdocker: " + text);
     }
 }

@@ -86,6 +86,28 @@ class MesosFlagsTest {
     }
 
     @Test
+    void theFlagsCanBePastedIntoAShellOrGivenByXargs() {
+        String options = "--resources='cpus:8;ports:[31000-32000]'";
+        String wanted = "<--resources=cpus:8;ports:[31000-32000];gpus:4>";
+        String jnvdocker = Project.tree().resolve("bin/jnvdocker") + " mesos flags " + options;
+        for (String script :
+                List.of(
+                        jnvdocker + " | xargs printf '<%s>\\n'",
+                        "eval printf \"'<%s>\\n'\" $(" + jnvdocker + ")")) {
+            List<String> words =
+                    Command.of("bash", "-c", script)
+                            .with(daemon.environment())
+                            .run()
+                            .ok()
+                            .out()
+                            .lines()
+                            .toList();
+            assertEquals(wanted, words.getFirst());
+            assertEquals(4, words.size(), words::toString);
+        }
+    }
+
+    @Test
     void aCordonedGpuIsLeftOutAndOneThatIsHeldIsNot() {
         daemon.jnvdocker("gpu", "cordon", "1", "--reason", "fan is loud").run().ok();
         Command.Result result =
@@ -151,6 +173,7 @@ class MesosFlagsTest {
                 different.err());
         assertEquals(125, flags("--isolation=gpu/nvidia,cgroups/all").exitCode());
         assertEquals(2, flags("--no-such-option").exitCode());
+        assertEquals(2, daemon.jnvdocker("mesos", "flags", "--launcher_dir=").run().exitCode());
         assertEquals(2, daemon.jnvdocker("mesos").run().exitCode());
         assertEquals(2, daemon.jnvdocker("mesos", "run").run().exitCode());
         assertTrue(

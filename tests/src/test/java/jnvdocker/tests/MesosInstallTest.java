@@ -241,6 +241,32 @@ class MesosInstallTest {
     }
 
     @Test
+    void aHostWithoutADriverCanBePreparedForOne() {
+        try (DriverRoot bare = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+                TestDaemon idle = new TestDaemon(bare)) {
+            Folders.remove(bare.folder().resolve("proc"));
+            Folders.remove(bare.folder().resolve("sys"));
+            Command.Result result =
+                    idle.jnvdocker(
+                                    "mesos",
+                                    "install",
+                                    "--launcher-dir=" + launcher,
+                                    "--mesos-libexec=" + libexec)
+                            .run()
+                            .ok();
+            assertTrue(
+                    result.out().contains("start the agent with:\n    --launcher_dir=" + launcher),
+                    result::toString);
+            assertTrue(
+                    result.err()
+                            .contains(
+                                    "jnvdocker: the flags about GPUs are for 'jnvdocker mesos"
+                                            + " flags' to say later: no NVIDIA driver is loaded"),
+                    result::toString);
+        }
+    }
+
+    @Test
     void onlyRootLaysItOut() throws IOException {
         Path client = daemon.socket().getParent().resolveSibling("jnvdocker");
         Command.of("cp", "-a", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
