@@ -165,8 +165,8 @@ public record Config(
                 throw bad(
                         "mesos_wait",
                         Quote.quoted(value.orElseThrow()),
-                        "how long a Mesos task may wait: write a number with s, m or h, from 0s to"
-                                + " 1h and well below the agent's --executor_registration_timeout",
+                        "how long a Mesos task may wait: write a number with s, from 0s to 45s and"
+                                + " well below the agent's --executor_registration_timeout",
                         e);
             }
         }

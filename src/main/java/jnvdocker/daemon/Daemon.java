@@ -158,8 +158,7 @@ final class Daemon implements AutoCloseable {
         MesosPolicy policy = config.mesos().within(config.policy().maxWait());
         MesosCommand mesos =
                 new MesosCommand(
-                        new AgentHost(
-                                inventory, cuda, parts.leases(), policy, folders.config()),
+                        new AgentHost(inventory, cuda, parts.leases(), policy, folders.config()),
                         installation,
                         folders.socket(),
                         new MesosLaunch(

@@ -63,7 +63,7 @@ class ConfigTest {
                         List.of("lab/monitor", "watcher"),
                         "gpu",
                         Optional.of(Duration.ofDays(90)),
-                        new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofMinutes(2))),
+                        new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofSeconds(40))),
                 parse(
                         """
                         # The lab's policy
@@ -77,7 +77,7 @@ class ConfigTest {
                         socket_group = 'gpu'
                         keep_history = "90d"
                         mesos_gpus = ["0", "GPU-5c1a2006"]
-                        mesos_wait = "2m"
+                        mesos_wait = "40s"
                         """));
     }
 
@@ -186,9 +186,8 @@ class ConfigTest {
                 FILE
                         + ":2: mesos_wait = "
                         + value
-                        + " is not how long a Mesos task may wait: write a number with s, m or h,"
-                        + " from 0s to 1h and well below the agent's"
-                        + " --executor_registration_timeout",
+                        + " is not how long a Mesos task may wait: write a number with s, from 0s"
+                        + " to 45s and well below the agent's --executor_registration_timeout",
                 refusal("# policy\nmesos_wait = " + value));
     }
 

@@ -6,6 +6,7 @@ import jnvdocker.labels.Quote;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -19,10 +20,10 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     /** Well below the agent's default for an executor to register, which is a minute. */
     public static final Duration WAIT = Duration.ofSeconds(30);
 
-    /** An agent may give its executors longer than a minute; nobody gives them more than this. */
-    private static final Duration LONGEST = Duration.ofHours(1);
+    /** Our mesos-containerizer gives a daemon up that says nothing for 50 seconds. */
+    private static final Duration LONGEST = Duration.ofSeconds(45);
 
-    private static final Pattern FORM = Pattern.compile("([0-9]{1,5})([smh])");
+    private static final Pattern FORM = Pattern.compile("([0-9]{1,2})s");
 
     public MesosPolicy {
         gpus = List.copyOf(gpus);
@@ -31,6 +32,12 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     /** Any GPU, after the usual wait. */
     public static MesosPolicy standard() {
         return new MesosPolicy(List.of(), WAIT);
+    }
+
+    /** The same, but that nobody waits longer than that. */
+    public MesosPolicy within(Optional<Duration> longest) {
+        return new MesosPolicy(
+                gpus, longest.filter(it -> it.compareTo(patience) < 0).orElse(patience));
     }
 
     /** Whether tasks may get this GPU: a beginning that several UUIDs have means each of them. */
@@ -46,26 +53,20 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     }
 
     /**
-     * A wait as people write it, {@code 30s}, {@code 2m}.
+     * A wait as people write it: {@code 30s}.
      *
-     * @return at most an hour; nothing has tasks refused at once
+     * @return at most 45 seconds; nothing has tasks refused at once
      * @throws IllegalArgumentException quoting the text, and saying what would do
      */
     public static Duration parseWait(String text) {
         Matcher form = FORM.matcher(text);
         if (form.matches()) {
-            int number = Integer.parseInt(form.group(1));
-            Duration wait =
-                    switch (form.group(2)) {
-                        case "s" -> Duration.ofSeconds(number);
-                        case "m" -> Duration.ofMinutes(number);
-                        default -> Duration.ofHours(number);
-                    };
+            Duration wait = Duration.ofSeconds(Integer.parseInt(form.group(1)));
             if (wait.compareTo(LONGEST) <= 0) {
                 return wait;
             }
         }
         throw new IllegalArgumentException(
-                Quote.quoted(text) + " is no time from 0s to 1h; write a number with s, m or h");
+                Quote.quoted(text) + " is no time from 0s to 45s; write a number with s");
     }
 }

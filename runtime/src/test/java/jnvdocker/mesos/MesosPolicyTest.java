@@ -13,6 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 class MesosPolicyTest {
     private static final Gpu FIRST = new Gpu(0, "GPU-5c1a0000", 0, "0000:07:00.0", "A100");
@@ -35,16 +36,23 @@ class MesosPolicyTest {
     }
 
     @Test
-    void waitsAreSecondsMinutesOrAnHour() {
+    void waitsAreSecondsWithinWhatTheAgentBears() {
         assertEquals(Duration.ZERO, MesosPolicy.parseWait("0s"));
         assertEquals(Duration.ofSeconds(45), MesosPolicy.parseWait("45s"));
-        assertEquals(Duration.ofMinutes(2), MesosPolicy.parseWait("2m"));
-        assertEquals(Duration.ofHours(1), MesosPolicy.parseWait("1h"));
-        assertEquals(Duration.ofHours(1), MesosPolicy.parseWait("3600s"));
+    }
+
+    @Test
+    void nobodyWaitsLongerThanTheLabAllows() {
+        MesosPolicy policy = MesosPolicy.standard();
+        assertEquals(policy, policy.within(Optional.empty()));
+        assertEquals(policy, policy.within(Optional.of(Duration.ofHours(1))));
+        assertEquals(
+                Duration.ofSeconds(2),
+                policy.within(Optional.of(Duration.ofSeconds(2))).patience());
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "30", "s", "-1s", "3601s", "61m", "2h", "1d", "30s ", "999999s"})
+    @ValueSource(strings = {"", "30", "s", "-1s", "46s", "1m", "1h", "1d", "30s ", "999999s"})
     void otherWaitsAreRefused(String text) {
         assertThrows(IllegalArgumentException.class, () -> MesosPolicy.parseWait(text));
     }
