@@ -140,6 +140,10 @@ public final class MesosAgent implements AutoCloseable {
         }
     }
 
+    private void clear() {
+        command("clear", folder).run().ok();
+    }
+
     private void unpackImage() throws IOException {
         Files.createDirectory(image());
         String tar = Command.of(Project.world("rootfs"), "--small").run().ok().out().strip();
@@ -149,11 +153,13 @@ public final class MesosAgent implements AutoCloseable {
     /** Ends all that it has launched. */
     @Override
     public void close() {
-        command("clear", folder).run().ok();
         for (MesosContainer container : containers) {
-            container.await();
+            // One that is just being launched may escape the first time.
+            do {
+                clear();
+            } while (!container.isGoneSoon());
         }
-        command("clear", folder).run().ok();
+        clear();
         Folders.remove(folder);
     }
 }

@@ -92,6 +92,16 @@ public final class MesosContainer {
         return await();
     }
 
+    /** Whether nothing of the agent sees to it any more, now or in a moment. */
+    boolean isGoneSoon() {
+        try {
+            return supervisor.waitFor(200, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(e);
+        }
+    }
+
     Process supervisor() {
         return supervisor;
     }
