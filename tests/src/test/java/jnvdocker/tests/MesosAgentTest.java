@@ -4,6 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Frames;
@@ -18,9 +22,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import java.io.DataInputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -60,6 +70,40 @@ class MesosAgentTest {
             assertTrue(lines.contains("mnt"), result::toString);
             assertFalse(lines.contains("nvidiactl"), result::toString);
         }
+    }
+
+    /** What a daemon may answer, done in the container; the second question is about the task. */
+    @Test
+    void planIsDoneInTheContainerAlone() throws IOException {
+        Path driver = Files.createDirectories(folder.resolve("volumes/nvidia_driver/1.0"));
+        Files.writeString(driver.resolve("libcuda.so.1"), "driver\n");
+        String script =
+                """
+                ls /dev | grep nvidia
+                tryopen /dev/nvidia0
+                mknod /tmp/nvidia1 c 195 1; tryopen /tmp/nvidia1
+                cat /usr/local/nvidia/libcuda.so.1
+                touch /usr/local/nvidia/x 2>&1
+                echo "$LD_LIBRARY_PATH"
+                """;
+        MesosTask task =
+                MesosTask.of(script).gpus(1).needsDriver().variable("LD_LIBRARY_PATH", "/opt/lib");
+        try (HostileDaemon _ = new HostileDaemon(socket, client -> edit(client, driver))) {
+            Command.Result result = agent.run(task);
+            assertEquals(
+                    List.of(
+                            "nvidia0",
+                            "ENXIO",
+                            "EPERM",
+                            "driver",
+                            "touch: /usr/local/nvidia/x: Read-only file system",
+                            "/opt/lib:/usr/local/nvidia/lib64"),
+                    result.out().lines().toList(),
+                    result::toString);
+        }
+        assertEquals("driver\n", Files.readString(driver.resolve("libcuda.so.1")));
+        String mounts = Files.readString(Path.of("/proc/self/mountinfo"));
+        assertFalse(mounts.contains(agent.cgroupsRoot()), mounts);
     }
 
     @Test
@@ -150,5 +194,50 @@ class MesosAgentTest {
             Command.Result result = all.get(number).await();
             assertEquals(number + "\n", result.out(), result::toString);
         }
+    }
+
+    /** Answers as the daemon would, with one GPU. */
+    private byte[] edit(SocketChannel client, Path driver) throws IOException {
+        DataInputStream in = new DataInputStream(Channels.newInputStream(client));
+        in.skipNBytes(5);
+        in.skipNBytes(3 * Integer.BYTES);
+        string(in); // the folder
+        strings(in); // docker
+        List<String> words = strings(in);
+        List<String> variables = strings(in);
+        ObjectNode info = (ObjectNode) new ObjectMapper().readTree(words.getLast());
+        if (words.get(1).equals("launch")) {
+            Path runtime = Path.of(words.get(2));
+            info.putArray("pre_exec_commands").add(apply(runtime, driver, variables.getFirst()));
+        } else {
+            ObjectNode more = ((ArrayNode) info.at("/environment/variables")).addObject();
+            more.put("name", "LD_LIBRARY_PATH").put("value", "/opt/lib:/usr/local/nvidia/lib64");
+        }
+        client.write(ByteBuffer.wrap(new Frames().out(info.toString()).exit(0).toBytes()));
+        return new byte[0];
+    }
+
+    private ObjectNode apply(Path runtime, Path driver, String prestart) {
+        String id = runtime.getFileName().toString();
+        ObjectNode command = new ObjectMapper().createObjectNode();
+        command.put("shell", false).put("value", prestart.replace("JNVDOCKER_PRESTART=", ""));
+        ArrayNode words = command.putArray("arguments").add("jnvdocker-prestart").add("apply");
+        words.add("rootfs").add(agent.folder().resolve("rootfs").resolve(id).toString());
+        words.add("mount").add(driver.toString()).add("/usr/local/nvidia");
+        words.add("cgroup").add("/sys/fs/cgroup/devices/" + agent.cgroupsRoot() + "/" + id);
+        words.add("device").add("/dev/nvidia0").add("195").add("0");
+        return command;
+    }
+
+    private static List<String> strings(DataInputStream in) throws IOException {
+        List<String> all = new ArrayList<>();
+        for (int left = in.readInt(); left > 0; left--) {
+            all.add(string(in));
+        }
+        return all;
+    }
+
+    private static String string(DataInputStream in) throws IOException {
+        return new String(in.readNBytes(in.readInt()), StandardCharsets.UTF_8);
     }
 }
