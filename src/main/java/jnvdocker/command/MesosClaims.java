@@ -74,7 +74,7 @@ public final class MesosClaims {
             ClientConnection client)
             throws IOException, RefusedException {
         ContainerConfig config = share.owner().config();
-        String name = name(config.directory());
+        String name = name(config.directory(), share.owner());
         Claim claim =
                 leases.claim(
                                 new Leases.Request(
@@ -127,10 +127,10 @@ public final class MesosClaims {
         return config.user().isEmpty() ? Owner.of(0) : Owner.named(Quote.shown(config.user()));
     }
 
-    private static String name(String directory) {
+    private static String name(String directory, RuntimeFolder container) {
         Matcher sandbox = SANDBOX.matcher(directory);
         if (!sandbox.matches()) {
-            return "?";
+            return container.id();
         }
         String nested = sandbox.group(2) == null ? "" : "/" + sandbox.group(2);
         return Quote.shown(sandbox.group(1) + nested);
