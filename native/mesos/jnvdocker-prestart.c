@@ -305,7 +305,7 @@ static void allow(int cgroup, const char *folder, const struct device *device)
 	int file = openat(cgroup, "devices.allow", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	char *rule = joined("c %u:%u rw", device->major, device->minor);
 
-	/* Of a file that is closed each write is a rule. */
+	/* Each write is a rule. */
 	if (file < 0 || write(file, rule, strlen(rule)) != (ssize_t)strlen(rule))
 		die("cannot allow %s (%s) in the cgroup '%s': %s; look at what the agent's own cgroup is allowed", device->path,
 		    rule, folder, strerror(errno));

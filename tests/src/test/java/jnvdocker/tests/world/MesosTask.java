@@ -25,10 +25,12 @@ public final class MesosTask {
     private boolean image = true;
     private String command = "true";
 
-    /** A shell's command, as a command task of the small image, without any resources. */
+    /** A shell's command, as a command task of the small image, without any GPUs. */
     public static MesosTask of(String command) {
         MesosTask task = new MesosTask();
         task.command = command;
+        task.scalars.put("cpus", 0.1);
+        task.scalars.put("mem", 32.0);
         task.imageVariables.add("PATH=/usr/local/bin:/usr/bin:/bin");
         return task;
     }
@@ -39,8 +41,11 @@ public final class MesosTask {
         return this;
     }
 
+    /** An agent does not write down that it is none. */
     public MesosTask gpus(double count) {
-        scalars.put("gpus", count);
+        if (count != 0) {
+            scalars.put("gpus", count);
+        }
         return this;
     }
 
