@@ -54,7 +54,7 @@ public record ContainerConfig(
     private static final int RESOURCE_SET = 5;
     private static final int SET_ITEM = 1;
     private static final int CONTAINER_CLASS = 14;
-    private static final int CLASS_DEBUG = 1;
+    private static final int CLASS_DEBUG = 2;
 
     public ContainerConfig {
         resources = List.copyOf(resources);
