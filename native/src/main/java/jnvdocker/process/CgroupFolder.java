@@ -5,17 +5,25 @@ import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A folder below {@code /sys/fs/cgroup} (see cgroups(7)). */
 record CgroupFolder(Path path) {
+    /** A rule of the devices controller for one character device. */
+    private static final Pattern RULE = Pattern.compile("c ([0-9]{1,4}):([0-9]{1,7}) [rwm]+");
+
     /** Whether a process is in it or below it; none is when it is gone. */
     boolean hasProcesses() throws IOException {
         try {
             Path events = path.resolve("cgroup.events");
             return Files.exists(events)
                     ? Files.readAllLines(events).contains("populated 1")
-                    : !Files.readString(path.resolve("cgroup.procs")).isEmpty()
-                            || hasProcessesBelow();
+                    : !Files.readString(processes()).isEmpty() || hasProcessesBelow();
         } catch (IOException e) {
             // Its files fail in several ways when it is removed meanwhile.
             if (Files.notExists(path)) {
@@ -26,15 +34,50 @@ record CgroupFolder(Path path) {
     }
 
     private boolean hasProcessesBelow() throws IOException {
-        try (DirectoryStream<Path> folders = Files.newDirectoryStream(path, Files::isDirectory)) {
-            for (Path folder : folders) {
-                if (new CgroupFolder(folder).hasProcesses()) {
-                    return true;
-                }
+        for (CgroupFolder folder : below()) {
+            if (folder.hasProcesses()) {
+                return true;
             }
-            return false;
+        }
+        return false;
+    }
+
+    /** The processes in it and below it; one of another PID namespace has no number here. */
+    List<Integer> pids() throws IOException {
+        List<Integer> pids = new ArrayList<>();
+        for (String pid : Files.readAllLines(processes())) {
+            pids.add(Integer.parseInt(pid));
+        }
+        for (CgroupFolder folder : below()) {
+            pids.addAll(folder.pids());
+        }
+        pids.removeIf(pid -> pid == 0);
+        return pids;
+    }
+
+    /** Of the devices of a major that its controller allows one by one. */
+    SortedSet<Integer> allowedMinors(int major) throws IOException {
+        SortedSet<Integer> minors = new TreeSet<>();
+        for (String line : Files.readAllLines(path.resolve("devices.list"))) {
+            Matcher rule = RULE.matcher(line);
+            if (rule.matches() && Integer.parseInt(rule.group(1)) == major) {
+                minors.add(Integer.parseInt(rule.group(2)));
+            }
+        }
+        return minors;
+    }
+
+    List<CgroupFolder> below() throws IOException {
+        List<CgroupFolder> below = new ArrayList<>();
+        try (DirectoryStream<Path> folders = Files.newDirectoryStream(path, Files::isDirectory)) {
+            folders.forEach(folder -> below.add(new CgroupFolder(folder)));
+            return below;
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
+    }
+
+    private Path processes() {
+        return path.resolve("cgroup.procs");
     }
 }

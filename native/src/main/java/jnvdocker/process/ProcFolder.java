@@ -144,6 +144,36 @@ final class ProcFolder implements Processes {
                 .toList();
     }
 
+    @Override
+    public List<AllowedDevices> allowed(int major) {
+        List<AllowedDevices> found = new ArrayList<>();
+        hierarchy("devices")
+                .map(hierarchy -> new CgroupFolder(Path.of(hierarchy.mount().point())))
+                .ifPresent(folder -> addAllowed(folder, major, found));
+        return found;
+    }
+
+    private void addAllowed(CgroupFolder folder, int major, List<AllowedDevices> found) {
+        try {
+            SortedSet<Integer> minors = folder.allowedMinors(major);
+            if (minors.isEmpty()) {
+                folder.below().forEach(inner -> addAllowed(inner, major, found));
+                return;
+            }
+            folder.pids().stream()
+                    .flatMap(pid -> find(pid).stream())
+                    .min(BY_AGE)
+                    .ifPresent(oldest ->
+                            found.add(
+                                    new AllowedDevices(folder.path().toString(), minors, oldest)));
+        } catch (IOException e) {
+            // Its files fail in several ways when it is removed meanwhile.
+            if (Files.exists(folder.path())) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
     private Optional<DeviceUser> user(String pid, int major) {
         SortedSet<Integer> minors = new TreeSet<>();
         try (DirectoryStream<Path> descriptors =

@@ -85,6 +85,12 @@ public interface Processes {
      */
     List<DeviceUser> usersOf(int major);
 
+    /**
+     * The outermost cgroups of version 1 that allow devices of a major by name, and in which there
+     * are processes. Empty where the devices controller has no hierarchy.
+     */
+    List<AllowedDevices> allowed(int major);
+
     /** What a process is called and whose it is; empty when it has gone. */
     Optional<ProcessTraits> traits(ProcessId process);
 

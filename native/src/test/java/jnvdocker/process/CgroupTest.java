@@ -15,7 +15,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
+import java.util.TreeSet;
 
 /** Cgroups as texts: where a container's is, and whether anything is left in it. */
 class CgroupTest {
@@ -188,6 +190,18 @@ class CgroupTest {
         assertEquals(
                 Optional.empty(),
                 controllers.counterpart("/sys/fs/cgroup/freezer/a", "freezer", "memory"));
+    }
+
+    @Test
+    void devicesThatAreAllowedByNameAreFound() throws IOException {
+        proc.file("self/mountinfo", UNIFIED);
+        assertEquals(List.of(), proc.processes().allowed(195));
+
+        CgroupFolder root = new CgroupFolder(group("d", "cgroup.procs", "7\n0\n8\n").resolve("."));
+        group("d", "devices.list", "a *:* rwm\nc 195:255 rw\nc 195:* rwm\nc 1:3 rwm\nb 195:1 rw\n");
+        group("d/x", "cgroup.procs", "9\n");
+        assertEquals(new TreeSet<>(List.of(255)), root.allowedMinors(195));
+        assertEquals(List.of(7, 8, 9), root.pids());
     }
 
     private Path group(String name, String file, String text) throws IOException {

@@ -1,6 +1,8 @@
 package jnvdocker.lease;
 
+import java.security.SecureRandom;
 import java.time.Instant;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -32,6 +34,7 @@ public record Claim(
     public static final String MESOS = "mesos";
 
     private static final Pattern ID = Pattern.compile("[0-9a-f]{12}");
+    private static final SecureRandom RANDOM = new SecureRandom();
 
     public Claim {
         gpus = List.copyOf(gpus);
@@ -57,6 +60,13 @@ public record Claim(
     /** Whether docker knows nothing of it, so that it is over when its one lease is. */
     boolean isWithoutDocker() {
         return isOfProcess() || isOfTask();
+    }
+
+    /** One that no other claim has. */
+    static String newId() {
+        byte[] id = new byte[6];
+        RANDOM.nextBytes(id);
+        return HexFormat.of().formatHex(id);
     }
 
     static boolean isId(String text) {

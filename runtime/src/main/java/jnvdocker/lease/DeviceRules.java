@@ -18,7 +18,7 @@ final class DeviceRules {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceRules.class);
 
     /** The driver's, for GPUs; see {@code /proc/devices}. */
-    private static final int MAJOR = 195;
+    static final int MAJOR = 195;
 
     private DeviceRules() {}
 

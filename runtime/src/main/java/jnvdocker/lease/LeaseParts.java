@@ -60,6 +60,7 @@ public record LeaseParts(
                             world.inventory(),
                             world.pace());
             reconciler.start();
+            new LostTasks(registry, world.processes(), world.inventory()).restore();
             WaitingLine line = WaitingLine.open(registry, evidence, world.pace());
             Reservations reservations =
                     new Reservations(

@@ -8,6 +8,8 @@ import jnvdocker.posix.Posix;
  * @param name as the host knew it when the claim was made
  */
 public record Owner(int uid, String name) {
+    /** Of what is known again, and nothing tells whose it was. */
+    static final Owner UNKNOWN = new Owner(-1, "somebody");
 
     /** The user of that name; one that the host does not have has the number -1. */
     public static Owner named(String name) {

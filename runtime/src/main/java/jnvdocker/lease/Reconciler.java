@@ -437,9 +437,9 @@ public final class Reconciler {
             return Optional.empty();
         }
         List<ClaimedGpu> gpus = uuids.stream().map(present::get).map(ClaimedGpu::of).toList();
-        Owner unknown = new Owner(-1, "somebody");
         return Optional.of(
-                new Claim(id, engineId, unknown, gpus, "?", registry.now(), Optional.empty()));
+                new Claim(
+                        id, engineId, Owner.UNKNOWN, gpus, "?", registry.now(), Optional.empty()));
     }
 
     private void tryToRemove(String claim) throws IOException {

@@ -8,9 +8,7 @@ import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,8 +23,6 @@ final class Reservations {
 
     /** After how many moments who waits looks again, though nothing is known to have changed. */
     private static final int LOOK_AGAIN = 20;
-
-    private static final SecureRandom RANDOM = new SecureRandom();
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -425,10 +421,8 @@ final class Reservations {
         }
 
         private Claim claim(List<Gpu> gpus, LeaseRegistry.Holdings holdings) {
-            byte[] id = new byte[6];
-            RANDOM.nextBytes(id);
             return new Claim(
-                    HexFormat.of().formatHex(id),
+                    Claim.newId(),
                     request.engine(),
                     request.owner(),
                     gpus.stream().map(ClaimedGpu::of).toList(),

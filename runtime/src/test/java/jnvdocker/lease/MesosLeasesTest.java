@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.container.GpuRequest;
+import jnvdocker.host.Gpu;
 import jnvdocker.labels.RefusedException;
+import jnvdocker.process.AllowedDevices;
 import jnvdocker.process.ProcessId;
 
 import org.junit.jupiter.api.AfterEach;
@@ -19,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.TreeSet;
 
 /** The leases of Mesos containers, whose agent never tells us of an end. */
 class MesosLeasesTest {
@@ -71,6 +74,12 @@ class MesosLeasesTest {
 
     private void restart() throws IOException {
         world.daemon.kill();
+        world.daemon.start();
+    }
+
+    private void lose() throws IOException {
+        world.daemon.kill();
+        world.disk.loseRegistry(false);
         world.daemon.start();
     }
 
@@ -192,6 +201,28 @@ class MesosLeasesTest {
         world.machine.end(helper);
         assertEquals(List.of(), leases().live());
         assertEquals("Mesos task train has ended", evidence());
+    }
+
+    @Test
+    void registryThatIsLostKnowsAgainWhatAnAgentAllows() throws Exception {
+        String id = "c53828fb-f7df-4917-9988-78858f6c5e10";
+        List<Integer> minors = world.gpus().stream().map(Gpu::minor).limit(2).toList();
+        for (String name : List.of(id, "a".repeat(64), "user.slice")) {
+            world.machine.allowed.add(
+                    new AllowedDevices(
+                            "/sys/fs/cgroup/devices/mesos/" + name,
+                            new TreeSet<>(name.equals(id) ? minors : List.of(9, 255)),
+                            helper));
+        }
+        lose();
+        Lease lease = leases().live().getFirst();
+        assertEquals(1, leases().live().size());
+        assertEquals(id, lease.claim().container().orElseThrow().id());
+        assertEquals(minors, lease.claim().gpus().stream().map(ClaimedGpu::minor).toList());
+        restart();
+        assertEquals(List.of(lease), leases().live());
+        world.machine.end(helper);
+        assertEquals(List.of(), leases().live());
     }
 
     @Test

@@ -1,5 +1,6 @@
 package jnvdocker.lease;
 
+import jnvdocker.process.AllowedDevices;
 import jnvdocker.process.DeviceUser;
 import jnvdocker.process.ProcessId;
 import jnvdocker.process.ProcessTraits;
@@ -9,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -169,7 +171,14 @@ final class SimulatedMachine implements Processes, InstantSource {
                 : Optional.empty();
     }
 
-    /** No Mesos agent runs here. */
+    /** What an agent of Mesos has made, whose tasks are told apart by nothing else here. */
+    final List<AllowedDevices> allowed = new ArrayList<>();
+
+    @Override
+    public List<AllowedDevices> allowed(int major) {
+        return List.copyOf(allowed);
+    }
+
     @Override
     public Optional<String> cgroupOf(ProcessId process, String controller) {
         return Optional.empty();
