@@ -87,7 +87,7 @@ public record GpuShare(RuntimeFolder owner, boolean isInherited, GpuRequest requ
             throw new RefusedException(
                     "gpu_uuids has something else than UUIDs of GPUs: "
                             + Quote.quoted(String.join(",", uuids))
-                            + "; 'jnvdocker gpu ls --json' lists those of the host");
+                            + "; name them as 'jnvdocker gpu ls --json' shows them");
         }
     }
 }

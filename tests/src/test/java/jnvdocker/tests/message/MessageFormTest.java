@@ -59,7 +59,8 @@ class MessageFormTest {
 
     private static final Pattern BEGINNING =
             Pattern.compile(
-                    "[a-z0-9…'-].*|[A-Z]+(_[A-Z]+)*[ =].*|GPUs?\\b.*|(JNVDOCKER|NV)_[A-Z_]+.*");
+                    "[a-z0-9…'-].*|[A-Z]+(_[A-Z]+)*["
+                            + " =].*|(GPUs?|Mesos)\\b.*|(JNVDOCKER|NV)_[A-Z_]+.*");
     private static final Pattern CODE =
             Pattern.compile("\\b[a-z]+\\.[a-z]+\\.[A-Z]|[a-z]Exception\\b|\\bnull\\b|@[0-9a-f]{6}");
 
