@@ -13,6 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * is done by {@code tests/worlds/mesos-agent}, and what is launched is a real container.
  */
 public final class MesosAgent implements AutoCloseable {
+    /** As in a work_dir: the names of tasks are read from there. */
+    private static final String SANDBOXES = "slaves/S0/frameworks/F0/executors";
+
     private final Path folder = Folders.make("mesos");
     private final LauncherFolder launcher;
     private final List<MesosContainer> containers = new CopyOnWriteArrayList<>();
@@ -28,6 +31,7 @@ public final class MesosAgent implements AutoCloseable {
                     libexec.resolve("mesos-containerizer"), Project.world("mesos-helper"));
             Files.createSymbolicLink(
                     libexec.resolve("mesos-executor"), Project.world("mesos-executor"));
+            Files.createSymbolicLink(libexec.resolve("mesos-default-executor"), Path.of("/bin/sh"));
             launcher = LauncherFolder.install(folder.resolve("launcher"), libexec, socket);
             Files.createDirectories(folder.resolve("run/containers"));
             unpackImage();
@@ -68,17 +72,24 @@ public final class MesosAgent implements AutoCloseable {
     MesosContainer launch(MesosTask task, MesosContainer parent) {
         String id =
                 "%08x-0000-4000-8000-%012x"
-                        .formatted(ProcessHandle.current().pid(), launched.incrementAndGet());
+                        .formatted(launched.incrementAndGet(), ProcessHandle.current().pid());
         String path = parent == null ? id : parent.path() + "/" + id;
-        prepare(path, task);
-        Object[] words = {"launch", folder, path};
+        Path sandbox =
+                parent == null
+                        ? folder.resolve(SANDBOXES).resolve(task.name()).resolve("runs").resolve(id)
+                        : parent.sandbox().resolve("containers").resolve(id);
+        Path rootfs = folder.resolve("rootfs").resolve(task.isDebug() ? parent.path() : path);
+        prepare(path, sandbox, rootfs, task);
+        Object[] words = {"launch", folder, path, "--sandbox", sandbox};
         Command command = command(words);
-        if (task.hasImage()) {
-            command = more(command, "--image", image());
+        if (task.isDebug()) {
+            command = more(command, "--debug", parent.pid());
+        } else if (task.hasImage()) {
+            command = more(command, "--image", task.files().orElse(image()));
         }
         command = more(command, task.options().toArray());
         MesosContainer container =
-                new MesosContainer(this, path, command.log(folder.resolve("log")).start());
+                new MesosContainer(this, path, sandbox, command.log(folder.resolve("log")).start());
         containers.add(container);
         return container;
     }
@@ -106,10 +117,6 @@ public final class MesosAgent implements AutoCloseable {
         return folder.resolve("run/containers").resolve(path.replace("/", "/containers/"));
     }
 
-    Path sandbox(String path) {
-        return folder.resolve("sandboxes").resolve(path);
-    }
-
     Command command(Object... words) {
         return Command.of(words).after(Project.world("mesos-agent"));
     }
@@ -118,10 +125,8 @@ public final class MesosAgent implements AutoCloseable {
         return Command.of(words).after(command.words().toArray());
     }
 
-    private void prepare(String path, MesosTask task) {
+    private void prepare(String path, Path sandbox, Path rootfs, MesosTask task) {
         Path runtime = runtime(path);
-        Path sandbox = sandbox(path);
-        Path rootfs = folder.resolve("rootfs").resolve(path);
         MesosLaunchInfo info =
                 new MesosLaunchInfo(task, launcher.folder(), runtime, sandbox, rootfs);
         boolean isCommand = task.executor() == MesosTask.Executor.COMMAND;
@@ -140,7 +145,26 @@ public final class MesosAgent implements AutoCloseable {
         }
     }
 
-    private void clear() {
+    /** A copy of the image, to be changed, for tasks that are to have another. */
+    public Path imageLike(String name) {
+        Path copy = folder.resolve(name);
+        Command.of("cp", "-a", image(), copy).run().ok();
+        return copy;
+    }
+
+    /** Ends all that it has launched. */
+    public void clear() {
+        for (MesosContainer container : containers) {
+            // One that is just being launched may escape the first time.
+            do {
+                endAll();
+            } while (!container.isGoneSoon());
+        }
+        containers.clear();
+        endAll();
+    }
+
+    private void endAll() {
         command("clear", folder).run().ok();
     }
 
@@ -153,12 +177,6 @@ public final class MesosAgent implements AutoCloseable {
     /** Ends all that it has launched. */
     @Override
     public void close() {
-        for (MesosContainer container : containers) {
-            // One that is just being launched may escape the first time.
-            do {
-                clear();
-            } while (!container.isGoneSoon());
-        }
         clear();
         Folders.remove(folder);
     }

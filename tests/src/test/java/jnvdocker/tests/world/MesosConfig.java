@@ -15,6 +15,7 @@ import java.util.Map;
 final class MesosConfig {
     private static final int SCALAR = 0;
     private static final int SET = 2;
+    private static final int DEBUG = 1;
 
     /** Writes the fields of a message. */
     private interface Fields {
@@ -28,13 +29,13 @@ final class MesosConfig {
         byte[] message =
                 message(out -> {
                     out.writeString(3, sandbox);
-                    out.writeString(4, "root");
+                    out.writeString(4, task.user());
                     if (task.hasImage()) {
                         out.writeString(5, rootfs);
                         put(out, 7, docker -> put(docker, 1, manifest -> manifest(manifest, task)));
                     }
                     if (command) {
-                        put(out, 9, MesosConfig::taskInfo);
+                        put(out, 9, info -> taskInfo(info, task));
                     }
                     put(out, 11, info -> commandInfo(info, task));
                     for (Map.Entry<String, Double> scalar : task.scalars().entrySet()) {
@@ -42,6 +43,9 @@ final class MesosConfig {
                     }
                     if (!task.uuids().isEmpty()) {
                         put(out, 13, resource -> set(resource, "gpu_uuids", task.uuids()));
+                    }
+                    if (task.isDebug()) {
+                        out.writeEnum(14, DEBUG);
                     }
                 });
         return ByteBuffer.allocate(4 + message.length)
@@ -73,9 +77,9 @@ final class MesosConfig {
         }
     }
 
-    private static void taskInfo(CodedOutputStream out) throws IOException {
-        out.writeString(1, "task");
-        put(out, 2, id -> id.writeString(1, "task"));
+    private static void taskInfo(CodedOutputStream out, MesosTask task) throws IOException {
+        out.writeString(1, task.name());
+        put(out, 2, id -> id.writeString(1, task.name()));
     }
 
     private static void commandInfo(CodedOutputStream out, MesosTask task) throws IOException {

@@ -7,6 +7,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /** A container that was launched by a {@link MesosAgent}. */
 public final class MesosContainer {
@@ -14,11 +15,13 @@ public final class MesosContainer {
 
     private final MesosAgent agent;
     private final String path;
+    private final Path sandbox;
     private volatile Process supervisor;
 
-    MesosContainer(MesosAgent agent, String path, Process supervisor) {
+    MesosContainer(MesosAgent agent, String path, Path sandbox, Process supervisor) {
         this.agent = agent;
         this.path = path;
+        this.sandbox = sandbox;
         this.supervisor = supervisor;
     }
 
@@ -37,6 +40,20 @@ public final class MesosContainer {
         return agent.runtime(path);
     }
 
+    /** Where it writes to, which stays when it is gone. */
+    Path sandbox() {
+        return sandbox;
+    }
+
+    /** The process that the agent has started it with: the helper. */
+    public long pid() {
+        try {
+            return Long.parseLong(Files.readString(runtime().resolve("pid")).strip());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Of the controller of that name, whether or not there is one. */
     public Path cgroup(String controller) {
         return Path.of("/sys/fs/cgroup", controller, agent.cgroupsRoot())
@@ -46,6 +63,11 @@ public final class MesosContainer {
     /** Launches one that is nested in it. */
     public MesosContainer nested(MesosTask task) {
         return agent.launch(task.direct(), this);
+    }
+
+    /** Launches a health check of it, or a session in it. */
+    public MesosContainer debug(String command) {
+        return agent.launch(MesosTask.of(command).direct().debug(), this);
     }
 
     /** What it has written so far. */
@@ -73,13 +95,22 @@ public final class MesosContainer {
 
     /** Waits until it has written that line. */
     public MesosContainer awaitLine(String line) {
+        return await("say " + line, () -> out().lines().anyMatch(line::equals));
+    }
+
+    /** Waits until that is in what was said of its launch. */
+    public MesosContainer awaitRemark(String part) {
+        return await("hear " + part, () -> err().contains(part));
+    }
+
+    private MesosContainer await(String what, BooleanSupplier done) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
-        while (out().lines().noneMatch(line::equals)) {
+        while (!done.getAsBoolean()) {
             if (!supervisor.isAlive() || System.nanoTime() > end) {
-                if (out().lines().anyMatch(line::equals)) {
+                if (done.getAsBoolean()) {
                     break;
                 }
-                throw new AssertionError(path + " did not say " + line + "\n" + out() + err());
+                throw new AssertionError(path + " did not " + what + "\n" + out() + err());
             }
             LockSupport.parkNanos(5_000_000);
         }
@@ -113,7 +144,7 @@ public final class MesosContainer {
 
     private String read(String stream) {
         try {
-            return Files.readString(agent.sandbox(path).resolve(stream));
+            return Files.readString(sandbox.resolve(stream));
         } catch (NoSuchFileException e) {
             return ""; // it has not come that far
         } catch (IOException e) {

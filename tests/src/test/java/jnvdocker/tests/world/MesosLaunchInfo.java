@@ -34,16 +34,18 @@ final class MesosLaunchInfo {
         ObjectNode info = JSON.objectNode();
         info.putArray("clone_namespaces").add(131072);
         boolean command = task.executor() == MesosTask.Executor.COMMAND;
-        info.set("command", command ? executor() : shell(task.command()));
+        info.set("command", command());
         info.putObject("environment").set("variables", command ? executors() : directs());
         if (task.hasImage()) {
-            files(info.putArray("file_operations"));
-            mounts(info.putArray("mounts"));
+            if (!task.isDebug()) {
+                files(info.putArray("file_operations"));
+                mounts(info.putArray("mounts"));
+            }
             if (!command) {
                 info.put("rootfs", rootfs.toString());
             }
         }
-        info.put("user", "root");
+        info.put("user", task.user());
         info.put("working_directory", task.hasImage() && !command ? IN_IMAGE : sandbox.toString());
         return info.toString();
     }
@@ -57,6 +59,26 @@ final class MesosLaunchInfo {
 
     private static ObjectNode shell(String command) {
         return JSON.objectNode().put("shell", true).put("value", command);
+    }
+
+    private ObjectNode command() {
+        return switch (task.executor()) {
+            case COMMAND -> executor();
+            case GROUPS -> groups();
+            case NONE -> shell(task.command());
+        };
+    }
+
+    /** Which is a shell here. */
+    private ObjectNode groups() {
+        ObjectNode command = JSON.objectNode();
+        command.putArray("arguments").add("mesos-default-executor").add("-c").add(task.command());
+        return command.put("shell", false).put("value", helper("mesos-default-executor"));
+    }
+
+    private String helper(String name) {
+        // The agent resolves the link that stands for it.
+        return launcher.resolveSibling("libexec").resolve(name).toString();
     }
 
     private ObjectNode executor() {
@@ -73,9 +95,7 @@ final class MesosLaunchInfo {
             }
             arguments.add("--rootfs=" + rootfs);
         }
-        // The agent resolves the link that stands for it.
-        Path real = launcher.resolveSibling("libexec").resolve("mesos-executor");
-        return command.put("shell", false).put("value", real.toString());
+        return command.put("shell", false).put("value", helper("mesos-executor"));
     }
 
     /** What the framework has set is the executor's, too. */
@@ -99,7 +119,7 @@ final class MesosLaunchInfo {
         variables.put("LIBPROCESS_IP", "127.0.0.1");
         variables.put("LIBPROCESS_PORT", "0");
         variables.put("MESOS_DIRECTORY", sandbox.toString());
-        variables.put("MESOS_EXECUTOR_ID", "task");
+        variables.put("MESOS_EXECUTOR_ID", task.name());
         variables.put("MESOS_SANDBOX", seenSandbox());
         return variables;
     }
@@ -144,6 +164,9 @@ final class MesosLaunchInfo {
             bind(mounts, runtime + "/devices/" + node, "/dev/" + node, BIND);
         }
         bind(mounts, sandbox.toString(), IN_IMAGE, RECURSIVE_BIND);
+        task.mounts()
+                .forEach((target, source) ->
+                        bind(mounts, source.toString(), target, RECURSIVE_BIND));
     }
 
     private void bind(ArrayNode mounts, String source, String target, int flags) {

@@ -1,9 +1,11 @@
 package jnvdocker.tests.world;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What a framework asks a Mesos agent for: a container, its resources and its command. */
 public final class MesosTask {
@@ -11,6 +13,8 @@ public final class MesosTask {
     enum Executor {
         /** Mesos' own, for one task: it calls the helper a second time. */
         COMMAND,
+        /** Mesos' own for groups of tasks, each of which is nested in its container. */
+        GROUPS,
         /** Nobody: the container's command is its own, as of a nested one or another executor. */
         NONE
     }
@@ -21,9 +25,14 @@ public final class MesosTask {
     private final List<String> imageVariables = new ArrayList<>();
     private final Map<String, String> variables = new LinkedHashMap<>();
     private final List<String> options = new ArrayList<>();
+    private final Map<String, Path> mounts = new LinkedHashMap<>();
     private Executor executor = Executor.COMMAND;
+    private Optional<Path> files = Optional.empty();
     private boolean image = true;
+    private boolean debug;
     private String command = "true";
+    private String name = "task";
+    private String user = "root";
 
     /** A shell's command, as a command task of the small image, without any GPUs. */
     public static MesosTask of(String command) {
@@ -38,6 +47,29 @@ public final class MesosTask {
     /** As of the default executor, and what is nested in it: the command is run as it is. */
     public MesosTask direct() {
         executor = Executor.NONE;
+        return this;
+    }
+
+    /**
+     * The default executor, whose own command does nothing: it says up, and waits for its end.
+     *
+     * @param gpus the sum of what its tasks ask for
+     */
+    public static MesosTask groups(double gpus) {
+        MesosTask task = of("echo up; sleep 1000").noImage().gpus(gpus);
+        task.executor = Executor.GROUPS;
+        return task;
+    }
+
+    /** What its framework calls it. */
+    public MesosTask named(String other) {
+        name = other;
+        return this;
+    }
+
+    /** Whom the framework has it run as; the helper here runs it as root all the same. */
+    public MesosTask user(String other) {
+        user = other;
         return this;
     }
 
@@ -84,6 +116,18 @@ public final class MesosTask {
         return this;
     }
 
+    /** The image has these files, instead of those of the small image. */
+    public MesosTask image(Path folder) {
+        files = Optional.of(folder);
+        return this;
+    }
+
+    /** A volume of the task's: a folder of the host at a place in its image. */
+    public MesosTask mount(Path source, String target) {
+        mounts.put(target, source);
+        return this;
+    }
+
     /** The container has the host's file system. */
     public MesosTask noImage() {
         image = false;
@@ -97,10 +141,38 @@ public final class MesosTask {
         return this;
     }
 
+    /** A health check or a session: in the namespaces of the container that it is nested in. */
+    MesosTask debug() {
+        debug = true;
+        return this;
+    }
+
+    boolean isDebug() {
+        return debug;
+    }
+
     /** The agent has no isolation cgroups/devices. */
     public MesosTask noDevicesCgroup() {
         options.add("--no-devices");
         return this;
+    }
+
+    String name() {
+        return name;
+    }
+
+    String user() {
+        return user;
+    }
+
+    /** By their places. */
+    Map<String, Path> mounts() {
+        return mounts;
+    }
+
+    /** Empty for the small image, and for none. */
+    Optional<Path> files() {
+        return files;
     }
 
     Map<String, Double> scalars() {

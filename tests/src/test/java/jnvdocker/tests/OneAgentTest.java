@@ -1,0 +1,161 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.MesosAgent;
+import jnvdocker.tests.world.MesosContainer;
+import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * A Mesos agent and a daemon for all tests of a class, on a host with four GPUs, each of which
+ * leaves nothing in it.
+ */
+@Tag("root")
+abstract class OneAgentTest {
+    static DriverRoot host;
+    static TestDaemon daemon;
+    static MesosAgent agent;
+
+    @BeforeAll
+    static void open() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+        daemon = new TestDaemon(host);
+        agent = new MesosAgent(daemon.socket());
+        startDaemon();
+    }
+
+    @AfterAll
+    static void close() {
+        agent.close();
+        daemon.close();
+        host.close();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        agent.clear();
+        startDaemon();
+        awaitStates("ffff");
+    }
+
+    /** Returns when it serves. */
+    static void startDaemon() {
+        jnvdocker("gpu", "ls").ok();
+    }
+
+    static Command.Result jnvdocker(Object... arguments) {
+        return daemon.jnvdocker(arguments).run();
+    }
+
+    static void configure(String toml) {
+        daemon.stop();
+        daemon.config(toml);
+        startDaemon();
+    }
+
+    static String uuid(int gpu) {
+        return "GPU-%08x-1d2c-4e5f-8a9b-0123456789%02x".formatted(0x5c1a0000 + 4099 * gpu, gpu);
+    }
+
+    static JsonNode gpus() {
+        return json("gpu", "ls", "--json");
+    }
+
+    static JsonNode leases() {
+        return json("gpu", "leases", "--json");
+    }
+
+    private static JsonNode json(Object... arguments) {
+        String text = jnvdocker(arguments).ok().out();
+        try {
+            return new ObjectMapper().readTree(text);
+        } catch (JsonProcessingException e) {
+            throw new AssertionError(text, e);
+        }
+    }
+
+    /** Of GPUs 0 to 3, the first letter of each state. */
+    static String states() {
+        StringBuilder now = new StringBuilder();
+        gpus().findValuesAsText("state").forEach(state -> now.append(state.charAt(0)));
+        return now.toString();
+    }
+
+    static void awaitStates(String letters) {
+        Lab.await(() -> {
+            String now = states();
+            return now.equals(letters) ? List.of() : List.of("states are " + now);
+        });
+    }
+
+    /** Lasts until it is ended, and runs. */
+    static MesosContainer lasting(MesosTask task) {
+        return agent.launch(task).awaitLine("up");
+    }
+
+    /** With that many GPUs, until it is ended. */
+    static MesosTask sleeper(double gpus) {
+        return MesosTask.of("echo up; sleep 1000").gpus(gpus).needsDriver();
+    }
+
+    /** What a task prints as it ends well. */
+    static List<String> lines(MesosTask task) {
+        return lines(agent.run(task));
+    }
+
+    static List<String> lines(Command.Result result) {
+        return result.ok().out().lines().toList();
+    }
+
+    static void assertRefused(String reason, MesosTask task) {
+        assertRefused(reason, agent.run(task));
+    }
+
+    /** It is said once, and to the task's user, and nothing of the task has run. */
+    static void assertRefused(String reason, Command.Result result) {
+        assertEquals(1, result.exitCode(), result::toString);
+        assertEquals("", result.out(), result::toString);
+        assertEquals(List.of("jnvdocker: " + reason), remarks(result.err()), result::toString);
+    }
+
+    /** What we say, without what Mesos' helper says of it. */
+    static List<String> remarks(String err) {
+        return err.lines().filter(line -> line.startsWith("jnvdocker: ")).toList();
+    }
+
+    /** What a container's devices cgroup allows of GPUs, in order. */
+    static List<String> gpuRules(MesosContainer container) {
+        return read(container.cgroup("devices").resolve("devices.list"))
+                .lines()
+                .filter(line -> line.startsWith("c 195:") && !line.startsWith("c 195:255 "))
+                .sorted()
+                .toList();
+    }
+
+    static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
