@@ -2,6 +2,7 @@ package jnvdocker.command;
 
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Owner;
@@ -62,12 +63,7 @@ final class GpuRelease implements Callable<Integer> {
         } else {
             leases.release(lease.claim().id());
         }
-        String runs =
-                lease.claim().isOfProcess() || lease.claim().isOfTask()
-                        ? "; if it runs, it can use them as before: "
-                                + Refusals.toEnd(lease.claim())
-                        : "; if its container runs, it can use them as before: stop it";
-        String still = force ? runs : "";
+        String still = force ? "; " + whatItCanDo(lease.claim()) : "";
         spec.commandLine()
                 .getOut()
                 .println(
@@ -77,6 +73,16 @@ final class GpuRelease implements Callable<Integer> {
                                 + Refusals.holder(lease)
                                 + still);
         return ExitCode.OK.code();
+    }
+
+    private static String whatItCanDo(Claim claim) {
+        if (claim.isOfTask()) {
+            return "if it runs, it can use those that it has opened as before: "
+                    + Refusals.toEnd(claim);
+        }
+        return claim.isOfProcess()
+                ? "if it runs, it can use them as before: " + Refusals.toEnd(claim)
+                : "if its container runs, it can use them as before: stop it";
     }
 
     private void checkUsage() {

@@ -8,7 +8,7 @@ import jnvdocker.process.Processes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.LinkedList;
 import java.util.List;
 import java.util.Optional;
 
@@ -18,7 +18,7 @@ import java.util.Optional;
  *
  * @param freezer the folder of its own that every container has
  * @param devices those that decide on its devices, one that holds another before it: of the
- *     outermost container, and those that nested ones have to themselves
+ *     outermost container, and, where nested ones have their own, all from there to the innermost
  */
 public record TaskCgroups(String freezer, List<String> devices) {
     private static final String FREEZER = "freezer";
@@ -59,21 +59,36 @@ public record TaskCgroups(String freezer, List<String> devices) {
     private static List<String> devices(
             String root, RuntimeFolder folder, CgroupControllers controllers)
             throws RefusedException {
-        List<String> found = new ArrayList<>();
-        for (int depth = 1; depth <= folder.ids().size(); depth++) {
-            String path = root + String.join(NESTED, folder.ids().subList(0, depth));
-            controllers
-                    .counterpart(path, FREEZER, DEVICES)
-                    .filter(cgroup -> Files.isDirectory(Path.of(cgroup)))
-                    .ifPresent(found::add);
+        String outermost = "/" + folder.ids().getFirst();
+        LinkedList<String> found = new LinkedList<>();
+        // A cgroup allows no more than the one it is in, be that but a folder of the agent's.
+        Path next = innermost(root, folder, controllers).orElse(null);
+        while (next != null && (found.isEmpty() || !found.getFirst().endsWith(outermost))) {
+            found.addFirst(next.toString());
+            next = next.getParent();
         }
-        if (found.isEmpty() || !found.getFirst().endsWith("/" + folder.ids().getFirst())) {
+        if (found.isEmpty() || !found.getFirst().endsWith(outermost)) {
             throw new RefusedException(
                     "Mesos container "
                             + folder.id()
                             + " has no devices cgroup, so that nothing would keep it from the GPUs"
                             + " of others; start the agent with cgroups/devices in its"
                             + " --isolation");
+        }
+        return found;
+    }
+
+    /** Of the container itself, or of the next around it that has one. */
+    private static Optional<Path> innermost(
+            String root, RuntimeFolder folder, CgroupControllers controllers) {
+        Optional<Path> found = Optional.empty();
+        for (int depth = folder.ids().size(); depth > 0 && found.isEmpty(); depth--) {
+            String path = root + String.join(NESTED, folder.ids().subList(0, depth));
+            found =
+                    controllers
+                            .counterpart(path, FREEZER, DEVICES)
+                            .map(Path::of)
+                            .filter(Files::isDirectory);
         }
         return found;
     }

@@ -120,7 +120,7 @@ class MesosHookTest extends OneAgentTest {
         assertEquals("EISDIR", lines.get(3));
         assertEquals("ffff", states());
         assertEquals(List.of(), gpuRules(container));
-        assertEquals(0, leases().path("leases").size());
+        assertEquals(0, leases().size());
     }
 
     @Test
