@@ -45,6 +45,15 @@ public final class MesosContainer {
         return sandbox;
     }
 
+    /** Puts an empty file there, for the container to see. */
+    public void writeToSandbox(String file) {
+        try {
+            Files.writeString(sandbox.resolve(file), "");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** The process that the agent has started it with: the helper. */
     public long pid() {
         try {

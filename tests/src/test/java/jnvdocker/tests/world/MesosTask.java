@@ -61,6 +61,12 @@ public final class MesosTask {
         return task;
     }
 
+    /** Another shell's command. */
+    public MesosTask command(String other) {
+        command = other;
+        return this;
+    }
+
     /** What its framework calls it. */
     public MesosTask named(String other) {
         name = other;

@@ -1,0 +1,247 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.MesosContainer;
+import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.Registry;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A task has its GPUs for as long as anything of it lives, whatever becomes of agent and daemon.
+ */
+class MesosLeaseTest extends OneAgentTest {
+    private final List<Process> started = new ArrayList<>();
+
+    @AfterEach
+    void endPrograms() throws InterruptedException {
+        for (Process process : started) {
+            process.destroyForcibly().waitFor();
+        }
+    }
+
+    /** A program of the host that has all GPUs but these first ones. */
+    private Process hold(String gpus) {
+        Process process = daemon.jnvdocker("gpu", "run", "--gpus", gpus, "sleep", "1000").start();
+        started.add(process);
+        return process;
+    }
+
+    private static Registry registry() {
+        return new Registry(daemon);
+    }
+
+    private static MesosTask on(int gpu) {
+        return MesosTask.of("echo up; sleep 1000").needsDriver().uuids(uuid(gpu));
+    }
+
+    @Test
+    void leaseIsShownAsTheTasks() {
+        MesosContainer task = lasting(on(1).named("train").user("daemon"));
+        JsonNode gpu = gpus().path(1);
+        assertEquals("held", gpu.path("state").asText());
+        assertEquals("daemon", gpu.path("user").asText());
+        assertEquals("train", gpu.path("container_name").asText());
+        assertEquals(task.id(), gpu.path("container_id").asText());
+        assertTrue(gpu.path("image").isNull(), gpu::toString);
+        assertEquals(task.pid(), gpu.path("pid").asLong());
+        JsonNode lease = leases().path(0);
+        assertEquals("mesos", lease.path("engine").asText());
+        assertEquals("train", lease.path("container_name").asText());
+        assertEquals(task.id(), lease.path("container_id").asText());
+        String list = jnvdocker("gpu", "ls").ok().out();
+        assertTrue(list.matches("(?s).* HELD +daemon +train .*"), list);
+        String why = jnvdocker("gpu", "why", "1").ok().out();
+        assertTrue(why.contains("is held by daemon's Mesos task train since "), why);
+        assertTrue(why.contains("A container of a Mesos agent, " + task.id() + ", under"), why);
+        assertTrue(why.contains("its process (pid " + task.pid() + ") runs"), why);
+        assertTrue(why.contains("end the task by its framework"), why);
+        task.kill();
+        awaitStates("ffff");
+        assertEquals(
+                List.of("its process (pid " + gpu.path("pid") + ") is gone, and its cgroup empty"),
+                registry().ends("train"));
+    }
+
+    @Test
+    void nestedTaskIsNamedAfterItsExecutor() {
+        MesosContainer executor = lasting(MesosTask.groups(1).named("pod"));
+        MesosContainer task = executor.nested(sleeper(1)).awaitLine("up");
+        JsonNode lease = leases().path(0);
+        assertEquals("pod/" + task.id().substring(0, 8), lease.path("container_name").asText());
+        assertEquals(executor.id() + "." + task.id(), lease.path("container_id").asText());
+    }
+
+    @Test
+    void leaseEndsWithTheLastProcessOfTheContainer() throws Exception {
+        MesosContainer task =
+                lasting(on(2).command("setsid sleep 1000 > /dev/null 2>&1 & echo up; sleep 1000"));
+        agent.kill(); // a live one would end what is left
+        Command.of("kill", "-KILL", task.pid()).run().ok();
+        Lab.await(() -> {
+            String why = jnvdocker("gpu", "why", "2").ok().out();
+            return why.contains("has ended, and others run") ? List.of() : List.of(why);
+        });
+        assertEquals("ffhf", states());
+        assertTrue(gpuRules(task).contains("c 195:2 rw"));
+        agent.recover();
+        task.await();
+        awaitStates("ffff");
+    }
+
+    @Test
+    void leaseOfALiveTaskIsReleasedByForceAlone() {
+        MesosContainer task =
+                lasting(
+                        on(3).named("stubborn")
+                                .command(
+                                        "echo up; while [ ! -e $MESOS_SANDBOX/go ]; do sleep 0.02;"
+                                                + " done; tryopen /dev/nvidia3"));
+        Command.Result refused = jnvdocker("gpu", "release", "stubborn");
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(
+                refused.err()
+                        .contains(
+                                "its process (pid "
+                                        + task.pid()
+                                        + ") runs; end the task by"
+                                        + " its framework, or use --force if you know better"),
+                refused::toString);
+        assertEquals(List.of("c 195:3 rw"), gpuRules(task));
+        String released =
+                jnvdocker("gpu", "release", "stubborn", "--force", "--reason", "hangs").ok().out();
+        assertTrue(released.contains("Mesos task stubborn; if it runs, it can use"), released);
+        assertEquals("ffff", states());
+        assertEquals(List.of(), gpuRules(task));
+        task.writeToSandbox("go");
+        assertEquals("up\nEPERM\n", task.await().out());
+    }
+
+    @Test
+    void leaseOutlivesTheDaemon() {
+        MesosContainer task = lasting(on(0));
+        MesosContainer ends = lasting(on(1).named("ends"));
+        JsonNode before = leases();
+        daemon.kill();
+        startDaemon();
+        assertEquals(before, leases());
+        daemon.kill();
+        ends.kill();
+        startDaemon();
+        awaitStates("hfff");
+        assertEquals(List.of("c 195:0 rw"), gpuRules(task));
+        task.kill();
+        awaitStates("ffff");
+    }
+
+    @Test
+    void leaseOutlivesTheAgentAndBoth() throws Exception {
+        MesosContainer stays = lasting(on(0));
+        MesosContainer ends = lasting(on(1).command("echo up; sleep 0.3"));
+        JsonNode before = leases();
+        agent.kill();
+        daemon.kill();
+        startDaemon();
+        awaitStates("hfff"); // on the evidence of no process, while the agent's folder is there
+        agent.recover();
+        ends.await();
+        assertEquals("hfff", states());
+        assertTrue(
+                before.findValuesAsText("lease").containsAll(leases().findValuesAsText("lease")));
+        stays.kill();
+        awaitStates("ffff");
+    }
+
+    @Test
+    void taskWaitsForWhoHasItsGpu() throws Exception {
+        Process holder = hold("device=0");
+        awaitStates("hfff");
+        MesosContainer task =
+                agent.launch(on(0).command("tryopen /dev/nvidia0"))
+                        .awaitRemark(
+                                "jnvdocker: waiting for GPU "
+                                        + uuid(0)
+                                        + ", next in line: GPU 0"
+                                        + " (GPU-5c1a0000) is held by root's process sleep (pid "
+                                        + holder.pid()
+                                        + ") since ");
+        holder.destroyForcibly().waitFor();
+        Command.Result result = task.await();
+        assertEquals("ENXIO\n", result.out(), result::toString);
+        List<String> remarks = remarks(result.err());
+        assertEquals(2, remarks.size(), result::toString);
+        assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 (GPU-5c1a0000) after "));
+    }
+
+    /** An agent offers GPUs again before the container is gone that had them. */
+    @Test
+    void taskWaitsForAnotherTask() {
+        MesosContainer first = lasting(sleeper(4).named("first"));
+        MesosContainer second =
+                agent.launch(MesosTask.of("ls /dev | grep -c 'nvidia[0-3]'").gpus(4))
+                        .awaitRemark("are held by root's Mesos task first since ");
+        first.kill();
+        assertEquals("4\n", second.await().ok().out());
+    }
+
+    @Test
+    void waitGoesOnWithTheNextDaemon() throws Exception {
+        Process holder = hold("device=0");
+        awaitStates("hfff");
+        MesosContainer task =
+                agent.launch(on(0).command("tryopen /dev/nvidia0"))
+                        .awaitRemark("jnvdocker: waiting for GPU ");
+        daemon.kill();
+        startDaemon();
+        holder.destroyForcibly().waitFor();
+        assertEquals("ENXIO\n", task.await().out(), task::err);
+        assertEquals(0, registry().tickets());
+    }
+
+    @Test
+    void whoWaitsAndIsKilledKeepsNobodyWaiting() throws Exception {
+        hold("device=0");
+        awaitStates("hfff");
+        MesosContainer task = agent.launch(on(0)).awaitRemark("jnvdocker: waiting for GPU ");
+        task.kill();
+        Lab.await(() ->
+                registry().tickets() == 0 ? List.of() : List.of("there is a ticket of the dead"));
+    }
+
+    @Test
+    void daemonThatComesBackServesWhoWaitsForIt() {
+        daemon.stop();
+        MesosContainer task = agent.launch(on(0).command("tryopen /dev/nvidia0"));
+        startDaemon();
+        Command.Result result = task.await();
+        assertEquals("ENXIO\n", result.out(), result::toString);
+        assertFalse(result.err().contains("jnvdocker: "), result::toString);
+    }
+
+    @Test
+    void daemonThatIsKilledAsItAnswersHasGivenNothingAway() {
+        for (int i = 0; i < 5; i++) {
+            MesosContainer task =
+                    agent.launch(on(0).named("again").command("tryopen /dev/nvidia0"));
+            daemon.kill();
+            startDaemon();
+            Command.Result result = task.await();
+            assertTrue(
+                    result.out().equals("ENXIO\n")
+                            || result.err().contains("jnvdockerd went away before"),
+                    result::toString);
+            awaitStates("ffff");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.MesosContainer;
+import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Which GPUs a task gets, and the reasons for which it gets none. */
+class MesosRefusalTest extends OneAgentTest {
+    private static final String GPUS =
+            "for n in 0 1 2 3; do [ ! -e /dev/nvidia$n ] || echo $n; done";
+    private final List<Process> started = new ArrayList<>();
+
+    @AfterEach
+    void endPrograms() throws InterruptedException {
+        for (Process process : started) {
+            process.destroyForcibly().waitFor();
+        }
+        jnvdocker("gpu", "uncordon", "1", "2", "3").ok();
+        if (read(daemon.state().resolveSibling("config.toml")).isEmpty()) {
+            return;
+        }
+        configure("");
+    }
+
+    private void start(Command command) {
+        started.add(command.start());
+    }
+
+    private static MesosTask task(double gpus) {
+        return MesosTask.of(GPUS).gpus(gpus).needsDriver();
+    }
+
+    private static MesosTask of(int... gpus) {
+        MesosTask task = MesosTask.of(GPUS).needsDriver();
+        for (int gpu : gpus) {
+            task.uuids(uuid(gpu));
+        }
+        return task;
+    }
+
+    @Test
+    void namedGpusAreThoseThatTheTaskGets() {
+        assertEquals(List.of("1", "3"), lines(of(3, 1)));
+        assertEquals(List.of("2"), lines(of(2).gpus(1)));
+    }
+
+    @Test
+    void otherNumberThanOfNamedGpusIsRefused() {
+        assertRefused(
+                "the task has gpus:1 and names 2 in gpu_uuids; let it ask for one of the two",
+                of(2, 3).gpus(1));
+    }
+
+    @Test
+    void unknownGpuIsRefused() {
+        assertRefused("", MesosTask.of(GPUS).uuids("GPU-00000000-1d2c-4e5f-8a9b-012345678901"));
+    }
+
+    @Test
+    void partOfAGpuIsRefused() {
+        assertRefused(
+                "the 'gpus' resource must be an unsigned integer, and is 0.5; a GPU has one holder,"
+                        + " ask for whole ones",
+                task(0.5));
+    }
+
+    @Test
+    void moreGpusThanTheHostHasAreRefused() {
+        assertRefused(
+                "5 GPUs are asked for, and this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
+                        + " them)",
+                task(5));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "label com.nvidia.cuda.version=99.0 | unsupported CUDA version: driver 12.2 < image"
+                        + " 99.0",
+                "env NVIDIA_REQUIRE_CUDA=cuda>=99.0 | NVIDIA_REQUIRE_CUDA",
+            })
+    void whatTheDriverDoesNotSupportIsRefused(String need, String reason) {
+        for (double gpus : new double[] {0, 1}) {
+            Command.Result result = agent.run(requiring(need, gpus));
+            assertEquals(1, result.exitCode(), result::toString);
+            List<String> remarks = remarks(result.err());
+            assertEquals(1, remarks.size(), result::toString);
+            assertTrue(remarks.getFirst().contains(reason), result::toString);
+            lines(requiring(need, gpus).variable("NVIDIA_DISABLE_REQUIRE", "1"));
+        }
+        // Without a driver in it, it is the image's own affair.
+        lines(requiring(need, 1).imageVariable("NVIDIA_VISIBLE_DEVICES=void"));
+    }
+
+    private static MesosTask requiring(String need, double gpus) {
+        String[] words = need.split(" |=", 3);
+        return words[0].equals("label")
+                ? task(gpus).label(words[1], words[2])
+                : task(gpus).imageVariable(words[1] + "=" + words[2]);
+    }
+
+    @Test
+    void agentWithoutDevicesCgroupsIsRefused() {
+        MesosContainer container = agent.launch(task(1).noDevicesCgroup());
+        assertRefused(
+                "Mesos container "
+                        + container.id()
+                        + " has no devices cgroup, so that nothing would keep it from the GPUs of"
+                        + " others; start the agent with cgroups/devices in its --isolation",
+                container.await());
+        assertRefused(
+                "Mesos container "
+                        + container.id()
+                        + " has no devices cgroup, so that nothing would keep it from the GPUs of"
+                        + " others; start the agent with cgroups/devices in its --isolation",
+                container.await());
+    }
+
+    @Test
+    void taskDoesNotWaitForever() {
+        configure("mesos_wait = '1s'\n");
+        start(daemon.jnvdocker("gpu", "run", "--gpus", "all", "sleep", "1000"));
+        awaitStates("hhhh");
+        Command.Result result = agent.run(task(1));
+        assertEquals(1, result.exitCode(), result::toString);
+        List<String> remarks = remarks(result.err());
+        assertEquals(2, remarks.size(), result::toString);
+        assertTrue(
+                remarks.get(1)
+                        .startsWith(
+                                "jnvdocker: waited in vain, 1 GPU is asked for, and none is free:"
+                                        + " GPUs 0, 1, 2, 3 are held by root's process sleep (pid"),
+                result::toString);
+        assertTrue(remarks.get(1).contains("start the task again later"), result::toString);
+    }
+
+    @Test
+    void cordonedGpuIsNotGiven() {
+        jnvdocker("gpu", "cordon", "1", "2", "3").ok();
+        assertEquals(List.of("0"), lines(task(1)));
+        Command.Result result = agent.run(of(1));
+        assertTrue(
+                remarks(result.err()).getFirst().contains("GPU 1 (GPU-5c1a1003) is cordoned by"),
+                result::toString);
+        assertRefusedWith("2 GPUs are asked for, and this host has 1, and GPUs 1, 2, 3", task(2));
+    }
+
+    private static void assertRefusedWith(String beginning, MesosTask task) {
+        Command.Result result = agent.run(task);
+        assertEquals(1, result.exitCode(), result::toString);
+        assertEquals(1, remarks(result.err()).size(), result::toString);
+        assertTrue(
+                remarks(result.err()).getFirst().startsWith("jnvdocker: " + beginning),
+                result::toString);
+    }
+
+    @Test
+    void gpuThatSomebodyUsesIsNotGiven() {
+        configure("mesos_wait = '0s'\n");
+        Path holdopen = agent.folder().resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        for (int gpu : new int[] {0, 1, 3}) {
+            start(Command.of(holdopen, host.folder().resolve("dev/nvidia" + gpu)));
+        }
+        awaitStates("uufu");
+        assertEquals(List.of("2"), lines(task(1)));
+        Command.Result result = agent.run(of(3));
+        assertTrue(
+                remarks(result.err()).getLast().contains("GPU 3 (GPU-5c1a3009) is used by root's"),
+                result::toString);
+    }
+
+    @Test
+    void labsConfigurationSaysWhichGpusAreForTasks() {
+        configure("mesos_gpus = ['1', '" + uuid(3) + "']\n");
+        assertEquals(List.of("1", "3"), lines(task(2)));
+        assertRefusedWith("3 GPUs are asked for, and", task(3));
+        assertRefusedWith("", of(0));
+    }
+
+    /** What a task may not have is not kept for it while it waits for something else. */
+    @Test
+    void taskThatWaitsKeepsNothingThatItCanNotHave() {
+        configure("mesos_gpus = ['1']\n");
+        start(daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "sleep", "1000"));
+        awaitStates("fhff");
+        agent.launch(task(1)).awaitRemark("jnvdocker: waiting for 1 GPU");
+        jnvdocker("gpu", "run", "--gpus", "1", "true").ok();
+        jnvdocker("gpu", "run", "--gpus", "device=2", "true").ok();
+    }
+
+    @Test
+    void quotaCountsForTheTasksUser() {
+        configure("max_gpus_per_user = 1\nmesos_wait = '0s'\n");
+        lasting(sleeper(1).user("daemon").named("one"));
+        Command.Result result = agent.run(task(1).user("daemon"));
+        assertTrue(remarks(result.err()).getLast().contains("daemon"), result::toString);
+        assertEquals(1, result.exitCode());
+        assertEquals(1, lines(task(1)).size());
+        assertRefusedWith("2 GPUs are asked for, and", task(2));
+    }
+
+    @Test
+    void onlyAgentsMayAsk() {
+        // The folder of a test is root's alone, the one of a real daemon is not.
+        Path folder = daemon.socket().getParent().getParent();
+        Command.of("chmod", "755", folder).run().ok();
+        Path client = folder.resolve("jnvdocker");
+        Command.of("cp", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
+        configure("socket_group = 'nogroup'\n");
+        Command asNobody =
+                Command.of(
+                                "setpriv",
+                                "--reuid=65534",
+                                "--regid=65534",
+                                "--clear-groups",
+                                client,
+                                "mesos",
+                                "launch",
+                                "/var/run/mesos/containers/x",
+                                "{}")
+                        .with(daemon.environment());
+        Command.Result result = asNobody.run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertEquals(
+                "jnvdocker: only root may launch the containers of a Mesos agent; start the agent"
+                        + " as root\n",
+                result.err());
+    }
+
+    /** The daemon is waited for, in case it is just being upgraded. */
+    @Test
+    void withoutADaemonNoGpuIsGiven() {
+        daemon.stop();
+        long began = System.nanoTime();
+        Command.Result result = agent.run(task(1));
+        assertTrue(System.nanoTime() - began > 9_000_000_000L);
+        assertEquals(1, result.exitCode());
+        assertTrue(
+                remarks(result.err())
+                        .getFirst()
+                        .startsWith("jnvdocker: no jnvdockerd answers at " + daemon.socket()),
+                result::toString);
+    }
+}
