@@ -69,14 +69,29 @@ public final class MesosAgent implements AutoCloseable {
         return launch(task).await();
     }
 
+    /** Writes down what it would launch, for somebody who does that in its stead. */
+    public MesosContainer prepare(MesosTask task) {
+        String id = nextId();
+        Path sandbox = sandbox(task, id);
+        prepare(id, sandbox, folder.resolve("rootfs").resolve(id), task);
+        return new MesosContainer(this, id, sandbox, null);
+    }
+
+    private String nextId() {
+        return "%08x-0000-4000-8000-%012x"
+                .formatted(launched.incrementAndGet(), ProcessHandle.current().pid());
+    }
+
+    private Path sandbox(MesosTask task, String id) {
+        return folder.resolve(SANDBOXES).resolve(task.name()).resolve("runs").resolve(id);
+    }
+
     MesosContainer launch(MesosTask task, MesosContainer parent) {
-        String id =
-                "%08x-0000-4000-8000-%012x"
-                        .formatted(launched.incrementAndGet(), ProcessHandle.current().pid());
+        String id = nextId();
         String path = parent == null ? id : parent.path() + "/" + id;
         Path sandbox =
                 parent == null
-                        ? folder.resolve(SANDBOXES).resolve(task.name()).resolve("runs").resolve(id)
+                        ? sandbox(task, id)
                         : parent.sandbox().resolve("containers").resolve(id);
         Path rootfs = folder.resolve("rootfs").resolve(task.isDebug() ? parent.path() : path);
         prepare(path, sandbox, rootfs, task);
