@@ -46,11 +46,15 @@ public final class WaitingLine {
         return new WaitingLine(registry, evidence, pace, registry.tickets());
     }
 
-    /** Takes the place that this client has, else the last. */
-    synchronized Ticket enter(ProcessId client, Owner owner, GpuRequest request)
+    /**
+     * Takes the place that this client has, else the last.
+     *
+     * @param gpus the only ones that it may be given
+     */
+    synchronized Ticket enter(ProcessId client, Owner owner, GpuRequest request, List<Gpu> gpus)
             throws IOException {
         forgetTheDead();
-        Ticket ticket = registry.addTicket(client, owner, request);
+        Ticket ticket = registry.addTicket(client, owner, request).among(gpus);
         tickets.removeIf(other -> other.id() == ticket.id());
         int place = 0;
         while (place < tickets.size() && tickets.get(place).id() < ticket.id()) {
@@ -112,7 +116,9 @@ public final class WaitingLine {
         Map<String, Ticket> kept = new HashMap<>();
         for (Ticket ticket : waiting) {
             for (Gpu gpu : wanted(ticket.request(), gpus)) {
-                kept.putIfAbsent(gpu.uuid(), ticket);
+                if (ticket.mayHave(gpu)) {
+                    kept.putIfAbsent(gpu.uuid(), ticket);
+                }
             }
         }
         return kept;

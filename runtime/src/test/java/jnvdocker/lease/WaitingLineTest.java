@@ -63,7 +63,7 @@ class WaitingLineTest {
     @Test
     void clientThatIsLostAndDeadHasNoPlace() throws IOException {
         ProcessId client = machine.spawn();
-        Ticket ticket = line.enter(client, ALICE, ONE);
+        Ticket ticket = line.enter(client, ALICE, ONE, List.of());
         machine.end(client);
         line.lose(ticket);
         assertEquals(List.of(), registry.tickets());
@@ -73,12 +73,12 @@ class WaitingLineTest {
     @Test
     void clientThatIsLostAndLivesHasItsPlaceWhenItAsksAgain() throws IOException {
         ProcessId client = machine.spawn();
-        Ticket first = line.enter(client, ALICE, ONE);
-        Ticket second = line.enter(machine.spawn(), BOB, ONE);
+        Ticket first = line.enter(client, ALICE, ONE, List.of());
+        Ticket second = line.enter(machine.spawn(), BOB, ONE, List.of());
         line.lose(first);
         machine.pass(Duration.ofSeconds(20));
         assertEquals(List.of(), line.before(second));
-        assertEquals(first, line.enter(client, ALICE, ONE));
+        assertEquals(first, line.enter(client, ALICE, ONE, List.of()));
         assertEquals(List.of(first), line.before(second));
     }
 
