@@ -79,7 +79,7 @@ public final class MesosClaims {
                 leases.claim(
                                 new Leases.Request(
                                         share.request(),
-                                        present.stream().filter(policy::gives).toList(),
+                                        policy.givenOf(present, share.request()),
                                         owner(config),
                                         process,
                                         Claim.MESOS,

@@ -1,8 +1,10 @@
 package jnvdocker.mesos;
 
+import jnvdocker.container.GpuRequest;
 import jnvdocker.container.GpuResolver;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
+import jnvdocker.labels.RefusedException;
 
 import java.time.Duration;
 import java.util.List;
@@ -43,6 +45,39 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     /** Whether tasks may get this GPU: a beginning that several UUIDs have means each of them. */
     public boolean gives(Gpu gpu) {
         return gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.means(id, gpu));
+    }
+
+    /**
+     * Those of the host that a task may get.
+     *
+     * @throws RefusedException when it asks for others, or for more
+     */
+    public List<Gpu> givenOf(List<Gpu> host, GpuRequest request) throws RefusedException {
+        List<Gpu> given = host.stream().filter(this::gives).toList();
+        switch (request) {
+            case GpuRequest.Devices(List<String> ids) -> {
+                for (Gpu gpu : GpuResolver.resolve(ids, host)) {
+                    refuseUnless(gives(gpu), "GPU " + gpu.index() + " is asked for");
+                }
+            }
+            case GpuRequest.Count(int count) ->
+                    refuseUnless(
+                            count <= given.size() || count > host.size(),
+                            count + " GPUs are asked for");
+            case GpuRequest.All _, GpuRequest.None _ -> {}
+        }
+        return given;
+    }
+
+    private void refuseUnless(boolean given, String asked) throws RefusedException {
+        if (!given) {
+            throw new RefusedException(
+                    asked
+                            + ", and Mesos tasks get "
+                            + String.join(", ", gpus)
+                            + " alone (mesos_gpus in the configuration); have the agent offer no"
+                            + " others ('jnvdocker mesos flags')");
+        }
     }
 
     /** Ids that none of these GPUs has. */

@@ -61,7 +61,7 @@ class MesosLeaseTest extends OneAgentTest {
         assertEquals("train", lease.path("container_name").asText());
         assertEquals(task.id(), lease.path("container_id").asText());
         String list = jnvdocker("gpu", "ls").ok().out();
-        assertTrue(list.matches("(?s).* HELD +daemon +train .*"), list);
+        assertTrue(list.matches("(?s).* HELD +daemon +Mesos task train .*"), list);
         String why = jnvdocker("gpu", "why", "1").ok().out();
         assertTrue(why.contains("is held by daemon's Mesos task train since "), why);
         assertTrue(why.contains("A container of a Mesos agent, " + task.id() + ", under"), why);
