@@ -20,9 +20,11 @@ import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
 
 import java.io.IOException;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -38,6 +40,9 @@ public final class MesosClaims {
     private final Leases leases;
     private final MesosPolicy policy;
     private final Processes processes = Processes.ofThisMachine();
+
+    /** Whose GPUs are just being claimed. Those of a group that share some ask all at once. */
+    private final Set<String> underWay = new HashSet<>();
 
     public MesosClaims(Leases leases, MesosPolicy policy) {
         this.leases = leases;
@@ -58,12 +63,42 @@ public final class MesosClaims {
             ProcessId process,
             ClientConnection client)
             throws IOException, RefusedException {
-        Optional<Claim> known = leases.ofMesosContainer(share.owner().id());
-        Claim claim =
-                known.isPresent() ? known.get() : make(share, cgroups, present, process, client);
+        String id = share.owner().id();
+        Claim claim;
+        begin(id, client);
+        try {
+            Optional<Claim> known = leases.ofMesosContainer(id);
+            claim =
+                    known.isPresent()
+                            ? known.get()
+                            : make(share, cgroups, present, process, client);
+        } finally {
+            end(id);
+        }
         List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
         List<Gpu> gpus = present.stream().filter(gpu -> uuids.contains(gpu.uuid())).toList();
         return new Allocation(gpus, List.of(), Map.of());
+    }
+
+    private void begin(String id, ClientConnection client) throws IOException {
+        synchronized (underWay) {
+            while (!underWay.add(id)) {
+                client.waits();
+                try {
+                    underWay.wait();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new IOException("the daemon is stopping", e);
+                }
+            }
+        }
+    }
+
+    private void end(String id) {
+        synchronized (underWay) {
+            underWay.remove(id);
+            underWay.notifyAll();
+        }
     }
 
     private Claim make(

@@ -13,6 +13,7 @@ import jnvdocker.tests.world.MesosTask;
 
 import org.junit.jupiter.api.Test;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /** The default executor runs groups of tasks, each in a container that is nested in its own. */
@@ -117,6 +118,29 @@ class MesosGroupsTest extends OneAgentTest {
         assertEquals(2, gpuRules(executor).size());
         executor.kill();
         awaitStates("ffff");
+    }
+
+    /** A group's are launched all at once. */
+    @Test
+    void tasksWithoutSharesThatAreLaunchedTogetherHaveTheSameGpu() throws Exception {
+        MesosContainer executor = lasting(MesosTask.groups(1));
+        Process all = daemon.jnvdocker("gpu", "run", "--gpus", "all", "sleep", "1000").start();
+        List<MesosContainer> tasks = new ArrayList<>();
+        try {
+            awaitStates("hhhh");
+            for (int i = 0; i < 4; i++) {
+                tasks.add(executor.nested(MesosTask.of(NODES + LASTING).needsDriver()));
+            }
+            tasks.forEach(OneAgentTest::awaitQuestion);
+        } finally {
+            all.destroyForcibly().waitFor();
+        }
+        int gpu = gpu(tasks.getFirst().awaitLine("up"));
+        for (MesosContainer task : tasks) {
+            assertEquals(gpu, gpu(task.awaitLine("up")));
+        }
+        awaitHeld(gpu);
+        assertEquals(1, leases().size());
     }
 
     @Test

@@ -244,19 +244,4 @@ class MesosRefusalTest extends OneAgentTest {
                         + " as root\n",
                 result.err());
     }
-
-    /** The daemon is waited for, in case it is just being upgraded. */
-    @Test
-    void withoutADaemonNoGpuIsGiven() {
-        daemon.stop();
-        long began = System.nanoTime();
-        Command.Result result = agent.run(task(1));
-        assertTrue(System.nanoTime() - began > 9_000_000_000L);
-        assertEquals(1, result.exitCode());
-        assertTrue(
-                remarks(result.err())
-                        .getFirst()
-                        .startsWith("jnvdocker: no jnvdockerd answers at " + daemon.socket()),
-                result::toString);
-    }
 }

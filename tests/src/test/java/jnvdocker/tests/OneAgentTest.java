@@ -117,6 +117,17 @@ abstract class OneAgentTest {
         return MesosTask.of("echo up; sleep 1000").gpus(gpus).needsDriver();
     }
 
+    /** Until the hook has the daemon's ear: its connection is what else it has open. */
+    static void awaitQuestion(MesosContainer container) {
+        Lab.await(() -> {
+            String pid = "$(cat " + container.runtime().resolve("pid") + " 2> /dev/null)";
+            String find = "ls -l /proc/" + pid + "/fd 2> /dev/null | grep -c socket: || true";
+            return Command.of("sh", "-c", find).run().out().equals("1\n")
+                    ? List.of()
+                    : List.of(container.path() + " does not ask");
+        });
+    }
+
     /** What a task prints as it ends well. */
     static List<String> lines(MesosTask task) {
         return lines(agent.run(task));
