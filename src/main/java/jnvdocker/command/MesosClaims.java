@@ -152,7 +152,7 @@ public final class MesosClaims {
                 .flatMap(processes::find)
                 .orElseThrow(() ->
                         new RefusedException(
-                                "Mesos container "
+                                "the Mesos container "
                                         + folder.id()
                                         + " has ended, whose GPUs this one was to use; start the"
                                         + " task again"));

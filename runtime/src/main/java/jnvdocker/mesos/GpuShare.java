@@ -87,7 +87,7 @@ public record GpuShare(RuntimeFolder owner, boolean isInherited, GpuRequest requ
             throw new RefusedException(
                     "gpu_uuids has something else than UUIDs of GPUs: "
                             + Quote.quoted(String.join(",", uuids))
-                            + "; name them as 'jnvdocker gpu ls --json' shows them");
+                            + "; take those that 'jnvdocker gpu ls --json' lists");
         }
     }
 }

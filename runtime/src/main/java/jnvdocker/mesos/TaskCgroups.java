@@ -45,7 +45,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
                 processes.cgroupOf(launched, FREEZER).filter(it -> it.endsWith("/" + own));
         if (freezer.isEmpty()) {
             throw new RefusedException(
-                    "Mesos container "
+                    "the Mesos container "
                             + folder.id()
                             + " has no freezer cgroup of version 1, by which its end would be"
                             + " known; start the agent with --launcher=linux, on a host with"
@@ -69,7 +69,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
         }
         if (found.isEmpty() || !found.getFirst().endsWith(outermost)) {
             throw new RefusedException(
-                    "Mesos container "
+                    "the Mesos container "
                             + folder.id()
                             + " has no devices cgroup, so that nothing would keep it from the GPUs"
                             + " of others; start the agent with cgroups/devices in its"

@@ -120,7 +120,7 @@ class MesosRefusalTest extends OneAgentTest {
     void agentWithoutDevicesCgroupsIsRefused() {
         MesosContainer container = agent.launch(task(1).noDevicesCgroup());
         assertRefused(
-                "Mesos container "
+                "the Mesos container "
                         + container.id()
                         + " has no devices cgroup, so that nothing would keep it from the GPUs of"
                         + " others; start the agent with cgroups/devices in its --isolation",
