@@ -1,0 +1,341 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.MesosAgent;
+import jnvdocker.tests.world.MesosContainer;
+import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Docker and a Mesos agent on one host: whatever dies meanwhile, a GPU has one holder. */
+@Tag("docker")
+@Tag("root")
+class MesosAndDockerTest {
+    private static final int GPUS = 8;
+    private static final int CONTAINERS = 100;
+    private static final int TASKS = 60;
+    private static final int GROUPS = 14;
+    private static final int NESTED = 3;
+    private static final int ALL = CONTAINERS + TASKS + GROUPS * NESTED;
+    private static final int WORKERS = 4;
+    private static final int GROUPS_AT_A_TIME = 2;
+    private static final int TRIES = 10;
+
+    /** Nobody but one can make a folder, and it is there as long as he has the GPU. */
+    private static final String WORK =
+            """
+            for node in /dev/nvidia[0-9]*; do
+              mkdir "/share/held/${node##*/}" || echo "%1$s is not alone on $node" >> /share/wrong
+            done
+            sleep 0.1
+            for node in /dev/nvidia[0-9]*; do rmdir "/share/held/${node##*/}"; done
+            echo %1$s $(ls -d /dev/nvidia[0-9]* | wc -l) >> /share/done
+            """;
+
+    private final AtomicInteger deaths = new AtomicInteger();
+    private final AtomicInteger tries = new AtomicInteger();
+    private final ReadWriteLock agentLives = new ReentrantReadWriteLock();
+    private Lab lab;
+    private MesosAgent agent;
+    private Path share;
+
+    @BeforeEach
+    void open() throws IOException {
+        lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
+        agent = new MesosAgent(lab.daemon().socket());
+        share = Folders.make("share");
+        Files.createDirectory(share.resolve("held"));
+        Files.createFile(share.resolve("done"));
+        Files.createFile(share.resolve("wrong"));
+    }
+
+    @AfterEach
+    void close() {
+        agent.close();
+        lab.close();
+        Folders.remove(share);
+    }
+
+    @Test
+    void hundredsTakeTurnsAndNeverTwoHaveOneGpu() throws Exception {
+        List<CompletableFuture<Void>> workers = new ArrayList<>();
+        workers.addAll(work(WORKERS, CONTAINERS, this::container));
+        workers.addAll(work(WORKERS, TASKS, this::task));
+        workers.addAll(work(GROUPS_AT_A_TIME, GROUPS, this::group));
+        CompletableFuture<Void> all =
+                CompletableFuture.allOf(workers.toArray(CompletableFuture[]::new));
+        dieWhen(all, ALL / 4, this::killDaemon);
+        dieWhen(all, ALL / 2, this::killAgent);
+        dieWhen(
+                all,
+                ALL * 3 / 4,
+                () -> {
+                    lab.daemon().kill();
+                    killAgent();
+                    lab.startDaemon();
+                });
+        dieWhen(all, Integer.MAX_VALUE, () -> {});
+        all.join();
+
+        System.out.println(ALL + " took turns, " + tries + " were tried again");
+        assertEquals("", Files.readString(share.resolve("wrong")));
+        assertEachHadItsGpus();
+        assertTurns();
+        assertNothingIsLeft();
+    }
+
+    private interface Deed {
+        void run() throws Exception;
+    }
+
+    private interface Job {
+        void run(int number) throws Exception;
+    }
+
+    /** Several at a time, each on the next of that many jobs when it has done one. */
+    private static List<CompletableFuture<Void>> work(int workers, int count, Job job) {
+        AtomicInteger next = new AtomicInteger();
+        return Stream.generate(() ->
+                        CompletableFuture.runAsync(
+                                () -> {
+                                    for (int number = next.getAndIncrement();
+                                            number < count;
+                                            number = next.getAndIncrement()) {
+                                        unchecked(job, number);
+                                    }
+                                },
+                                Thread::startVirtualThread))
+                .limit(workers)
+                .toList();
+    }
+
+    private static void unchecked(Job job, int number) {
+        try {
+            job.run(number);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Looks on until so many are done, or all. */
+    private void dieWhen(CompletableFuture<Void> all, int done, Deed deed) throws Exception {
+        while (!all.isDone() && done().size() < done) {
+            assertEquals(List.of(), lab.registry().heldTwice());
+            Thread.sleep(50);
+        }
+        deaths.incrementAndGet();
+        deed.run();
+        deaths.incrementAndGet();
+    }
+
+    private void killDaemon() {
+        lab.daemon().kill();
+        lab.startDaemon();
+    }
+
+    private void killAgent() throws InterruptedException {
+        agentLives.writeLock().lock();
+        try {
+            agent.kill();
+            agent.recover();
+        } finally {
+            agentLives.writeLock().unlock();
+        }
+    }
+
+    private static int gpus(int number) {
+        return number % 4 == 3 ? 2 : 1;
+    }
+
+    private void container(int number) throws Exception {
+        String name = "container-" + number + "-" + gpus(number);
+        Object[] words = {
+            "run",
+            "--rm",
+            "--gpu-wait",
+            "--gpus=" + gpus(number),
+            "-v",
+            share + ":/share",
+            "plain",
+            "sh",
+            "-c",
+            WORK.formatted(name)
+        };
+        untilDone(name, () -> lab.jnvdocker(words));
+    }
+
+    private void task(int number) throws Exception {
+        String name = "task-" + number + "-" + gpus(number);
+        MesosTask task = of(name, gpus(number));
+        if (number % 3 != 0) {
+            task.direct();
+        }
+        untilDone(name, () -> await(launch(() -> agent.launch(task))));
+    }
+
+    private MesosTask of(String name, int gpus) {
+        return MesosTask.of(WORK.formatted(name)).gpus(gpus).needsDriver().mount(share, "/share");
+    }
+
+    private void group(int number) throws Exception {
+        MesosTask executor = MesosTask.of("echo up; sleep 1000").direct().noImage();
+        MesosContainer parent = launch(() -> agent.launch(executor).awaitLine("up"));
+        List<CompletableFuture<Void>> nested = new ArrayList<>();
+        for (int i = 0; i < NESTED; i++) {
+            String name = "group-" + number + "-" + i + "-1";
+            MesosTask task = number % 2 == 0 ? of(name, 1) : of(name, 1).ownCgroups();
+            Job job = _ -> untilDone(name, () -> await(launch(() -> parent.nested(task))));
+            nested.add(
+                    CompletableFuture.runAsync(
+                            () -> unchecked(job, 0), Thread::startVirtualThread));
+        }
+        nested.forEach(CompletableFuture::join);
+        launch(() -> {
+            parent.kill();
+            return parent;
+        });
+    }
+
+    private interface Try {
+        Command.Result run() throws Exception;
+    }
+
+    /** As users and frameworks do: who fails for the death of another is tried again. */
+    private void untilDone(String name, Try once) throws Exception {
+        for (int i = 0; i < TRIES; i++) {
+            int before = deaths.get();
+            Command.Result result = once.run();
+            if (done().containsKey(name)) {
+                return;
+            }
+            boolean excused = before % 2 == 1 || deaths.get() != before;
+            assertTrue(excused || result.err().contains("waited in vain"), name + ": " + result);
+            tries.incrementAndGet();
+        }
+        throw new AssertionError(name + " was not served in " + TRIES + " tries");
+    }
+
+    private interface Launch {
+        MesosContainer run() throws Exception;
+    }
+
+    /** By an agent that lives. */
+    private MesosContainer launch(Launch launch) throws Exception {
+        agentLives.readLock().lock();
+        try {
+            return launch.run();
+        } finally {
+            agentLives.readLock().unlock();
+        }
+    }
+
+    /** Of an agent that dies meanwhile the next one sees to its containers. */
+    private Command.Result await(MesosContainer container) throws Exception {
+        while (true) {
+            int before = deaths.get();
+            Command.Result result = container.await();
+            launch(() -> container);
+            if (deaths.get() == before || !Files.exists(container.runtime())) {
+                return result;
+            }
+        }
+    }
+
+    /** How many GPUs each of those had that are done. */
+    private Map<String, String> done() {
+        try {
+            Map<String, String> done = new HashMap<>();
+            for (String line : Files.readAllLines(share.resolve("done"))) {
+                String[] words = line.split(" ");
+                assertEquals(2, words.length, line);
+                assertFalse(done.containsKey(words[0]), words[0] + " ran twice");
+                done.put(words[0], words[1]);
+            }
+            return done;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void assertEachHadItsGpus() {
+        Map<String, String> done = done();
+        assertEquals(ALL, done.size());
+        done.forEach((name, gpus) -> assertTrue(name.endsWith("-" + gpus), name + " had " + gpus));
+    }
+
+    private record Turn(String gpu, Instant since, Instant until) {}
+
+    private void assertTurns() throws IOException {
+        Lab.await(() -> lab.registry().live().stream().map(Object::toString).toList());
+        String text = lab.jnvdocker("gpu", "leases", "--all", "-n", 9999, "--json").ok().out();
+        List<Turn> turns = new ArrayList<>();
+        Set<String> engines = new HashSet<>();
+        for (JsonNode lease : new ObjectMapper().readTree(text)) {
+            engines.add(lease.get("engine").asText());
+            Instant since = Instant.parse(lease.get("since").asText());
+            Instant until = Instant.parse(lease.get("until").asText());
+            for (JsonNode gpu : lease.get("gpus")) {
+                turns.add(new Turn(gpu.get("uuid").asText(), since, until));
+            }
+        }
+        assertEquals(2, engines.size(), engines::toString);
+        int least = IntStream.range(0, CONTAINERS).map(MesosAndDockerTest::gpus).sum();
+        assertTrue(turns.size() > least + TASKS + GROUPS * NESTED, turns.size() + " turns");
+        Map<String, Turn> last = new HashMap<>();
+        turns.sort(Comparator.comparing(Turn::since));
+        for (Turn next : turns) {
+            Turn before = last.put(next.gpu(), next);
+            assertFalse(
+                    before != null && before.until().isAfter(next.since()),
+                    () -> "two at once: " + before + " and " + next);
+        }
+    }
+
+    private void assertNothingIsLeft() throws IOException {
+        lab.clear();
+        assertEquals(0, lab.registry().tickets());
+        for (String controller : List.of("freezer", "devices")) {
+            Path cgroups = Path.of("/sys/fs/cgroup", controller, agent.cgroupsRoot());
+            try (Stream<Path> left = Files.walk(cgroups).filter(Files::isDirectory)) {
+                assertEquals(List.of(cgroups), left.toList());
+            }
+        }
+        try (Stream<Path> left = Files.list(agent.folder().resolve("run/containers"))) {
+            assertEquals(List.of(), left.toList());
+        }
+        String mounts = Files.readString(Path.of("/proc/self/mountinfo"));
+        assertFalse(mounts.contains(agent.cgroupsRoot()), mounts);
+    }
+}
