@@ -5,7 +5,8 @@
  * (the -shm) is not seen, only that the file was made longer.
  *
  * Or, given a socket's path, counts the moments before and after each call by which the process writes to or
- * reads from what listens there. What it forks does not count.
+ * reads from what listens there, or from those who have connected when it is that itself. What it forks does not
+ * count.
  *
  *   KILLPOINT_SOCKET=PATH     counts that, in place of the registry's files
  *   KILLPOINT_AT=N            the N-th call does not happen: the process is killed as by kill -9
@@ -73,11 +74,13 @@ static bool is_registry_fd(int fd)
 
 static bool is_socket_fd(int fd)
 {
-    struct sockaddr_un peer = {0};
-    socklen_t length = sizeof peer - 1;
+    struct sockaddr_un peer = {0}, own = {0};
+    socklen_t length = sizeof peer - 1, own_length = sizeof own - 1;
     int before = errno;
     bool is = socket_path != NULL && getpid() == socket_user &&
-              getpeername(fd, (struct sockaddr *)&peer, &length) == 0 && strcmp(peer.sun_path, socket_path) == 0;
+              getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+              getsockname(fd, (struct sockaddr *)&own, &own_length) == 0 &&
+              (strcmp(peer.sun_path, socket_path) == 0 || strcmp(own.sun_path, socket_path) == 0);
     errno = before;
     return is;
 }

@@ -66,8 +66,9 @@ public final class KillPoint implements AutoCloseable {
     }
 
     /**
-     * The process is killed at that moment of its talk with what listens at the socket: there is
-     * one before and one after each call by which it writes or reads.
+     * The process is killed at that moment of its talk with what listens at the socket, or with
+     * those who ask it there: there is one before and one after each call by which it writes or
+     * reads. At moment 0 it is not.
      */
     public static KillPoint talking(Path socket, int moment) {
         return before(moment).with("KILLPOINT_SOCKET", socket);
