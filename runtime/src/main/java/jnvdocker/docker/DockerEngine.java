@@ -29,6 +29,7 @@ import jnvdocker.use.RunningContainers;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -337,6 +338,10 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      */
     private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
+        if (!Files.exists(socket)) {
+            throw new EngineException(
+                    "there is no Docker engine at " + socket + "; " + START, null);
+        }
         if (!servers.isServed(socket)) {
             throw new EngineException(
                     "the Docker engine at " + socket + " is stopped; " + START, null);
