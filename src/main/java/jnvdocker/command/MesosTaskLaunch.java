@@ -25,6 +25,7 @@ public final class MesosTaskLaunch {
 
     private final DriverVolumeStore volumes;
     private final Processes processes = Processes.ofThisMachine();
+    private volatile Optional<Pattern> driverFolders = Optional.empty();
 
     public MesosTaskLaunch(DriverVolumeStore volumes) {
         this.volumes = volumes;
@@ -48,12 +49,19 @@ public final class MesosTaskLaunch {
 
     /** Whoever sees our folder of the driver was given it. */
     private boolean hasDriver(Request request) throws RefusedException {
-        Optional<String> root = processes.mountRoot(volumes.root());
-        return root.isPresent()
-                && !processes
-                        .mounted(
-                                Caller.process(request),
-                                Pattern.compile(Pattern.quote(root.get()) + "/([^/]+)"))
-                        .isEmpty();
+        Optional<Pattern> folders = folders();
+        return folders.isPresent()
+                && !processes.mounted(Caller.process(request), folders.get()).isEmpty();
+    }
+
+    /** Where they are does not change, once they are there. */
+    private Optional<Pattern> folders() {
+        if (driverFolders.isEmpty()) {
+            driverFolders =
+                    processes
+                            .mountRoot(volumes.root())
+                            .map(root -> Pattern.compile(Pattern.quote(root) + "/([^/]+)"));
+        }
+        return driverFolders;
     }
 }

@@ -36,6 +36,7 @@ public final class Reconciler {
     private final ContainerEngine engine;
     private final ClaimVolumes.Inventory inventory;
     private final Pace pace;
+    private volatile boolean runningAreKnown;
 
     Reconciler(
             LeaseRegistry registry,
@@ -247,12 +248,14 @@ public final class Reconciler {
      * @throws RegistryException when the engine does not tell in that time
      */
     void learnOfRunning(Duration limit) throws IOException {
-        if (!registry.isNew()) {
+        if (runningAreKnown || !registry.isNew()) {
             return;
         }
         if (unknownThatRun().isEmpty()) {
             // Somebody else may be about to learn of them: a claim is known before its lease.
             meetProcesses();
+            // Whoever starts from now on has a claim that we know, also where no engine ever tells.
+            runningAreKnown = true;
             return;
         }
         try {
