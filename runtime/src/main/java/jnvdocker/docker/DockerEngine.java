@@ -339,8 +339,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         if (!Files.exists(socket)) {
-            throw new EngineException(
-                    "there is no Docker engine at " + socket + "; " + START, null);
+            // What a client would find out, once it had been built.
+            throw noAnswer("No such file or directory", null);
         }
         if (!servers.isServed(socket)) {
             throw new EngineException(
@@ -483,9 +483,13 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                             + "; look into its log: journalctl -u docker",
                     e);
         }
+        return noAnswer(reason, e);
+    }
+
+    private EngineException noAnswer(String reason, Exception cause) {
         return new EngineException(
                 "the Docker engine at " + socket + " does not answer (" + reason + "); " + START,
-                e);
+                cause);
     }
 
     /** docker-java does not negotiate the version, and engines drop old ones: 29 needs 1.44. */

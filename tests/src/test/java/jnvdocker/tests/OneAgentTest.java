@@ -39,8 +39,8 @@ abstract class OneAgentTest {
     static void open() {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
         daemon = new TestDaemon(host);
-        agent = new MesosAgent(daemon.socket());
         startDaemon();
+        agent = MesosAgent.installedBy(daemon);
     }
 
     @AfterAll

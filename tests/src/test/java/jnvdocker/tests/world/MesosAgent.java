@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 
 /**
  * A Mesos agent that has our hook for its launcher folder: what a real one does around the helper
@@ -25,6 +26,21 @@ public final class MesosAgent implements AutoCloseable {
      * @param socket where the hook asks the daemon
      */
     public MesosAgent(Path socket) {
+        this((folder, libexec) -> LauncherFolder.install(folder, libexec, socket));
+    }
+
+    /** One that was set up by {@code jnvdocker mesos install}. */
+    public static MesosAgent installedBy(TestDaemon daemon) {
+        return new MesosAgent((folder, libexec) -> {
+            Object[] words = {
+                "mesos", "install", "--launcher-dir", folder, "--mesos-libexec", libexec
+            };
+            daemon.jnvdocker(words).run().ok();
+            return new LauncherFolder(folder);
+        });
+    }
+
+    private MesosAgent(BiFunction<Path, Path, LauncherFolder> install) {
         try {
             Path libexec = Files.createDirectory(folder.resolve("libexec"));
             Files.createSymbolicLink(
@@ -32,7 +48,7 @@ public final class MesosAgent implements AutoCloseable {
             Files.createSymbolicLink(
                     libexec.resolve("mesos-executor"), Project.world("mesos-executor"));
             Files.createSymbolicLink(libexec.resolve("mesos-default-executor"), Path.of("/bin/sh"));
-            launcher = LauncherFolder.install(folder.resolve("launcher"), libexec, socket);
+            launcher = install.apply(folder.resolve("launcher"), libexec);
             Files.createDirectories(folder.resolve("run/containers"));
             unpackImage();
         } catch (IOException e) {
