@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.ProcessGroups;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.AfterAll;
@@ -28,7 +29,6 @@ import java.util.List;
 
 /** {@code gpu run}: programs of the host have GPUs to themselves, for as long as they last. */
 class GpuRunTest extends OneEngineTest {
-    private static final String FIND = "find /sys/fs/cgroup -type d -name 'jnvdocker-*'";
     private static final String UUID_OF_1 = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
 
     private static Path folder;
@@ -51,10 +51,12 @@ class GpuRunTest extends OneEngineTest {
     void endPrograms() {
         lab.startDaemon();
         started.forEach(Process::destroyForcibly);
-        String pids = FIND + " -exec cat {}/cgroup.procs ';' 2> /dev/null";
-        Command.of("sh", "-c", pids + " | xargs -r kill -KILL 2> /dev/null || true").run().ok();
+        for (Path group : ProcessGroups.of(lab.daemon())) {
+            String kill = "xargs -r kill -KILL < \"$1/cgroup.procs\" 2> /dev/null || true";
+            Command.of("sh", "-c", kill, "kill", group).run().ok();
+        }
         awaitStates("ffff");
-        Lab.await(GpuRunTest::groups);
+        ProcessGroups.awaitNone(lab.daemon());
     }
 
     private static Command gpuRun(Object... words) {
@@ -85,12 +87,6 @@ class GpuRunTest extends OneEngineTest {
             gpus().findValuesAsText("state").forEach(state -> now.append(state.charAt(0)));
             return now.toString().equals(letters) ? List.of() : List.of("states are " + now);
         });
-    }
-
-    /** Cgroups of ours that are left, empty or not; others come and go meanwhile. */
-    private static List<String> groups() {
-        String find = FIND + " 2> /dev/null || true";
-        return Command.of("sh", "-c", find).run().ok().out().lines().toList();
     }
 
     @Test

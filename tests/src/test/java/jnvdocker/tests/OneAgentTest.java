@@ -12,6 +12,7 @@ import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.MesosAgent;
 import jnvdocker.tests.world.MesosContainer;
 import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.ProcessGroups;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterAll;
@@ -46,6 +47,7 @@ abstract class OneAgentTest {
     @AfterAll
     static void close() {
         agent.close();
+        ProcessGroups.awaitNone(daemon);
         daemon.close();
         host.close();
     }
