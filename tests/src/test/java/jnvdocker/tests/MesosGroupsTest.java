@@ -104,7 +104,7 @@ class MesosGroupsTest extends OneAgentTest {
     @Test
     void tasksWithoutSharesHaveTheExecutorsTogether() {
         MesosContainer executor = lasting(MesosTask.groups(2).named("old"));
-        MesosTask task = MesosTask.of(NODES + LASTING).needsDriver();
+        MesosTask task = MesosTask.of(NODES + LASTING).withoutResources().needsDriver();
         MesosContainer first = nested(executor, task);
         MesosContainer second = nested(executor, task);
         assertEquals(first.out(), second.out());
@@ -129,7 +129,9 @@ class MesosGroupsTest extends OneAgentTest {
         try {
             awaitStates("hhhh");
             for (int i = 0; i < 4; i++) {
-                tasks.add(executor.nested(MesosTask.of(NODES + LASTING).needsDriver()));
+                tasks.add(
+                        executor.nested(
+                                MesosTask.of(NODES + LASTING).withoutResources().needsDriver()));
             }
             tasks.forEach(OneAgentTest::awaitQuestion);
         } finally {

@@ -79,6 +79,12 @@ public final class MesosTask {
         return this;
     }
 
+    /** As an agent before 1.10 writes a nested one down. */
+    public MesosTask withoutResources() {
+        scalars.clear();
+        return this;
+    }
+
     /** An agent does not write down that it is none. */
     public MesosTask gpus(double count) {
         if (count != 0) {
