@@ -7,13 +7,34 @@ import jnvdocker.protocol.Request;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 
 /** What the groups of our own commands, {@code gpu} and {@code mesos}, have in common. */
 final class CommandGroup {
     private CommandGroup() {}
+
+    /** The group's own command, which does nothing but to say what there is. */
+    abstract static class Root implements Runnable {
+        @Spec private CommandSpec spec;
+
+        @Option(
+                names = {"-h", "--help"},
+                usageHelp = true,
+                scope = ScopeType.INHERIT,
+                description = "Show this help.")
+        private boolean help;
+
+        @Override
+        public final void run() {
+            throw new ParameterException(spec.commandLine(), "a command is missing");
+        }
+    }
 
     /** Settles how a group with all its commands talks. */
     static CommandLine of(CommandLine group, Request request) {

@@ -15,11 +15,6 @@ import jnvdocker.volume.DriverVolumeStore;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.ScopeType;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -76,21 +71,7 @@ public final class GpuCommand {
             name = "jnvdocker gpu",
             description = "Shows this host's GPUs and driver, and who has them.",
             synopsisSubcommandLabel = "COMMAND")
-    private static final class Gpu implements Runnable {
-        @Spec private CommandSpec spec;
-
-        @Option(
-                names = {"-h", "--help"},
-                usageHelp = true,
-                scope = ScopeType.INHERIT,
-                description = "Show this help.")
-        private boolean help;
-
-        @Override
-        public void run() {
-            throw new ParameterException(spec.commandLine(), "a command is missing");
-        }
-    }
+    private static final class Gpu extends CommandGroup.Root {}
 
     /**
      * @param arguments those after {@code gpu}

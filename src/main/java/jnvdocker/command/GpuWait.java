@@ -36,13 +36,17 @@ final class GpuWait {
         }
         Optional<Duration> limit =
                 FOREVER.contains(value) ? Optional.empty() : Optional.of(span(source, value));
-        return Optional.of(
-                new Waiting(
-                        limit,
-                        text -> {
-                            client.waits();
-                            client.message(text);
-                        }));
+        return Optional.of(of(limit, client));
+    }
+
+    /** The client has a place in the line from then on, and is told of it. */
+    static Waiting of(Optional<Duration> limit, ClientConnection client) {
+        return new Waiting(
+                limit,
+                text -> {
+                    client.waits();
+                    client.message(text);
+                });
     }
 
     private static Duration span(String source, String value) throws RefusedException {

@@ -9,7 +9,6 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Waiting;
 import jnvdocker.mesos.ContainerConfig;
 import jnvdocker.mesos.GpuShare;
 import jnvdocker.mesos.MesosPolicy;
@@ -108,7 +107,7 @@ public final class MesosClaims {
             ProcessId process,
             ClientConnection client)
             throws IOException, RefusedException {
-        ContainerConfig config = share.owner().config();
+        ContainerConfig config = share.config();
         String name = name(config.directory(), share.owner());
         Claim claim =
                 leases.claim(
@@ -119,7 +118,9 @@ public final class MesosClaims {
                                         process,
                                         Claim.MESOS,
                                         name,
-                                        Optional.of(waiting(client))))
+                                        Optional.of(
+                                                GpuWait.of(
+                                                        Optional.of(policy.patience()), client))))
                         .orElseThrow();
         try {
             leases.becomes(
@@ -136,15 +137,6 @@ public final class MesosClaims {
             leases.cancel(claim);
             throw e;
         }
-    }
-
-    private Waiting waiting(ClientConnection client) {
-        return new Waiting(
-                Optional.of(policy.patience()),
-                text -> {
-                    client.waits();
-                    client.message(text);
-                });
     }
 
     private ProcessId processOf(RuntimeFolder folder) throws IOException, RefusedException {

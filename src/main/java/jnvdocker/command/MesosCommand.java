@@ -6,11 +6,6 @@ import jnvdocker.protocol.Request;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.ScopeType;
-import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -48,21 +43,7 @@ public final class MesosCommand {
             name = "jnvdocker mesos",
             description = "Has this host's Mesos agent give its tasks GPUs through jnvdocker.",
             synopsisSubcommandLabel = "COMMAND")
-    private static final class Mesos implements Runnable {
-        @Spec private CommandSpec spec;
-
-        @Option(
-                names = {"-h", "--help"},
-                usageHelp = true,
-                scope = ScopeType.INHERIT,
-                description = "Show this help.")
-        private boolean help;
-
-        @Override
-        public void run() {
-            throw new ParameterException(spec.commandLine(), "a command is missing");
-        }
-    }
+    private static final class Mesos extends CommandGroup.Root {}
 
     /**
      * @param arguments those after {@code mesos}

@@ -9,12 +9,10 @@ import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
-import jnvdocker.labels.Unchecked;
 import jnvdocker.mesos.ContainerConfig;
 import jnvdocker.mesos.GpuShare;
 import jnvdocker.mesos.LaunchInfo;
@@ -57,7 +55,7 @@ public final class MesosLaunch {
 
     private final Host host;
     private final GpuInventory inventory;
-    private final CudaVersions cuda;
+    private final DriverCheck driverCheck;
     private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
     private final MesosClaims claims;
@@ -72,7 +70,7 @@ public final class MesosLaunch {
             MesosClaims claims) {
         this.host = host;
         this.inventory = inventory;
-        this.cuda = cuda;
+        this.driverCheck = new DriverCheck(cuda);
         this.volumes = volumes;
         this.planner = planner;
         this.claims = claims;
@@ -145,7 +143,7 @@ public final class MesosLaunch {
         }
         HostDriver loaded = inventory.read();
         if (driver) {
-            check(GpuNeeds.withGpus(image, info.environment()), loaded, client);
+            driverCheck.check(GpuNeeds.withGpus(image, info.environment()), loaded, client);
         }
         TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);
         Allocation allocation =
@@ -182,17 +180,6 @@ public final class MesosLaunch {
         String visible = image.environment().get(VISIBLE);
         boolean declines = visible != null && (visible.isEmpty() || visible.equals("void"));
         return !declines && (share.hasGpus() || GpuNeeds.of(image, info.environment()).gpus());
-    }
-
-    private void check(GpuNeeds needs, HostDriver driver, ClientConnection client)
-            throws IOException, RefusedException {
-        DriverFacts facts =
-                needs.dependOnCuda()
-                        ? cuda.facts(driver.version())
-                        : DriverFacts.of(driver.version());
-        for (Unchecked unchecked : needs.check(facts)) {
-            client.message(unchecked.message());
-        }
     }
 
     /** Whatever the task's user sets for search paths is kept, and ours comes behind it. */

@@ -16,12 +16,10 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
-import jnvdocker.labels.Unchecked;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Waiting;
@@ -46,7 +44,7 @@ public final class StartContainer {
 
     private final Host host;
     private final GpuInventory inventory;
-    private final CudaVersions cuda;
+    private final DriverCheck driverCheck;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
@@ -73,7 +71,7 @@ public final class StartContainer {
             Policy policy) {
         this.host = host;
         this.inventory = inventory;
-        this.cuda = cuda;
+        this.driverCheck = new DriverCheck(cuda);
         this.engine = engine;
         this.volumes = volumes;
         this.planner = planner;
@@ -134,7 +132,8 @@ public final class StartContainer {
         refuseWhereItCannotWork(run, where);
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
-        check(needs.gpus() ? needs : GpuNeeds.withGpus(image, variables), driver, client);
+        driverCheck.check(
+                needs.gpus() ? needs : GpuNeeds.withGpus(image, variables), driver, client);
         volumes.build(host, driver.version());
         boolean plainRuntime = isPlainRuntime(run, where);
         Optional<Claim> claim =
@@ -164,20 +163,6 @@ public final class StartContainer {
             }
             throw e;
         }
-    }
-
-    private void check(GpuNeeds needs, HostDriver driver, ClientConnection client)
-            throws IOException, RefusedException {
-        for (Unchecked unchecked : needs.check(facts(driver, needs))) {
-            client.message(unchecked.message());
-        }
-    }
-
-    /** Only who needs the CUDA version waits for it. */
-    private DriverFacts facts(HostDriver driver, GpuNeeds needs) {
-        return needs.dependOnCuda()
-                ? cuda.facts(driver.version())
-                : DriverFacts.of(driver.version());
     }
 
     /** Only this engine's word counts for its containers. */

@@ -14,9 +14,11 @@ import java.util.List;
  * @param owner the container whose share it is. A nested one has its own, but before Mesos 1.10,
  *     and when somebody else has launched it, its resources are not said: then it uses those of the
  *     container that it is in
- * @param isInherited whether it is that of a container that this one is in
+ * @param config of that container
+ * @param isInherited whether it is one that this container is in
  */
-public record GpuShare(RuntimeFolder owner, boolean isInherited, GpuRequest request) {
+public record GpuShare(
+        RuntimeFolder owner, ContainerConfig config, boolean isInherited, GpuRequest request) {
     private static final String GPUS = "gpus";
     private static final String UUIDS = "gpu_uuids";
 
@@ -35,7 +37,7 @@ public record GpuShare(RuntimeFolder owner, boolean isInherited, GpuRequest requ
             owner = owner.parent().orElseThrow();
             its = owner.config();
         }
-        return new GpuShare(owner, !owner.equals(folder), request(its.resources()));
+        return new GpuShare(owner, its, !owner.equals(folder), request(its.resources()));
     }
 
     public boolean hasGpus() {

@@ -4,9 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
@@ -132,12 +130,7 @@ class GpuCommandsTest {
     }
 
     private static JsonNode json(Object... arguments) {
-        String text = jnvdocker(arguments).ok().out();
-        try {
-            return new ObjectMapper().readTree(text);
-        } catch (JsonProcessingException e) {
-            throw new AssertionError(text, e);
-        }
+        return jnvdocker(arguments).json();
     }
 
     private static void await(BooleanSupplier condition) {

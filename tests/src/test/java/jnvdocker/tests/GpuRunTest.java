@@ -4,9 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
@@ -72,12 +70,7 @@ class GpuRunTest extends OneEngineTest {
     }
 
     private static JsonNode gpus() {
-        String text = lab.jnvdocker("gpu", "ls", "--json").ok().out();
-        try {
-            return new ObjectMapper().readTree(text);
-        } catch (JsonProcessingException e) {
-            throw new AssertionError(text, e);
-        }
+        return lab.jnvdocker("gpu", "ls", "--json").json();
     }
 
     /** Of GPUs 0 to 3, the first letter of each state. */

@@ -2,9 +2,7 @@ package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
@@ -87,12 +85,7 @@ abstract class OneAgentTest {
     }
 
     private static JsonNode json(Object... arguments) {
-        String text = jnvdocker(arguments).ok().out();
-        try {
-            return new ObjectMapper().readTree(text);
-        } catch (JsonProcessingException e) {
-            throw new AssertionError(text, e);
-        }
+        return jnvdocker(arguments).json();
     }
 
     /** Of GPUs 0 to 3, the first letter of each state. */

@@ -1,5 +1,9 @@
 package jnvdocker.tests.world;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -35,6 +39,15 @@ public final class Command {
         @Override
         public String toString() {
             return "exit code " + exitCode + "\n--- out\n" + out + "--- err\n" + err;
+        }
+
+        /** What it printed, when it did not fail. */
+        public JsonNode json() {
+            try {
+                return new ObjectMapper().readTree(ok().out());
+            } catch (JsonProcessingException e) {
+                throw new AssertionError(toString(), e);
+            }
         }
 
         /**
