@@ -62,7 +62,7 @@ final class ClientServer implements AutoCloseable {
             Files.createDirectories(socket.getParent());
             SocketFile.makeRoom(socket);
             // Made as the umask says, with which nobody but root may connect.
-            server.bind(UnixDomainSocketAddress.of(socket));
+            server.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
             Posix.chown(socket, 0, gid.orElse(0));
             Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
         } catch (IOException e) {

@@ -12,6 +12,13 @@ import java.nio.file.attribute.BasicFileAttributes;
 
 /** The name of a Unix socket in the file system, which outlives the process that listens on it. */
 public final class SocketFile {
+    /**
+     * How many connections may wait to be accepted: net.core.somaxconn's default, since Java's own
+     * are 50. A client that doesn't block, as dockerd, is turned away by a full line: when it
+     * starts it asks for all volumes of all containers at once.
+     */
+    public static final int BACKLOG = 4096;
+
     private static final int FILE_TYPE = 0170000;
     private static final int SOCKET = 0140000;
 

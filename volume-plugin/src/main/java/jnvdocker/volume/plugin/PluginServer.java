@@ -109,7 +109,7 @@ public final class PluginServer implements AutoCloseable {
             Files.createDirectories(socket.getParent());
             SocketFile.makeRoom(socket);
             listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
-            listening.bind(UnixDomainSocketAddress.of(socket));
+            listening.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
             Posix.chmod(socket, 0600);
             file = SocketFile.of(socket);
             return listening;

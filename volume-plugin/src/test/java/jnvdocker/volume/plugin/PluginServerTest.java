@@ -17,10 +17,12 @@ import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 class PluginServerTest {
@@ -241,6 +243,25 @@ class PluginServerTest {
     void manyConnectionsAreServed() throws IOException {
         for (int i = 0; i < 50; i++) {
             assertServed();
+        }
+    }
+
+    @Test
+    void connectionsOfOneMomentAreAllTaken() throws IOException {
+        List<SocketChannel> connections = new ArrayList<>();
+        try {
+            for (int i = 0; i < 500; i++) {
+                SocketChannel connection = SocketChannel.open(StandardProtocolFamily.UNIX);
+                connections.add(connection);
+                // As dockerd: one that finds the line full is turned away.
+                connection.configureBlocking(false);
+                connection.connect(UnixDomainSocketAddress.of(socket));
+            }
+            assertServed();
+        } finally {
+            for (SocketChannel connection : connections) {
+                connection.close();
+            }
         }
     }
 
