@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
@@ -27,7 +26,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final RegistryDatabase database;
     private final String boot;
     private final InstantSource clock;
-    private final AtomicLong changes = new AtomicLong();
+    private final Changes changes = new Changes();
 
     private LeaseRegistry(RegistryDatabase database, String boot, InstantSource clock) {
         this.database = database;
@@ -350,7 +349,7 @@ public final class LeaseRegistry implements AutoCloseable {
     boolean end(Lease seen, String evidence) throws IOException {
         boolean ended = database.transaction(transaction -> end(transaction, seen, evidence));
         if (ended) {
-            changes.incrementAndGet();
+            changes.add();
         }
         return ended;
     }
@@ -371,7 +370,7 @@ public final class LeaseRegistry implements AutoCloseable {
                     return ended;
                 });
         if (done) {
-            changes.incrementAndGet();
+            changes.add();
         }
         return done;
     }
@@ -400,7 +399,7 @@ public final class LeaseRegistry implements AutoCloseable {
             CordonRows.put(transaction, gpu, new Cordon.ByCommand(owner, now(), reason));
             return null;
         });
-        changes.incrementAndGet();
+        changes.add();
     }
 
     /**
@@ -410,15 +409,13 @@ public final class LeaseRegistry implements AutoCloseable {
      */
     boolean uncordon(String gpu) throws IOException {
         boolean was = database.transaction(transaction -> CordonRows.remove(transaction, gpu));
-        changes.incrementAndGet();
+        changes.add();
         return was;
     }
 
-    /**
-     * Grows when a GPU may have become free, since this registry was opened: who waits looks again.
-     */
-    long changes() {
-        return changes.get();
+    /** Each time that a GPU may have become free, since this registry was opened. */
+    Changes changes() {
+        return changes;
     }
 
     /** Whether a claim was released by force and has not been started since. */

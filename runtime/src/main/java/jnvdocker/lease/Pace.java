@@ -22,6 +22,15 @@ public interface Pace {
                 }
 
                 @Override
+                public void sleep(Duration longest, Changes changes, long seen) {
+                    try {
+                        changes.await(seen, longest);
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                }
+
+                @Override
                 public void later(Duration delay, Runnable task) {
                     Thread.ofVirtual()
                             .start(() -> {
@@ -39,4 +48,11 @@ public interface Pace {
 
     /** Returns early when the thread is interrupted, and leaves it so. */
     void sleep(Duration duration);
+
+    /**
+     * The same, but returns as soon as there are more changes.
+     *
+     * @param seen how many of them the caller knows of
+     */
+    void sleep(Duration longest, Changes changes, long seen);
 }

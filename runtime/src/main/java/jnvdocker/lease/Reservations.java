@@ -21,8 +21,11 @@ final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
 
-    /** After how many moments who waits looks again, though nothing is known to have changed. */
-    private static final int LOOK_AGAIN = 20;
+    /** How often who waits is looked after meanwhile. */
+    private static final Duration A_WHILE = Duration.ofMillis(200);
+
+    /** After how many whiles he looks again, though nothing is known to have changed. */
+    private static final int LOOK_AGAIN = 5;
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -271,7 +274,8 @@ final class Reservations {
 
         Claim await() throws RefusedException, IOException {
             while (true) {
-                long changes = registry.changes();
+                long freed = registry.changes().count();
+                long moved = line.moves().count();
                 List<Ticket> before = line.before(ticket);
                 Choice choice = new Choice(request, before);
                 Optional<Claim> claim = reserve(choice);
@@ -282,7 +286,13 @@ final class Reservations {
                 GpuChoice.Busy busy = choice.busy();
                 if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
                     tell(before.size() + 1, busy);
-                    pause(changes, before.size());
+                    if (before.isEmpty()) {
+                        pause(registry.changes(), freed);
+                    } else {
+                        // What becomes free is for those before, mostly; when one of them has it,
+                        // the line moves.
+                        pause(line.moves(), moved);
+                    }
                 }
             }
         }
@@ -341,18 +351,15 @@ final class Reservations {
             return Duration.ofNanos(pace.nanos() - began);
         }
 
-        /** Until something may have changed, or a second. Those behind others look less often. */
-        private void pause(long changes, int before) throws IOException {
-            for (int i = 0; i < LOOK_AGAIN; i++) {
-                pace.sleep(A_MOMENT);
+        /** Until there is a change, or a second. */
+        private void pause(Changes changes, long seen) throws IOException {
+            for (int i = 0; i < LOOK_AGAIN && changes.count() == seen; i++) {
+                pace.sleep(A_WHILE, changes, seen);
                 if (Thread.currentThread().isInterrupted()) {
                     throw new IOException("the daemon is stopping");
                 }
-                if (i % 4 == 0 && !evidence.isAlive(request.client())) {
+                if (!evidence.isAlive(request.client())) {
                     throw new ClientGoneException(request.client());
-                }
-                if (before == 0 && registry.changes() != changes) {
-                    return;
                 }
             }
         }

@@ -31,6 +31,7 @@ public final class WaitingLine {
     private final long opened;
     private final List<Ticket> tickets;
     private final Set<Long> present = new HashSet<>();
+    private final Changes moves = new Changes();
 
     private WaitingLine(
             LeaseRegistry registry, Evidence evidence, Pace pace, List<Ticket> tickets) {
@@ -79,6 +80,7 @@ public final class WaitingLine {
         tickets.removeIf(other -> other.id() == ticket.id());
         present.remove(ticket.id());
         registry.removeTicket(ticket.id());
+        moves.add();
     }
 
     /**
@@ -88,6 +90,12 @@ public final class WaitingLine {
     synchronized void lose(Ticket ticket) throws IOException {
         present.remove(ticket.id());
         forgetTheDead();
+        moves.add();
+    }
+
+    /** Each time that somebody gave his place up, or does not count any more. */
+    Changes moves() {
+        return moves;
     }
 
     /** Those who wait, first come first. */

@@ -357,6 +357,12 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             world.moment();
         }
 
+        /** Nobody is woken: all oversleep. */
+        @Override
+        public void sleep(Duration longest, Changes changes, long seen) {
+            sleep(longest);
+        }
+
         @Override
         public void later(Duration delay, Runnable task) {
             later.add(new Later(machine.nanos() + delay.toNanos(), task::run));

@@ -40,6 +40,9 @@ final class SimulatedWaiters {
         /** Of the daemon that it has asked; empty when it has yet to ask. */
         Optional<SteppedThread> thread = Optional.empty();
 
+        /** Whether its turn lasts: what its daemon has done may not have reached it yet. */
+        boolean goesOn;
+
         Optional<Claim> claim = Optional.empty();
         boolean refused;
         GrantCheck.Before before;
@@ -138,7 +141,8 @@ final class SimulatedWaiters {
     /** Its daemon is gone, and there is another. */
     boolean askAgain(int index) throws IOException {
         buryUnnoticed();
-        List<Waiter> those = waiters.stream().filter(it -> !it.isConnected()).toList();
+        List<Waiter> those =
+                waiters.stream().filter(it -> !it.isConnected() && !it.goesOn).toList();
         if (those.isEmpty() || !world.daemon.isUp()) {
             return false;
         }
@@ -182,7 +186,12 @@ final class SimulatedWaiters {
 
     private void goOn(Waiter waiter) throws IOException {
         SteppedThread thread = waiter.thread.orElseThrow();
-        world.daemon.goOn("wait", thread);
+        waiter.goesOn = true;
+        try {
+            world.daemon.goOn("wait", thread);
+        } finally {
+            waiter.goesOn = false;
+        }
         if (!thread.isOver() || !world.daemon.isUp()) {
             // When the daemon is killed now, the client has no answer.
             return;

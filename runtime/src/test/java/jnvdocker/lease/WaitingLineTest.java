@@ -57,6 +57,11 @@ class WaitingLineTest {
             public void sleep(Duration duration) {
                 throw new UnsupportedOperationException();
             }
+
+            @Override
+            public void sleep(Duration longest, Changes changes, long seen) {
+                throw new UnsupportedOperationException();
+            }
         };
     }
 
