@@ -84,10 +84,12 @@ final class Reservations {
         }
         reconciler.learnOfRunning(ENGINE_LIMIT);
         Optional<Claim> earlier = earlier(request);
-        if (request.waiting().isPresent()) {
-            return Optional.of(waitFor(request, request.waiting().get(), earlier));
+        if (request.waiting().isEmpty()) {
+            return Optional.of(earlier.isPresent() ? earlier.get() : now(request));
         }
-        return Optional.of(earlier.isPresent() ? earlier.get() : now(request));
+        Waiting waiting = request.waiting().get();
+        Optional<Claim> atOnce = earlier.isPresent() ? Optional.empty() : atOnce(request, waiting);
+        return Optional.of(atOnce.isPresent() ? atOnce.get() : waitFor(request, waiting, earlier));
     }
 
     /**
@@ -134,6 +136,22 @@ final class Reservations {
                 pace.sleep(A_MOMENT);
             }
         }
+    }
+
+    /** What nobody waits for is his who would wait; empty for one who has a place in the line. */
+    private Optional<Claim> atOnce(Leases.Request request, Waiting waiting)
+            throws RefusedException, IOException {
+        line.forgetTheDead();
+        if (line.has(request.client())) {
+            return Optional.empty();
+        }
+        refuseTooLong(waiting);
+        Choice choice = new Choice(request, line.all());
+        Optional<Claim> claim = reserve(choice);
+        if (claim.isEmpty()) {
+            choice.busy();
+        }
+        return claim;
     }
 
     private Optional<Claim> reserve(Choice choice) throws IOException {

@@ -67,7 +67,7 @@ public final class WaitingLine {
     }
 
     /** Of a client that has ended while no daemon looked nobody else gives the place up. */
-    private void forgetTheDead() throws IOException {
+    synchronized void forgetTheDead() throws IOException {
         for (Ticket ticket : List.copyOf(tickets)) {
             if (!present.contains(ticket.id()) && !evidence.isAlive(ticket.client())) {
                 leave(ticket);
@@ -96,6 +96,11 @@ public final class WaitingLine {
     /** Each time that somebody gave his place up, or does not count any more. */
     Changes moves() {
         return moves;
+    }
+
+    /** Whether a client has a place, if only one of an earlier daemon's line. */
+    synchronized boolean has(ProcessId client) {
+        return tickets.stream().anyMatch(ticket -> ticket.client().equals(client));
     }
 
     /** Those who wait, first come first. */
