@@ -20,6 +20,7 @@ import picocli.CommandLine.Spec;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 @Command(
@@ -65,6 +66,7 @@ final class GpuQueue implements Callable<Integer> {
                         Column.of("PLACE"),
                         Column.of("USER"),
                         new Column("ASKS FOR", Column.Cut.NEXT),
+                        new Column("FOR", Column.Cut.LAST),
                         Column.of("SINCE"),
                         Column.of("AGE"),
                         Column.of("PID"));
@@ -74,6 +76,7 @@ final class GpuQueue implements Callable<Integer> {
                     ++place,
                     Quote.shown(ticket.owner().name()),
                     Quote.shown(Refusals.asked(ticket.request())),
+                    Refusals.purpose(ticket),
                     Refusals.time(ticket.since()),
                     Span.between(ticket.since(), now),
                     ticket.client().pid());
@@ -96,6 +99,12 @@ final class GpuQueue implements Callable<Integer> {
             } else {
                 root.putNull("gpus");
             }
+            Optional<String> what = Optional.of(ticket.image()).filter(it -> !it.equals("?"));
+            boolean process = ticket.isOfProcess();
+            boolean task = ticket.isOfTask();
+            root.put("image", what.filter(_ -> !process && !task).orElse(null));
+            root.put("command", what.filter(_ -> process).orElse(null));
+            root.put("task", what.filter(_ -> task).orElse(null));
             root.put("since", ticket.since().toString());
             root.put("pid", ticket.client().pid());
         }

@@ -114,6 +114,7 @@ public final class MesosClaims {
                                 new Leases.Request(
                                         share.request(),
                                         policy.givenOf(present, share.request()),
+                                        policy.isRestricted(),
                                         owner(config),
                                         process,
                                         Claim.MESOS,

@@ -3,6 +3,7 @@ package jnvdocker.command;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.container.GpuRequest;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Ticket;
@@ -11,17 +12,25 @@ import jnvdocker.process.ProcessId;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.Set;
 
 class GpuQueueTest {
     private static final List<Ticket> WAITING =
             List.of(
-                    ticket(7, "alice", new GpuRequest.Count(2)),
-                    ticket(9, "b\u001b[2J", new GpuRequest.All()),
-                    ticket(12, "carol", new GpuRequest.Devices(List.of("1", "GPU-5c1a"))));
+                    ticket(7, "alice", new GpuRequest.Count(2), "ENGINE", "nvidia/cuda"),
+                    ticket(9, "b\u001b[2J", new GpuRequest.All(), Claim.MESOS, "train\u0007"),
+                    ticket(
+                            12,
+                            "carol",
+                            new GpuRequest.Devices(List.of("1", "GPU-5c1a")),
+                            Claim.HOST,
+                            "python3"));
 
-    private static Ticket ticket(long id, String user, GpuRequest request) {
+    private static Ticket ticket(
+            long id, String user, GpuRequest request, String engine, String image) {
         ProcessId client = new ProcessId((int) (4700 + id), 1);
-        return new Ticket(id, client, new Owner(1000, user), request, Samples.AT_NINE);
+        Owner owner = new Owner(1000, user);
+        return new Ticket(id, client, owner, request, Samples.AT_NINE, engine, image, Set.of());
     }
 
     @Test
@@ -30,10 +39,17 @@ class GpuQueueTest {
         List<String> lines = GpuQueue.lines(WAITING, Samples.NOW, Screen.NONE);
         assertEquals(
                 List.of(
-                        List.of("PLACE", "USER", "ASKS FOR", "SINCE", "AGE", "PID"),
-                        List.of("1", "alice", "2 GPUs", nine, "3h", "4707"),
-                        List.of("2", "b\\u{1b}[2J", "all GPUs", nine, "3h", "4709"),
-                        List.of("3", "carol", "GPUs 1, GPU-5c1a", nine, "3h", "4712")),
+                        List.of("PLACE", "USER", "ASKS FOR", "FOR", "SINCE", "AGE", "PID"),
+                        List.of("1", "alice", "2 GPUs", "nvidia/cuda", nine, "3h", "4707"),
+                        List.of(
+                                "2",
+                                "b\\u{1b}[2J",
+                                "all GPUs",
+                                "Mesos task train\\u{7}",
+                                nine,
+                                "3h",
+                                "4709"),
+                        List.of("3", "carol", "GPUs 1, GPU-5c1a", "python3", nine, "3h", "4712")),
                 lines.stream().map(line -> List.of(line.split(" {3,}"))).toList());
     }
 
@@ -49,10 +65,13 @@ class GpuQueueTest {
     void jsonHasEveryKey() {
         assertEquals(
                 "{'place':1,'user':'alice','uid':1000,'asks_for':'2 GPUs','count':2,'gpus':null,"
+                        + "'image':'nvidia/cuda','command':null,'task':null,"
                         + "'since':'2026-03-05T09:00:00Z','pid':4707}",
                 LeaseJson.line(GpuQueue.array(WAITING).get(0)).replace('"', '\''));
         assertEquals(
                 "['1','GPU-5c1a']",
                 LeaseJson.line(GpuQueue.array(WAITING).get(2).get("gpus")).replace('"', '\''));
+        assertEquals("train\u0007", GpuQueue.array(WAITING).get(1).get("task").asText());
+        assertEquals("python3", GpuQueue.array(WAITING).get(2).get("command").asText());
     }
 }

@@ -1,6 +1,5 @@
 package jnvdocker.lease;
 
-import jnvdocker.container.GpuRequest;
 import jnvdocker.process.ProcessId;
 
 import java.io.IOException;
@@ -381,9 +380,9 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /** Gives a client a number, unless it has one, which it keeps. */
-    Ticket addTicket(ProcessId client, Owner owner, GpuRequest request) throws IOException {
+    Ticket addTicket(Leases.Request request) throws IOException {
         return database.transaction(
-                transaction -> TicketRows.add(transaction, boot, client, owner, request, now()));
+                transaction -> TicketRows.add(transaction, boot, request, now()));
     }
 
     void removeTicket(long id) throws IOException {

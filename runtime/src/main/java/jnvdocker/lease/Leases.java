@@ -63,7 +63,8 @@ public final class Leases {
     /**
      * Who asks for GPUs, and for what.
      *
-     * @param gpus those of this host, in order of index
+     * @param gpus those of this host that it may be given, in order of index
+     * @param restricted whether these are not all, nor would be one that is added to the host
      * @param client the process that is about to become docker: as long as it lives, what it was
      *     given is reserved
      * @param engine the id of the engine that the container will be of, or its address; {@link
@@ -74,11 +75,29 @@ public final class Leases {
     public record Request(
             GpuRequest request,
             List<Gpu> gpus,
+            boolean restricted,
             Owner owner,
             ProcessId client,
             String engine,
             String image,
-            Optional<Waiting> waiting) {}
+            Optional<Waiting> waiting) {
+        /** Of one that may be given any GPU. */
+        public Request(
+                GpuRequest request,
+                List<Gpu> gpus,
+                Owner owner,
+                ProcessId client,
+                String engine,
+                String image,
+                Optional<Waiting> waiting) {
+            this(request, gpus, false, owner, client, engine, image, waiting);
+        }
+
+        /** The UUIDs of the only GPUs that it may be given; empty when it may any. */
+        Set<String> candidates() {
+            return restricted ? gpus.stream().map(Gpu::uuid).collect(Collectors.toSet()) : Set.of();
+        }
+    }
 
     /**
      * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the

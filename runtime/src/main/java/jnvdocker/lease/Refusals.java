@@ -62,7 +62,16 @@ public final class Refusals {
 
     /** {@code Mesos task train}. */
     public static String task(Claim claim) {
-        return "Mesos task " + Quote.shown(claim.image());
+        return task(claim.image());
+    }
+
+    private static String task(String name) {
+        return "Mesos task " + Quote.shown(name);
+    }
+
+    /** What somebody waits for GPUs with: an image, a program, or {@code Mesos task train}. */
+    public static String purpose(Ticket ticket) {
+        return ticket.isOfTask() ? task(ticket.image()) : Quote.shown(ticket.image());
     }
 
     /** What somebody does who wants a claim's GPUs free. */
@@ -199,13 +208,18 @@ public final class Refusals {
         return several(clauses);
     }
 
-    /** {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}. */
+    /**
+     * {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}, or {@code kept for
+     * bob's Mesos task train (pid 4711), which has …}.
+     */
     static String keptFor(Ticket ticket) {
         return "kept for "
                 + Quote.shown(ticket.owner().name())
+                + (ticket.isOfTask() ? "'s " + task(ticket.image()) : "")
                 + " (pid "
                 + ticket.client().pid()
-                + "), who has waited for "
+                + (ticket.isOfTask() ? "), which" : "), who")
+                + " has waited for "
                 + asked(ticket.request())
                 + " since "
                 + time(ticket.since());

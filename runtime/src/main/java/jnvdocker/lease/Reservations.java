@@ -207,8 +207,7 @@ final class Reservations {
     /** In the line. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(Leases.Request request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
-        Ticket ticket =
-                line.enter(request.client(), request.owner(), request.request(), request.gpus());
+        Ticket ticket = line.enter(request);
         try {
             if (earlier.isEmpty()) {
                 // It may have a place of an earlier daemon, which allowed more.

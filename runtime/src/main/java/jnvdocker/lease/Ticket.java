@@ -5,17 +5,16 @@ import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
 
 import java.time.Instant;
-import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * A place in the line of those who wait for GPUs.
  *
  * @param id its number: lower ones came before
  * @param client whose place it is, for as long as this process lives
- * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any, or when
- *     it has not asked this daemon yet
+ * @param engine as of the {@link Claim} that it becomes
+ * @param image as of that claim
+ * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  */
 public record Ticket(
         long id,
@@ -23,19 +22,21 @@ public record Ticket(
         Owner owner,
         GpuRequest request,
         Instant since,
+        String engine,
+        String image,
         Set<String> candidates) {
     public Ticket {
         candidates = Set.copyOf(candidates);
     }
 
-    /** Of a client that may be given any GPU. */
-    public Ticket(long id, ProcessId client, Owner owner, GpuRequest request, Instant since) {
-        this(id, client, owner, request, since, Set.of());
+    /** Whether a program of the host waits, under {@code gpu run}. */
+    public boolean isOfProcess() {
+        return engine.equals(Claim.HOST);
     }
 
-    Ticket among(List<Gpu> gpus) {
-        Set<String> uuids = gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
-        return new Ticket(id, client, owner, request, since, uuids);
+    /** Whether a Mesos task waits. */
+    public boolean isOfTask() {
+        return engine.equals(Claim.MESOS);
     }
 
     boolean mayHave(Gpu gpu) {

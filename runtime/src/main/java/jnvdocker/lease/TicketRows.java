@@ -9,10 +9,12 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** The line in the registry. */
 final class TicketRows {
-    private static final String TICKET = "SELECT id, pid, start, uid, owner, request, since";
+    private static final String TICKET =
+            "SELECT id, pid, start, uid, owner, request, since, engine, image, gpus";
 
     private TicketRows() {}
 
@@ -24,25 +26,25 @@ final class TicketRows {
                 .toList();
     }
 
-    /** That client's, which keeps the place that it has. */
-    static Ticket add(
-            Transaction transaction,
-            String boot,
-            ProcessId client,
-            Owner owner,
-            GpuRequest request,
-            Instant now)
+    /** That client's, which keeps the place that it has; what it may be given is said anew. */
+    static Ticket add(Transaction transaction, String boot, Leases.Request request, Instant now)
             throws SQLException {
+        ProcessId client = request.client();
         transaction.update(
-                "INSERT INTO ticket (boot, pid, start, uid, owner, request, since)"
-                        + " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO ticket"
+                        + " (boot, pid, start, uid, owner, request, since, engine, image, gpus)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                        + " ON CONFLICT DO UPDATE SET gpus = excluded.gpus",
                 boot,
                 client.pid(),
                 client.startTime(),
-                owner.uid(),
-                owner.name(),
-                request.toString(),
-                now.toEpochMilli());
+                request.owner().uid(),
+                request.owner().name(),
+                request.request().toString(),
+                now.toEpochMilli(),
+                request.engine(),
+                request.image(),
+                String.join(",", request.candidates()));
         return transaction
                 .first(
                         TicketRows::ticket,
@@ -67,9 +69,16 @@ final class TicketRows {
                             new ProcessId(row.getInt("pid"), row.getLong("start")),
                             new Owner(row.getInt("uid"), row.getString("owner")),
                             GpuRequest.parseOption(row.getString("request")),
-                            Instant.ofEpochMilli(row.getLong("since"))));
+                            Instant.ofEpochMilli(row.getLong("since")),
+                            row.getString("engine"),
+                            row.getString("image"),
+                            candidates(row.getString("gpus"))));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();
         }
+    }
+
+    private static Set<String> candidates(String gpus) {
+        return gpus.isEmpty() ? Set.of() : Set.of(gpus.split(","));
     }
 }

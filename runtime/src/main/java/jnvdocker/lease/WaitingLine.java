@@ -47,15 +47,10 @@ public final class WaitingLine {
         return new WaitingLine(registry, evidence, pace, registry.tickets());
     }
 
-    /**
-     * Takes the place that this client has, else the last.
-     *
-     * @param gpus the only ones that it may be given
-     */
-    synchronized Ticket enter(ProcessId client, Owner owner, GpuRequest request, List<Gpu> gpus)
-            throws IOException {
+    /** Takes the place that this client has, else the last. */
+    synchronized Ticket enter(Leases.Request request) throws IOException {
         forgetTheDead();
-        Ticket ticket = registry.addTicket(client, owner, request).among(gpus);
+        Ticket ticket = registry.addTicket(request);
         tickets.removeIf(other -> other.id() == ticket.id());
         int place = 0;
         while (place < tickets.size() && tickets.get(place).id() < ticket.id()) {

@@ -42,6 +42,11 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
                 gpus, longest.filter(it -> it.compareTo(patience) < 0).orElse(patience));
     }
 
+    /** Whether tasks may get some GPUs only, whatever the host has. */
+    public boolean isRestricted() {
+        return !gpus.isEmpty();
+    }
+
     /** Whether tasks may get this GPU: a beginning that several UUIDs have means each of them. */
     public boolean gives(Gpu gpu) {
         return gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.means(id, gpu));

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
@@ -115,6 +116,6 @@ final class TestingLeases {
 
     /** A place in the line. */
     static Ticket ticket(long id, Owner owner, GpuRequest request) {
-        return new Ticket(id, CLIENT, owner, request, THEN);
+        return new Ticket(id, CLIENT, owner, request, THEN, "engine", "image", Set.of());
     }
 }

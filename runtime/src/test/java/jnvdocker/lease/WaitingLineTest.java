@@ -4,8 +4,10 @@ import static jnvdocker.lease.TestingLeases.ALICE;
 import static jnvdocker.lease.TestingLeases.BOB;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.container.GpuRequest;
+import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
 
 import org.junit.jupiter.api.AfterEach;
@@ -18,10 +20,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** Who has a place in the line, and for how long. */
 class WaitingLineTest {
-    private static final GpuRequest ONE = new GpuRequest.Count(1);
+    private static final Gpu GPU = TestingLeases.A;
 
     @TempDir Path folder;
     @TempDir Path state;
@@ -65,10 +68,16 @@ class WaitingLineTest {
         };
     }
 
+    private static Leases.Request request(ProcessId client, Owner owner) {
+        GpuRequest one = new GpuRequest.Count(1);
+        return new Leases.Request(
+                one, List.of(GPU), true, owner, client, Claim.MESOS, "train", Optional.empty());
+    }
+
     @Test
     void clientThatIsLostAndDeadHasNoPlace() throws IOException {
         ProcessId client = machine.spawn();
-        Ticket ticket = line.enter(client, ALICE, ONE, List.of());
+        Ticket ticket = line.enter(request(client, ALICE));
         machine.end(client);
         line.lose(ticket);
         assertEquals(List.of(), registry.tickets());
@@ -78,13 +87,23 @@ class WaitingLineTest {
     @Test
     void clientThatIsLostAndLivesHasItsPlaceWhenItAsksAgain() throws IOException {
         ProcessId client = machine.spawn();
-        Ticket first = line.enter(client, ALICE, ONE, List.of());
-        Ticket second = line.enter(machine.spawn(), BOB, ONE, List.of());
+        Ticket first = line.enter(request(client, ALICE));
+        Ticket second = line.enter(request(machine.spawn(), BOB));
         line.lose(first);
         machine.pass(Duration.ofSeconds(20));
         assertEquals(List.of(), line.before(second));
-        assertEquals(first, line.enter(client, ALICE, ONE, List.of()));
+        assertEquals(first, line.enter(request(client, ALICE)));
         assertEquals(List.of(first), line.before(second));
+    }
+
+    @Test
+    void nextDaemonKnowsWhatAPlaceIsForAndWhatItMayBeGiven() throws IOException {
+        Ticket ticket = line.enter(request(machine.spawn(), ALICE));
+        Evidence evidence = new Evidence(machine, machine.bootId());
+        assertEquals(List.of(ticket), WaitingLine.open(registry, evidence, pace()).all());
+        assertEquals(Set.of(GPU.uuid()), ticket.candidates());
+        assertTrue(ticket.isOfTask());
+        assertEquals("Mesos task train", Refusals.purpose(ticket));
     }
 
     @Test

@@ -207,6 +207,26 @@ class MesosRefusalTest extends OneAgentTest {
     }
 
     @Test
+    void whoIsRefusedForATaskThatWaitsIsToldItsNameByTheNextDaemonToo() {
+        configure("mesos_gpus = ['1', '2']\n");
+        start(daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "sleep", "1000"));
+        awaitStates("fhff");
+        agent.launch(task(2).named("train")).awaitRemark("jnvdocker: waiting for 2 GPUs");
+        assertKeptForTrain();
+        daemon.stop();
+        startDaemon();
+        assertKeptForTrain();
+    }
+
+    private void assertKeptForTrain() {
+        jnvdocker("gpu", "run", "--gpus", "device=0", "true").ok();
+        Command.Result result = jnvdocker("gpu", "run", "--gpus", "device=2", "true");
+        assertTrue(result.err().contains("kept for root's Mesos task "), result::err);
+        assertTrue(result.err().contains("train"), result::err);
+        assertTrue(result.err().contains(", which has waited for 2 GPUs since"), result::err);
+    }
+
+    @Test
     void quotaCountsForTheTasksUser() {
         configure("max_gpus_per_user = 1\nmesos_wait = '0s'\n");
         lasting(sleeper(1).user("daemon").named("one"));
