@@ -107,6 +107,22 @@ class WaitingLineTest {
     }
 
     @Test
+    void whoIsBehindLooksAsSoonAsTheLineMoves() throws IOException {
+        var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(all);
+            world.waiters.enter(all, Optional.empty());
+            world.waiters.enter(all, Optional.empty());
+            for (int waiting = 2; waiting > 0; waiting--) {
+                assertEquals(waiting, world.daemon.parts().registry().tickets().size());
+                world.clients.hangUp(0);
+                world.waiters.goOn(0, 1);
+            }
+            world.check.nobodyWaits();
+        }
+    }
+
+    @Test
     void clientThatMayNotWaitSoLongAnyMoreHasNoPlace() throws IOException {
         var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
         try (SimulatedWorld world = new SimulatedWorld(state)) {
