@@ -132,6 +132,7 @@ final class Daemon implements AutoCloseable {
                         Processes.ofThisMachine(),
                         folders.pluginName());
         Installation installation = installation(folders);
+        MesosPolicy policy = config.mesos().within(config.policy().maxWait());
         Doctor doctor =
                 new Doctor(
                         new Doctor.Surroundings(
@@ -141,6 +142,7 @@ final class Daemon implements AutoCloseable {
                                 engine,
                                 volumes,
                                 parts.leases(),
+                                policy,
                                 facts(folders, installation)));
         GpuCommand gpu =
                 new GpuCommand(
@@ -155,7 +157,6 @@ final class Daemon implements AutoCloseable {
                         uninstall,
                         installation,
                         config.keepHistory());
-        MesosPolicy policy = config.mesos().within(config.policy().maxWait());
         MesosCommand mesos =
                 new MesosCommand(
                         new AgentHost(inventory, cuda, parts.leases(), policy, folders.config()),

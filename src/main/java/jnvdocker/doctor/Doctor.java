@@ -6,6 +6,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.Leases;
+import jnvdocker.mesos.MesosPolicy;
 import jnvdocker.volume.DriverVolumeStore;
 
 import java.time.Duration;
@@ -29,6 +30,7 @@ public final class Doctor {
             DockerEngine engine,
             DriverVolumeStore volumes,
             Leases leases,
+            MesosPolicy mesos,
             DaemonFacts daemon) {}
 
     public Doctor(Surroundings around) {
@@ -53,6 +55,7 @@ public final class Doctor {
                 new OldPluginCheck(
                         around.host(), around.engine(), around.volumes(), around.daemon()),
                 new StrangerCheck(board),
+                new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
                 new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),
                 new StateCheck(around.host(), around.volumes(), around.daemon()),

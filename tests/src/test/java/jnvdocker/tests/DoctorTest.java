@@ -34,11 +34,15 @@ class DoctorTest extends EachEngineTest {
     }
 
     private static JsonNode json() {
-        String text = lab.jnvdocker("gpu", "doctor", "--json").out();
+        return report(lab.jnvdocker("gpu", "doctor", "--json"));
+    }
+
+    /** The exit code tells whether something is wrong. */
+    static JsonNode report(Command.Result doctor) {
         try {
-            return new ObjectMapper().readTree(text);
+            return new ObjectMapper().readTree(doctor.out());
         } catch (JsonProcessingException e) {
-            throw new AssertionError(text, e);
+            throw new AssertionError(doctor.toString(), e);
         }
     }
 
@@ -56,9 +60,13 @@ class DoctorTest extends EachEngineTest {
 
     /** What it says of a check, other than that all is well: {@code wrong: what; remedy}. */
     private static List<String> found(String check) {
-        return StreamSupport.stream(json().path("checks").spliterator(), false)
+        return findings(json(), check).stream().filter(text -> !text.startsWith("ok: ")).toList();
+    }
+
+    /** What a report says of a check: {@code wrong: what; remedy}. */
+    static List<String> findings(JsonNode report, String check) {
+        return StreamSupport.stream(report.path("checks").spliterator(), false)
                 .filter(finding -> finding.path("check").asText().equals(check))
-                .filter(finding -> !finding.path("state").asText().equals("ok"))
                 .map(finding ->
                         finding.path("state").asText()
                                 + ": "

@@ -1,0 +1,92 @@
+package jnvdocker.doctor;
+
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.Quote;
+import jnvdocker.mesos.MesosPolicy;
+import jnvdocker.mesos.RunningAgent;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Mesos agents of this host, and whether their tasks get their GPUs from us. */
+final class MesosCheck implements Check {
+    private static final String FLAGS = "start it with the flags that 'jnvdocker mesos flags' says";
+
+    private final Host host;
+    private final MesosPolicy policy;
+    private final DaemonFacts daemon;
+
+    MesosCheck(Host host, MesosPolicy policy, DaemonFacts daemon) {
+        this.host = host;
+        this.policy = policy;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "mesos";
+    }
+
+    /** Nothing at all where there is no agent. */
+    @Override
+    public List<Finding> look() throws IOException {
+        List<Finding> found = new ArrayList<>();
+        for (RunningAgent agent : RunningAgent.all()) {
+            found.add(finding(agent));
+        }
+        if (policy.isRestricted()) {
+            found.addAll(idsOfNoGpu());
+        }
+        return found;
+    }
+
+    private static Finding finding(RunningAgent agent) throws IOException {
+        String name = "the Mesos agent (pid " + agent.pid() + ")";
+        if (agent.givesGpus()) {
+            return Finding.wrong(
+                    name + " gives GPUs to tasks itself (gpu/nvidia in its --isolation)", FLAGS);
+        }
+        if (!agent.asksUs()) {
+            return agent.offersGpus()
+                    ? Finding.wrong(
+                            name
+                                    + " offers GPUs, and its tasks get none: it does not ask"
+                                    + " jnvdocker (its --launcher_dir is "
+                                    + Quote.shown(agent.launcherDir())
+                                    + ")",
+                            "lay out another folder with 'jnvdocker mesos install', and " + FLAGS)
+                    : Finding.ok(name + " offers no GPUs");
+        }
+        List<String> missing = agent.missing();
+        if (!missing.isEmpty()) {
+            return Finding.wrong(
+                    name
+                            + " launches no task with GPUs: it was started without "
+                            + String.join(" and ", missing),
+                    FLAGS);
+        }
+        return agent.offersGpus()
+                ? Finding.ok(name + " asks jnvdocker for its tasks' GPUs")
+                : Finding.hint(name + " asks jnvdocker, and offers no GPUs", FLAGS);
+    }
+
+    private List<Finding> idsOfNoGpu() throws IOException {
+        List<String> unknown = policy.givesNothing(HostDriver.read(host).gpus());
+        if (unknown.isEmpty()) {
+            return List.of();
+        }
+        return List.of(
+                Finding.wrong(
+                        "the configuration has Mesos tasks get "
+                                + unknown.stream()
+                                        .map(Quote::quoted)
+                                        .collect(Collectors.joining(", "))
+                                + ", which no GPU of this host is called",
+                        "correct its key mesos_gpus ('jnvdocker gpu ls' shows what they are"
+                                + " called), then "
+                                + daemon.restart()));
+    }
+}

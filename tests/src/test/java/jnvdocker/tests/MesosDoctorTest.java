@@ -1,0 +1,175 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** What {@code gpu doctor} says of a host's Mesos agents, which it knows by their flags. */
+@Tag("root")
+class MesosDoctorTest {
+    private static final String FLAGS = "start it with the flags that 'jnvdocker mesos flags' says";
+    private static final String ISOLATION =
+            "--isolation=filesystem/linux,docker/runtime,cgroups/devices";
+
+    private static DriverRoot host;
+    private static TestDaemon daemon;
+
+    private final List<Process> agents = new ArrayList<>();
+    private Path folder;
+    private Path launcher;
+
+    @BeforeAll
+    static void startDaemon() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        daemon = new TestDaemon(host);
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @AfterAll
+    static void stopDaemon() {
+        daemon.close();
+        host.close();
+    }
+
+    @BeforeEach
+    void makeFolders() throws IOException {
+        folder = Folders.make("mesos");
+        launcher = folder.resolve("launcher");
+        program(folder.resolve("mesos-agent"), "read -r _");
+        program(folder.resolve("libexec/mesos-containerizer"), "exit 7");
+    }
+
+    @AfterEach
+    void endAgents() throws InterruptedException {
+        for (Process agent : agents) {
+            agent.destroy();
+            agent.waitFor();
+        }
+        Folders.remove(folder);
+    }
+
+    private static void program(Path file, String script) throws IOException {
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "#!/bin/sh\n" + script + "\n");
+        Command.of("chmod", "755", file).run().ok();
+    }
+
+    /** A process of an agent's name, with its flags: nothing else of it is looked at. */
+    private String agent(String... flags) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(folder.resolve("mesos-agent").toString());
+        command.addAll(Arrays.asList(flags));
+        Process agent = new ProcessBuilder(command).start();
+        agents.add(agent);
+        return "the Mesos agent (pid " + agent.pid() + ") ";
+    }
+
+    private void install() {
+        daemon.jnvdocker(
+                        "mesos",
+                        "install",
+                        "--launcher-dir",
+                        launcher,
+                        "--mesos-libexec",
+                        folder.resolve("libexec"))
+                .run()
+                .ok();
+    }
+
+    private static List<String> findings() {
+        Command.Result doctor = daemon.jnvdocker("gpu", "doctor", "--json").run();
+        return DoctorTest.findings(DoctorTest.report(doctor), "mesos");
+    }
+
+    @Test
+    void hostWithoutAnAgentHasNothingToReadOfIt() {
+        assertEquals(List.of(), findings());
+    }
+
+    @Test
+    void agentThatGivesGpusItselfIsWrong() throws IOException {
+        String agent = agent("--isolation=cgroups/devices,gpu/nvidia", "--resources=gpus:2");
+        assertEquals(
+                List.of(
+                        "wrong: "
+                                + agent
+                                + "gives GPUs to tasks itself (gpu/nvidia in its --isolation); "
+                                + FLAGS),
+                findings());
+    }
+
+    @Test
+    void agentThatDoesNotAskUsMayOfferNoGpus() throws IOException {
+        String without = agent(ISOLATION, "--resources=cpus:2");
+        String with = agent(ISOLATION, "--resources=gpus:2", "--launcher_dir=" + launcher);
+        assertEquals(
+                List.of(
+                        "ok: " + without + "offers no GPUs",
+                        "wrong: "
+                                + with
+                                + "offers GPUs, and its tasks get none: it does not ask jnvdocker"
+                                + " (its --launcher_dir is "
+                                + launcher
+                                + "); lay out another folder with 'jnvdocker mesos install', and "
+                                + FLAGS),
+                findings());
+    }
+
+    @Test
+    void agentWithTheHookIsWellWhenItHasAllThatThatNeeds() throws IOException {
+        install();
+        String ours = "--launcher_dir=" + launcher;
+        String well = agent(ours, ISOLATION, "--resources=cpus:2;gpus:2");
+        String idle = agent(ours, ISOLATION, "--resources=cpus:2");
+        String lacking = agent(ours, "--isolation=filesystem/linux", "--resources=gpus:2");
+        assertEquals(
+                List.of(
+                        "ok: " + well + "asks jnvdocker for its tasks' GPUs",
+                        "hint: " + idle + "asks jnvdocker, and offers no GPUs; " + FLAGS,
+                        "wrong: "
+                                + lacking
+                                + "launches no task with GPUs: it was started without"
+                                + " docker/runtime,cgroups/devices in --isolation; "
+                                + FLAGS),
+                findings());
+    }
+
+    @Test
+    void tasksGpusThatAreNoneOfThisHostAreFound() {
+        daemon.config("mesos_gpus = [0, 7, 'GPU-abc']\n");
+        daemon.stop();
+        try {
+            List<String> found = findings();
+            assertEquals(1, found.size(), found::toString);
+            assertTrue(
+                    found.getFirst()
+                            .startsWith(
+                                    "wrong: the configuration has Mesos tasks get '7', 'GPU-abc',"
+                                            + " which no GPU of this host is called; correct its"
+                                            + " key mesos_gpus"),
+                    found::toString);
+        } finally {
+            daemon.config("");
+            daemon.stop();
+        }
+        assertEquals(List.of(), findings());
+    }
+}
