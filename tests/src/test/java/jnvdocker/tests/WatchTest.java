@@ -162,13 +162,14 @@ class WatchTest extends OneEngineTest {
         Process one = waiting("device=1", 2);
         List<String> lines = gpu("queue").run().ok().out().lines().toList();
         assertEquals(
-                "PLACE   USER   ASKS FOR   SINCE   AGE   PID",
+                "PLACE   USER   ASKS FOR   FOR   SINCE   AGE   PID",
                 lines.getFirst().replaceAll(" {3,}", "   "));
         assertTrue(
-                lines.get(1).matches("1 +\\S+ +all GPUs +\\d\\d:\\d\\d +\\d+s +" + all.pid()),
+                lines.get(1)
+                        .matches("1 +\\S+ +all GPUs +plain +\\d\\d:\\d\\d +\\d+s +" + all.pid()),
                 lines::toString);
         assertTrue(
-                lines.get(2).matches("2 +\\S+ +GPU 1 +\\d\\d:\\d\\d +\\d+s +" + one.pid()),
+                lines.get(2).matches("2 +\\S+ +GPU 1 +plain +\\d\\d:\\d\\d +\\d+s +" + one.pid()),
                 lines::toString);
         String shown = gpu("ls").run().ok().out();
         assertTrue(shown.endsWith("\n2 wait for GPUs: jnvdocker gpu queue\n"), shown);
