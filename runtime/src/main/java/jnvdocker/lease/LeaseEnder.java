@@ -137,6 +137,13 @@ final class LeaseEnder {
         }
     }
 
+    /** Whether the holder of one of the leases is gone of whose end no engine tells us. */
+    boolean isOver(Collection<Lease> leases) {
+        return leases.stream()
+                .filter(lease -> !lease.isOfContainer())
+                .anyMatch(lease -> evidence.of(lease) instanceof Evidence.Gone);
+    }
+
     /** Whether one of the leases looks as if it were about to end, or to begin anew. */
     boolean isSettling(Collection<Lease> leases) {
         return leases.stream()

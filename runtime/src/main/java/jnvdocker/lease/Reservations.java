@@ -9,6 +9,7 @@ import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,10 +23,10 @@ final class Reservations {
     private static final Duration A_MOMENT = Duration.ofMillis(50);
 
     /** How often who waits is looked after meanwhile. */
-    private static final Duration A_WHILE = Duration.ofMillis(200);
+    private static final Duration A_WHILE = Duration.ofMillis(100);
 
     /** After how many whiles he looks again, though nothing is known to have changed. */
-    private static final int LOOK_AGAIN = 5;
+    private static final int LOOK_AGAIN = 10;
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -304,11 +305,11 @@ final class Reservations {
                 if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
                     tell(before.size() + 1, busy);
                     if (before.isEmpty()) {
-                        pause(registry.changes(), freed);
+                        pause(registry.changes(), freed, busy.leases());
                     } else {
                         // What becomes free is for those before, mostly; when one of them has it,
                         // the line moves.
-                        pause(line.moves(), moved);
+                        pause(line.moves(), moved, List.of());
                     }
                 }
             }
@@ -368,10 +369,14 @@ final class Reservations {
             return Duration.ofNanos(pace.nanos() - began);
         }
 
-        /** Until there is a change, or a second. */
-        private void pause(Changes changes, long seen) throws IOException {
+        /** Until there is a change, or one of these leases is over, or a second. */
+        private void pause(Changes changes, long seen, Collection<Lease> leases)
+                throws IOException {
             for (int i = 0; i < LOOK_AGAIN && changes.count() == seen; i++) {
                 pace.sleep(A_WHILE, changes, seen);
+                if (ender.isOver(leases)) {
+                    return;
+                }
                 if (Thread.currentThread().isInterrupted()) {
                     throw new IOException("the daemon is stopping");
                 }
