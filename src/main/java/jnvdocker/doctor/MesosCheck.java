@@ -2,6 +2,7 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.Quote;
 import jnvdocker.mesos.MesosPolicy;
 import jnvdocker.mesos.RunningAgent;
@@ -30,12 +31,15 @@ final class MesosCheck implements Check {
         return "mesos";
     }
 
-    /** Nothing at all where there is no agent. */
+    /** Where no agent runs, only the configuration is looked at. */
     @Override
     public List<Finding> look() throws IOException {
         List<Finding> found = new ArrayList<>();
         for (RunningAgent agent : RunningAgent.all()) {
-            found.add(finding(agent));
+            Finding finding = finding(agent);
+            if (!agent.isGone()) {
+                found.add(finding);
+            }
         }
         if (policy.isRestricted()) {
             found.addAll(idsOfNoGpu());
@@ -43,23 +47,37 @@ final class MesosCheck implements Check {
         return found;
     }
 
-    private static Finding finding(RunningAgent agent) throws IOException {
+    private static Finding finding(RunningAgent agent) {
         String name = "the Mesos agent (pid " + agent.pid() + ")";
         if (agent.givesGpus()) {
             return Finding.wrong(
                     name + " gives GPUs to tasks itself (gpu/nvidia in its --isolation)", FLAGS);
         }
-        if (!agent.asksUs()) {
-            return agent.offersGpus()
-                    ? Finding.wrong(
-                            name
-                                    + " offers GPUs, and its tasks get none: it does not ask"
-                                    + " jnvdocker (its --launcher_dir is "
-                                    + Quote.shown(agent.launcherDir())
-                                    + ")",
-                            "lay out another folder with 'jnvdocker mesos install', and " + FLAGS)
-                    : Finding.ok(name + " offers no GPUs");
+        try {
+            return agent.asksUs() ? withHook(agent, name) : withoutHook(agent, name);
+        } catch (IOException e) {
+            return Finding.unknown(
+                    name + " has a --launcher_dir that can't be read: " + Finding.failure(e));
         }
+    }
+
+    private static Finding withoutHook(RunningAgent agent, String name) {
+        String instead =
+                " does not ask jnvdocker (its --launcher_dir is "
+                        + Quote.shown(agent.launcherDir())
+                        + ")";
+        if (agent.hasResourcesInFile()) {
+            return Finding.unknown(
+                    name + instead + ", and its --resources is a file, which is not read here");
+        }
+        return agent.offersGpus()
+                ? Finding.wrong(
+                        name + " offers GPUs, and its tasks get none: it" + instead,
+                        "lay out another folder with 'jnvdocker mesos install', and " + FLAGS)
+                : Finding.ok(name + " offers no GPUs");
+    }
+
+    private static Finding withHook(RunningAgent agent, String name) {
         List<String> missing = agent.missing();
         if (!missing.isEmpty()) {
             return Finding.wrong(
@@ -68,13 +86,18 @@ final class MesosCheck implements Check {
                             + String.join(" and ", missing),
                     FLAGS);
         }
-        return agent.offersGpus()
+        return agent.offersGpus() || agent.hasResourcesInFile()
                 ? Finding.ok(name + " asks jnvdocker for its tasks' GPUs")
                 : Finding.hint(name + " asks jnvdocker, and offers no GPUs", FLAGS);
     }
 
     private List<Finding> idsOfNoGpu() throws IOException {
-        List<String> unknown = policy.givesNothing(HostDriver.read(host).gpus());
+        List<String> unknown;
+        try {
+            unknown = policy.givesNothing(HostDriver.read(host).gpus());
+        } catch (NoDriverException e) {
+            return List.of(); // another check says so
+        }
         if (unknown.isEmpty()) {
             return List.of();
         }

@@ -139,7 +139,10 @@ final class Reservations {
         }
     }
 
-    /** What nobody waits for is his who would wait; empty for one who has a place in the line. */
+    /**
+     * What nobody waits for is his who would wait; empty for one who has a place in the line. Of
+     * two who come while the first is looked after so, either may be the first in the line.
+     */
     private Optional<Claim> atOnce(Leases.Request request, Waiting waiting)
             throws RefusedException, IOException {
         line.forgetTheDead();
@@ -374,14 +377,14 @@ final class Reservations {
                 throws IOException {
             for (int i = 0; i < LOOK_AGAIN && changes.count() == seen; i++) {
                 pace.sleep(A_WHILE, changes, seen);
-                if (ender.isOver(leases)) {
-                    return;
-                }
                 if (Thread.currentThread().isInterrupted()) {
                     throw new IOException("the daemon is stopping");
                 }
                 if (!evidence.isAlive(request.client())) {
                     throw new ClientGoneException(request.client());
+                }
+                if (ender.isOver(leases)) {
+                    return;
                 }
             }
         }

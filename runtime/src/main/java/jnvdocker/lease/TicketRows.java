@@ -26,7 +26,7 @@ final class TicketRows {
                 .toList();
     }
 
-    /** That client's, which keeps the place that it has; what it may be given is said anew. */
+    /** That client's, which keeps the place that it has; what it is for is said anew. */
     static Ticket add(Transaction transaction, String boot, Leases.Request request, Instant now)
             throws SQLException {
         ProcessId client = request.client();
@@ -34,7 +34,8 @@ final class TicketRows {
                 "INSERT INTO ticket"
                         + " (boot, pid, start, uid, owner, request, since, engine, image, gpus)"
                         + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                        + " ON CONFLICT DO UPDATE SET gpus = excluded.gpus",
+                        + " ON CONFLICT DO UPDATE SET"
+                        + " engine = excluded.engine, image = excluded.image, gpus = excluded.gpus",
                 boot,
                 client.pid(),
                 client.startTime(),

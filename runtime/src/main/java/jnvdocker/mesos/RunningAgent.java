@@ -4,9 +4,7 @@ import jnvdocker.labels.RefusedException;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,47 +26,44 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
     private static final Path PROC = Path.of("/proc");
     private static final Set<String> NAMES = Set.of("mesos-agent", "mesos-slave");
     private static final String VARIABLE = "MESOS_";
-    private static final int ROOT = 0;
+    private static final Pattern ROOTS = Pattern.compile("^Uid:\\s+0\\s", Pattern.MULTILINE);
 
     /** Where an agent's helpers are that was built as Mesos' own packages are. */
     private static final String USUAL_LAUNCHER_DIR = "/usr/libexec/mesos";
 
-    /** Some, of any role, in Mesos' text form. */
+    /** Some, of any role, by number or by name, in Mesos' text form. */
     private static final Pattern GPUS_IN_TEXT =
-            Pattern.compile("(^|;)\\s*gpus\\s*(\\([^)]*\\))?[\\s:]*:[\\s:]*0*[1-9]");
+            Pattern.compile(
+                    "(^|;)\\s*+(gpus\\s*+(\\([^)]*+\\)\\s*+)?:\\s*+0*+[1-9]"
+                            + "|gpu_uuids\\s*+(\\([^)]*+\\)\\s*+)?:\\s*+\\{\\s*+[^}])");
 
-    private static final Pattern GPUS_IN_JSON = Pattern.compile("\"name\"\\s*:\\s*\"gpus\"");
+    private static final Pattern GPUS_IN_JSON =
+            Pattern.compile("\"name\"\\s*+:\\s*+\"gpu(s|_uuids)\"");
 
     public RunningAgent {
         flags = Map.copyOf(flags);
     }
 
-    /**
-     * Those of this host, by pid. Only root's count: an agent whose launcher is Linux' needs root.
-     *
-     * @throws IOException when the processes can't be listed
-     */
-    public static List<RunningAgent> all() throws IOException {
-        List<RunningAgent> agents = new ArrayList<>();
-        try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {
-            for (Path process : processes) {
-                find(process).ifPresent(agents::add);
-            }
-        }
-        agents.sort((one, other) -> Integer.compare(one.pid(), other.pid()));
-        return agents;
+    /** Those of this host, by pid. Only root's count: the Linux launcher of an agent needs root. */
+    public static List<RunningAgent> all() {
+        return ProcessHandle.allProcesses()
+                .map(ProcessHandle::pid)
+                .sorted()
+                .flatMap(pid -> find(Math.toIntExact(pid)).stream())
+                .toList();
     }
 
-    private static Optional<RunningAgent> find(Path process) {
+    private static Optional<RunningAgent> find(int pid) {
+        Path process = PROC.resolve(Integer.toString(pid));
         try {
+            // Of the user who started it: a name is anybody's, and so are programs that are root's.
             if (!NAMES.contains(Files.readString(process.resolve("comm")).strip())
-                    || !Files.getAttribute(process, "unix:uid", LinkOption.NOFOLLOW_LINKS)
-                            .equals(ROOT)) {
+                    || !ROOTS.matcher(Files.readString(process.resolve("status"))).find()) {
                 return Optional.empty();
             }
             return Optional.of(
                     new RunningAgent(
-                            Integer.parseInt(process.getFileName().toString()),
+                            pid,
                             process.resolve("root"),
                             flags(
                                     words(process.resolve("cmdline")),
@@ -78,9 +73,13 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         }
     }
 
+    /** Whether it has ended since. */
+    public boolean isGone() {
+        return !Files.exists(PROC.resolve(Integer.toString(pid)));
+    }
+
     private static List<String> words(Path file) throws IOException {
-        return List.of(
-                new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1).split("\0"));
+        return List.of(new String(Files.readAllBytes(file), StandardCharsets.UTF_8).split("\0"));
     }
 
     static Map<String, String> flags(List<String> arguments, List<String> environment) {
@@ -111,7 +110,13 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         return List.of(flag("isolation").split(",")).contains("gpu/nvidia");
     }
 
-    /** Whether it offers GPUs to frameworks, as far as its resources can be read here. */
+    /** Whether its resources are in a file, which is not read here. */
+    public boolean hasResourcesInFile() {
+        String resources = flag("resources").strip();
+        return resources.startsWith("/") || resources.startsWith("file:");
+    }
+
+    /** Whether it offers GPUs to frameworks, as far as its flags say. */
     public boolean offersGpus() {
         String resources = flag("resources");
         return GPUS_IN_TEXT.matcher(resources).find() || GPUS_IN_JSON.matcher(resources).find();

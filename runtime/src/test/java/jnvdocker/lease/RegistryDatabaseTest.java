@@ -25,6 +25,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.zip.GZIPInputStream;
 
 class RegistryDatabaseTest {
@@ -93,6 +95,43 @@ class RegistryDatabaseTest {
                                 + " OR sql LIKE '%INDEX claim_forgotten%' ORDER BY name"));
         RegistryDatabase.open(folder).close();
         assertEquals(List.of(), setAside());
+    }
+
+    /** Its client, which waits meanwhile, says anew what it is for. */
+    @Test
+    void aPlaceInTheLineOfSchemaThreeIsKept() throws Exception {
+        RegistryDatabase.open(folder).close();
+        for (String column : List.of("engine", "image", "gpus")) {
+            sql("ALTER TABLE ticket DROP COLUMN " + column);
+        }
+        for (String column : List.of("runtime", "devices")) {
+            sql("ALTER TABLE lease DROP COLUMN " + column);
+        }
+        sql("PRAGMA user_version = 3");
+        sql(
+                "INSERT INTO ticket (boot, pid, start, uid, owner, request, since)"
+                        + " VALUES ('boot', 7, 1, 0, 'root', '1', 0)");
+        try (LeaseRegistry registry =
+                LeaseRegistry.open(folder, "boot", () -> TestingLeases.THEN)) {
+            Ticket old = registry.tickets().getFirst();
+            assertEquals("?", Refusals.purpose(old));
+            assertEquals(Set.of(), old.candidates());
+            Ticket again =
+                    registry.addTicket(
+                            new Leases.Request(
+                                    old.request(),
+                                    List.of(TestingLeases.A),
+                                    true,
+                                    old.owner(),
+                                    old.client(),
+                                    Claim.MESOS,
+                                    "train",
+                                    Optional.empty()));
+            assertEquals(old.id(), again.id());
+            assertEquals("Mesos task train", Refusals.purpose(again));
+            assertEquals(Set.of(TestingLeases.A.uuid()), again.candidates());
+        }
+        assertEquals(4, version());
     }
 
     @Test

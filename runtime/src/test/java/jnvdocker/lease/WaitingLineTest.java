@@ -122,6 +122,19 @@ class WaitingLineTest {
         }
     }
 
+    /** Nobody says that it has. */
+    @Test
+    void holderThatHasEndedIsNoticedBeforeTheNextLook() throws IOException {
+        var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(all);
+            world.waiters.enter(all, Optional.empty());
+            world.clients.die(0);
+            world.waiters.goOn(0, 1);
+            world.check.nobodyWaits();
+        }
+    }
+
     @Test
     void clientThatMayNotWaitSoLongAnyMoreHasNoPlace() throws IOException {
         var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);

@@ -58,7 +58,9 @@ class RunningAgentTest {
                 "gpus:1",
                 "cpus:4;gpus:08",
                 "cpus:4; gpus(prod) : 2",
-                "gpu_uuids:{GPU-1};gpus:1",
+                "cpus:4;gpu_uuids:{GPU-1,GPU-2}",
+                "gpu_uuids(prod):{ GPU-1}",
+                "[{\"name\":\"gpu_uuids\",\"type\":\"SET\",\"set\":{\"item\":[\"GPU-1\"]}}]",
                 "[{\"name\": \"gpus\", \"type\": \"SCALAR\", \"scalar\": {\"value\": 2}}]"
             })
     void offeredGpusAreSeen(String resources) {
@@ -66,9 +68,34 @@ class RunningAgentTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "cpus:4", "gpus:0", "cpus:4;gpus(prod):0", "vgpus:2", "gpus"})
+    @ValueSource(
+            strings = {
+                "",
+                "cpus:4",
+                "gpus:0",
+                "cpus:4;gpus(prod):0",
+                "vgpus:2",
+                "gpus",
+                "gpu_uuids:{}"
+            })
     void otherResourcesAreNoGpus(String resources) {
         assertFalse(agent("--resources=" + resources).offersGpus());
+    }
+
+    @Test
+    void resourcesInAFileAreNotKnown() {
+        assertTrue(agent("--resources=file:///etc/mesos/resources").hasResourcesInFile());
+        assertTrue(agent("--resources=/etc/mesos/resources").hasResourcesInFile());
+        assertFalse(agent("--resources=gpus:2").hasResourcesInFile());
+        assertFalse(agent().hasResourcesInFile());
+    }
+
+    /** Nor does it take for ever what somebody puts there to that end. */
+    @Test
+    void longResourcesAreRead() {
+        for (String part : List.of(":", " ", "(", "0", ";", "gpus")) {
+            assertFalse(agent("--resources=gpus" + part.repeat(100_000)).offersGpus());
+        }
     }
 
     @Test

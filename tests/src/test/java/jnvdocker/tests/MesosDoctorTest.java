@@ -120,6 +120,7 @@ class MesosDoctorTest {
     void agentThatDoesNotAskUsMayOfferNoGpus() throws IOException {
         String without = agent(ISOLATION, "--resources=cpus:2");
         String with = agent(ISOLATION, "--resources=gpus:2", "--launcher_dir=" + launcher);
+        String unknown = agent(ISOLATION, "--resources=file:///etc/mesos/resources");
         assertEquals(
                 List.of(
                         "ok: " + without + "offers no GPUs",
@@ -129,7 +130,12 @@ class MesosDoctorTest {
                                 + " (its --launcher_dir is "
                                 + launcher
                                 + "); lay out another folder with 'jnvdocker mesos install', and "
-                                + FLAGS),
+                                + FLAGS,
+                        "unknown: "
+                                + unknown
+                                + "does not ask jnvdocker (its --launcher_dir is"
+                                + " /usr/libexec/mesos), and its --resources is a file, which is"
+                                + " not read here"),
                 findings());
     }
 
