@@ -2,12 +2,10 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.Quote;
 import jnvdocker.lease.Leases;
 
 import java.io.IOException;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /** Cordons in the configuration that keep nobody from any GPU. */
 final class CordonCheck implements Check {
@@ -32,15 +30,6 @@ final class CordonCheck implements Check {
         if (unknown.isEmpty()) {
             return List.of(Finding.ok("each GPU that the configuration cordons is there"));
         }
-        return List.of(
-                Finding.wrong(
-                        "the configuration cordons "
-                                + unknown.stream()
-                                        .map(Quote::quoted)
-                                        .collect(Collectors.joining(", "))
-                                + ", which no GPU of this host is called",
-                        "correct its key cordon ('jnvdocker gpu ls' shows what they are called),"
-                                + " then "
-                                + daemon.restart()));
+        return List.of(ConfiguredGpus.unknown("cordons", unknown, "cordon", daemon));
     }
 }

@@ -10,7 +10,6 @@ import jnvdocker.mesos.RunningAgent;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /** Mesos agents of this host, and whether their tasks get their GPUs from us. */
 final class MesosCheck implements Check {
@@ -98,18 +97,10 @@ final class MesosCheck implements Check {
         } catch (NoDriverException e) {
             return List.of(); // another check says so
         }
-        if (unknown.isEmpty()) {
-            return List.of();
-        }
-        return List.of(
-                Finding.wrong(
-                        "the configuration has Mesos tasks get "
-                                + unknown.stream()
-                                        .map(Quote::quoted)
-                                        .collect(Collectors.joining(", "))
-                                + ", which no GPU of this host is called",
-                        "correct its key mesos_gpus ('jnvdocker gpu ls' shows what they are"
-                                + " called), then "
-                                + daemon.restart()));
+        return unknown.isEmpty()
+                ? List.of()
+                : List.of(
+                        ConfiguredGpus.unknown(
+                                "has Mesos tasks get", unknown, "mesos_gpus", daemon));
     }
 }

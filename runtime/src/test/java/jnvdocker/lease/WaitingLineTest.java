@@ -25,6 +25,8 @@ import java.util.Set;
 /** Who has a place in the line, and for how long. */
 class WaitingLineTest {
     private static final Gpu GPU = TestingLeases.A;
+    private static final SimulatedClients.RunOptions ALL =
+            new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
 
     @TempDir Path folder;
     @TempDir Path state;
@@ -108,11 +110,10 @@ class WaitingLineTest {
 
     @Test
     void whoIsBehindLooksAsSoonAsTheLineMoves() throws IOException {
-        var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
         try (SimulatedWorld world = new SimulatedWorld(state)) {
-            world.clients.claim(all);
-            world.waiters.enter(all, Optional.empty());
-            world.waiters.enter(all, Optional.empty());
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.empty());
+            world.waiters.enter(ALL, Optional.empty());
             for (int waiting = 2; waiting > 0; waiting--) {
                 assertEquals(waiting, world.daemon.parts().registry().tickets().size());
                 world.clients.hangUp(0);
@@ -125,10 +126,9 @@ class WaitingLineTest {
     /** Nobody says that it has. */
     @Test
     void holderThatHasEndedIsNoticedBeforeTheNextLook() throws IOException {
-        var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
         try (SimulatedWorld world = new SimulatedWorld(state)) {
-            world.clients.claim(all);
-            world.waiters.enter(all, Optional.empty());
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.empty());
             world.clients.die(0);
             world.waiters.goOn(0, 1);
             world.check.nobodyWaits();
@@ -137,10 +137,9 @@ class WaitingLineTest {
 
     @Test
     void clientThatMayNotWaitSoLongAnyMoreHasNoPlace() throws IOException {
-        var all = new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
         try (SimulatedWorld world = new SimulatedWorld(state)) {
-            world.clients.claim(all);
-            world.waiters.enter(all, Optional.of(Duration.ofSeconds(20)));
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.of(Duration.ofSeconds(20)));
             assertEquals(1, world.daemon.parts().registry().tickets().size());
             world.lab.configure(new SimulatedLab.Wish(0, 3, true, false));
             world.waiters.askAgain(0);

@@ -4,50 +4,27 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Folders;
-import jnvdocker.tests.world.TestDaemon;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /** What {@code gpu doctor} says of a host's Mesos agents, which it knows by their flags. */
-@Tag("root")
-class MesosDoctorTest {
+class MesosDoctorTest extends OneDaemonTest {
     private static final String FLAGS = "start it with the flags that 'jnvdocker mesos flags' says";
     private static final String ISOLATION =
             "--isolation=filesystem/linux,docker/runtime,cgroups/devices";
 
-    private static DriverRoot host;
-    private static TestDaemon daemon;
-
     private final List<Process> agents = new ArrayList<>();
     private Path folder;
     private Path launcher;
-
-    @BeforeAll
-    static void startDaemon() {
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
-        daemon = new TestDaemon(host);
-        daemon.jnvdocker("gpu", "ls").run().ok();
-    }
-
-    @AfterAll
-    static void stopDaemon() {
-        daemon.close();
-        host.close();
-    }
 
     @BeforeEach
     void makeFolders() throws IOException {
@@ -64,12 +41,6 @@ class MesosDoctorTest {
             agent.waitFor();
         }
         Folders.remove(folder);
-    }
-
-    private static void program(Path file, String script) throws IOException {
-        Files.createDirectories(file.getParent());
-        Files.writeString(file, "#!/bin/sh\n" + script + "\n");
-        Command.of("chmod", "755", file).run().ok();
     }
 
     /** A process of an agent's name, with its flags: nothing else of it is looked at. */

@@ -11,11 +11,8 @@ import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -26,30 +23,13 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** {@code jnvdocker mesos install}: the folder that a Mesos agent starts its helpers from. */
-@Tag("root")
-class MesosInstallTest {
+class MesosInstallTest extends OneDaemonTest {
     private static final List<String> HELPERS =
             List.of("mesos-executor", "mesos-fetcher", "mesos-io-switchboard");
-
-    private static DriverRoot host;
-    private static TestDaemon daemon;
 
     private Path folder;
     private Path launcher;
     private Path libexec;
-
-    @BeforeAll
-    static void startDaemon() {
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
-        daemon = new TestDaemon(host);
-        daemon.jnvdocker("gpu", "ls").run().ok();
-    }
-
-    @AfterAll
-    static void stopDaemon() {
-        daemon.close();
-        host.close();
-    }
 
     @BeforeEach
     void makeFolders() throws IOException {
@@ -67,16 +47,15 @@ class MesosInstallTest {
     private Path libexec(String name) throws IOException {
         Path made = Files.createDirectories(folder.resolve(name));
         for (String helper : HELPERS) {
-            program(made.resolve(helper));
+            helper(made.resolve(helper));
         }
-        program(made.resolve("mesos-containerizer"));
+        helper(made.resolve("mesos-containerizer"));
         Files.createDirectories(made.resolve("doc"));
         return made;
     }
 
-    private static void program(Path file) throws IOException {
-        Files.writeString(file, "#!/bin/sh\necho \"$0 $*\"\nexit 7\n");
-        Command.of("chmod", "755", file).run().ok();
+    private static void helper(Path file) throws IOException {
+        program(file, "echo \"$0 $*\"\nexit 7");
     }
 
     private Command.Result install() {
@@ -175,7 +154,7 @@ class MesosInstallTest {
     void linksFollowTheAgentToAnotherFolder() throws IOException {
         install().ok();
         Path other = libexec("other");
-        program(other.resolve("mesos-tcp-connect"));
+        helper(other.resolve("mesos-tcp-connect"));
         install(launcher, other).ok();
         assertEquals(
                 other.resolve("mesos-executor"),
