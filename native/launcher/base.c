@@ -6,11 +6,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { MAX_SHOWN = 200 };
 
 void die(const char *format, ...)
 {
@@ -43,6 +46,65 @@ char *joined(const char *format, ...)
 		die("out of memory; free some and try again");
 	va_end(arguments);
 	return text;
+}
+
+/*
+ * The character that begins there and its length; one that a terminal may act upon, or that is no UTF-8,
+ * is to be written as a number.
+ */
+static size_t character(const unsigned char *at, uint32_t *code, bool *harmless)
+{
+	static const struct { uint32_t from, to; } ranges[] = {
+		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e }, { 0x200b, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xd800, 0xf8ff }, { 0xfeff, 0xfeff }, { 0xfff0, 0xfffb },
+		{ 0xe0000, UINT32_MAX },
+	};
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
+	uint32_t point = length == 1 ? *at : length == 0 ? 0 : *at & (0x7f >> length);
+
+	*code = *at;
+	*harmless = false;
+	if (length == 0)
+		return 1;
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 1;
+		point = point << 6 | (at[i] & 0x3f);
+	}
+	if (point < least[length])
+		return 1;
+	*code = point;
+	*harmless = true;
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+		if (point >= ranges[i].from && point <= ranges[i].to)
+			*harmless = false;
+	return length;
+}
+
+char *shown(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	char *result = allocate(NULL, MAX_SHOWN * sizeof "\\u{10ffff}" + sizeof "…");
+	char *end = result;
+
+	for (int count = 0; *at != '\0'; count++) {
+		uint32_t code;
+		bool harmless;
+
+		if (count == MAX_SHOWN) {
+			end = stpcpy(end, "…");
+			break;
+		}
+		size_t length = character(at, &code, &harmless);
+		if (harmless)
+			end = mempcpy(end, at, length);
+		else
+			end += sprintf(end, "\\u{%x}", code);
+		at += length;
+	}
+	*end = '\0';
+	return result;
 }
 
 bool has_prefix(const char *text, const char *prefix)

@@ -13,6 +13,11 @@ void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2))
 void *allocate(void *old, size_t size);
 /* A new string, as printf would have it. */
 char *joined(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * A new string for a message, of what a user or a program has said: its beginning, with nothing that a
+ * terminal would act upon. jnvdocker.labels.Quote does the same.
+ */
+char *shown(const char *text);
 bool has_prefix(const char *text, const char *prefix);
 /*
  * A descriptor that is none of the standard three. A user may have closed those, and what is opened

@@ -69,6 +69,17 @@ int connect_socket(const char *path, long patience_ms)
 	return -1;
 }
 
+bool is_trusted(int connection, struct server *server)
+{
+	struct ucred peer = { .pid = 0, .uid = -1, .gid = -1 };
+	socklen_t length = sizeof peer;
+
+	getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+	server->pid = peer.pid;
+	server->uid = peer.uid;
+	return peer.uid == 0 || (peer.uid == geteuid() && peer.uid != (uid_t)-1);
+}
+
 void send_frame(int connection, enum frame_type type, const struct buffer *payload)
 {
 	struct buffer frame = { 0 };

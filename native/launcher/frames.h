@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 enum { PROTOCOL_VERSION = 1 };
@@ -45,6 +46,12 @@ void put_string(struct buffer *buffer, const char *text);
 /* Strings up to a NULL. */
 void put_list(struct buffer *buffer, char *const *texts);
 
+/* The process that listens on a socket. */
+struct server {
+	pid_t pid;
+	uid_t uid;
+};
+
 /*
  * A connected socket, or -1 with errno.
  *
@@ -52,6 +59,12 @@ void put_list(struct buffer *buffer, char *const *texts);
  * ever
  */
 int connect_socket(const char *path, long patience_ms);
+/*
+ * Whether whoever listens there may be obeyed: root, or who we are ourselves. Root obeys nobody else.
+ *
+ * server: the process that listens; its pid and uid are 0 and -1 where the kernel does not say
+ */
+bool is_trusted(int connection, struct server *server);
 /* What can't be sent is dropped: what a daemon that hung up said before that is still to be read. */
 void send_frame(int connection, enum frame_type type, const struct buffer *payload);
 /* False when the daemon is gone. */

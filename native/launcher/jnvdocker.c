@@ -19,6 +19,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,6 +50,12 @@ enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
 /* For how long who waits for GPUs waits for a daemon that was stopped: an upgrade takes a while. */
 enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
+/* For how long a daemon may say nothing before its user is told whom he waits for. */
+#ifndef WORDLESS_MS
+#define WORDLESS_MS 10000
+#endif
+/* For how long a program is waited for whose output the daemon wants no more of. */
+enum { LAST_WORDS_MS = 2000 };
 /* Between two looks of who watches, whatever the daemon says. */
 enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
 
@@ -144,7 +151,7 @@ static char *find_program(const char *name)
 
 	if (strchr(name, '/') != NULL) {
 		if (stat(name, &file) == 0 && is_ourselves(&file))
-			die("NV_DOCKER names jnvdocker itself (%s); let it name docker", name);
+			die("NV_DOCKER names jnvdocker itself (%s); let it name docker", shown(name));
 		return joined("%s", name);
 	}
 	if (path == NULL)
@@ -186,7 +193,7 @@ static char **docker_command(bool needed)
 	if (program == NULL && !needed)
 		return command;
 	if (program == NULL)
-		die("cannot find '%s' in PATH (%s) other than jnvdocker itself; %s", command[0],
+		die("cannot find '%s' in PATH (%s) other than jnvdocker itself; %s", shown(command[0]),
 		    getenv("PATH") != NULL ? getenv("PATH") : "not set",
 		    setting != NULL ? "let NV_DOCKER name docker" : NAME_DOCKER);
 	command[0] = program;
@@ -198,7 +205,8 @@ static void become(char **argv) __attribute__((noreturn));
 static void become(char **argv)
 {
 	execvp(argv[0], argv);
-	die("cannot run '%s': %s; " NAME_DOCKER, argv[0], strerror(errno));
+	int reason = errno;
+	die("cannot run '%s': %s; " NAME_DOCKER, shown(argv[0]), strerror(reason));
 }
 
 static void become_docker(int argc, char **argv) __attribute__((noreturn));
@@ -226,8 +234,8 @@ static void become_program(struct reader payload)
 
 	execvp(argv[0], argv);
 	int reason = errno;
-	fprintf(stderr, "jnvdocker: cannot run '%s': %s; name a program in PATH, or give its path\n", argv[0],
-		strerror(reason));
+	fprintf(stderr, "jnvdocker: cannot run '%s': %s; name a program in PATH, or give its path\n",
+		shown(argv[0]), strerror(reason));
 	exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
@@ -301,6 +309,21 @@ static char *socket_path(void)
 	return path != NULL && *path != '\0' ? joined("%s", path) : joined("%s/jnvdocker.sock", run_folder());
 }
 
+static void die_distrusting(const char *path, const struct server *server) __attribute__((noreturn));
+
+static void die_distrusting(const char *path, const struct server *server)
+{
+	struct passwd *user = getpwuid(server->uid);
+
+	die("%s is not served by root but by process %d of %s (uid %u), who could have %s run anything; end that"
+	    " process, or let JNVDOCKER_RUN_DIR and JNVDOCKER_SOCKET name root's", path, (int)server->pid,
+	    user != NULL ? shown(user->pw_name) : "an unknown user", (unsigned)server->uid,
+	    geteuid() == 0 ? "root" : "you");
+}
+
+/* The daemon that was connected to last. */
+static struct server server;
+
 /* A connected socket, or -1 with errno. */
 static int try_connect(const char *path)
 {
@@ -310,6 +333,8 @@ static int try_connect(const char *path)
 	int connection = connect_socket(path, 0);
 	if (connection < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
 		die("cannot make a socket: %s; " LIMITS, strerror(errno));
+	if (connection >= 0 && !is_trusted(connection, &server))
+		die_distrusting(path, &server);
 	return connection;
 }
 
@@ -734,7 +759,8 @@ static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 	if (flags & CALL_CAPTURES_ERRORS)
 		dup2(output, 2);
 	execvp(argv[0], argv);
-	dprintf(2, "jnvdocker: cannot run '%s': %s\n", argv[0], strerror(errno));
+	int reason = errno;
+	dprintf(2, "jnvdocker: cannot run '%s': %s\n", shown(argv[0]), strerror(reason));
 	_exit(EXIT_REFUSED);
 }
 
@@ -776,7 +802,7 @@ static struct child start_child(struct reader payload)
 	sigaction(SIGCHLD, &standard, &child.inherited);
 	child.pid = fork();
 	if (child.pid < 0)
-		die("cannot run '%s': %s; " LIMITS, child.argv[0], strerror(errno));
+		die("cannot run '%s': %s; " LIMITS, shown(child.argv[0]), strerror(errno));
 	if (child.pid == 0) {
 		sigaction(SIGCHLD, &child.inherited, NULL);
 		run_call(child.argv, flags, output[1], client);
@@ -795,7 +821,7 @@ static void send_result(int connection, struct child child, const struct buffer 
 	close(child.output);
 	while (waitpid(child.pid, &status, 0) < 0)
 		if (errno != EINTR)
-			die("cannot wait for '%s': %s; try again", child.argv[0], strerror(errno));
+			die("cannot wait for '%s': %s; try again", shown(child.argv[0]), strerror(errno));
 	sigaction(SIGCHLD, &child.inherited, NULL);
 	put_number(&result, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	put_bytes(&result, captured->data, captured->length);
@@ -816,21 +842,51 @@ static void call(int connection, struct reader payload)
 	free(captured.data);
 }
 
-/* Reads as much as fits into one frame of a stream; less is the end. */
-static void fill(int from, struct buffer *data)
+/* Whether the daemon, who has something to say, has had enough of a stream, or is gone. */
+static bool gives_up(int connection)
+{
+	char type;
+	ssize_t count = recv(connection, &type, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return count == 0 || (count == 1 && type == FRAME_ENOUGH);
+}
+
+/*
+ * Reads as much as fits into one frame of a stream; less is the end, or what there was when the daemon lost
+ * its patience: then the result is false.
+ */
+static bool fill(int from, int connection, struct buffer *data)
 {
 	static char bytes[MAX_DATA];
+	struct pollfd both[] = { { .fd = from, .events = POLLIN }, { .fd = connection, .events = POLLIN } };
+
+	int patience = -1;
 
 	data->length = 0;
 	while (data->length < MAX_DATA) {
+		int ready = poll(both, 2, patience);
+
+		if (ready == 0)
+			return false;
+		if (ready < 0)
+			continue;
+		if (both[1].revents != 0) {
+			/* A program that is about to end by itself says how. */
+			if (gives_up(connection))
+				patience = LAST_WORDS_MS;
+			both[1].fd = -1;
+		}
+		if (both[0].revents == 0)
+			continue;
 		ssize_t count = read(from, bytes, MAX_DATA - data->length);
 
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count <= 0)
-			return;
+			return true;
 		put_bytes(data, bytes, count);
 	}
+	return true;
 }
 
 /* Whether the daemon wants more of a stream. */
@@ -859,7 +915,8 @@ static void stream(int connection, struct reader payload)
 	bool ended = false;
 
 	while (more_is_wanted(connection)) {
-		fill(child.output, &data);
+		if (!fill(child.output, connection, &data))
+			continue;
 		ended = data.length < MAX_DATA;
 		send_frame(connection, FRAME_DATA, &data);
 	}
@@ -867,6 +924,23 @@ static void stream(int connection, struct reader payload)
 		kill(child.pid, SIGTERM);
 	send_result(connection, child, &nothing);
 	free(data.data);
+}
+
+/* Waits for the daemon's next words, or its end. Once it is said when that takes long. */
+static void await_words(int connection)
+{
+	static bool said;
+	struct pollfd words = { .fd = connection, .events = POLLIN };
+
+	if (said || poll(&words, 1, WORDLESS_MS) != 0)
+		return;
+	said = true;
+	char *path = socket_path();
+	char *text = joined("jnvdocker: jnvdockerd (pid %d, at %s) has not answered for %d s; still waiting, Ctrl-C ends that\n",
+			    (int)server.pid, path, WORDLESS_MS / 1000);
+	remark(text, strlen(text));
+	free(text);
+	free(path);
 }
 
 /* Why the daemon is to be asked once more. */
@@ -888,6 +962,9 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
+		/* Who is in the line, or watches, was told so, and may wait for hours. */
+		if (!faithful)
+			await_words(connection);
 		if (!receive(connection, header, sizeof header)) {
 			if (heard && !faithful)
 				die_deserted();

@@ -39,8 +39,8 @@ const int failure_code = 125;
 #define CONTAINERS "/containers/"
 #define LOOK_AT_LOG "look into the log of jnvdockerd, then run the task again"
 
-/* The driver volume's place in the daemon's state folder, as a list of mounts has it. */
-#define DRIVER_VOLUMES "/volumes/nvidia_driver/"
+/* Where a container has the driver volume, as a list of mounts has it; the host has it elsewhere. */
+#define DRIVER_VOLUME "/usr/local/nvidia "
 
 enum { MAX_CONFIG = 4 << 20, MAX_MOUNTINFO = 64 << 20 };
 /* An upgrade of the daemon takes a while. */
@@ -197,7 +197,7 @@ static bool may_need_gpus(const char *runtime_directory)
 static bool has_driver_volume(void)
 {
 	struct buffer mounts = { 0 };
-	bool found = !read_file("/proc/self/mountinfo", MAX_MOUNTINFO, &mounts) || contains(&mounts, DRIVER_VOLUMES);
+	bool found = !read_file("/proc/self/mountinfo", MAX_MOUNTINFO, &mounts) || contains(&mounts, DRIVER_VOLUME);
 
 	free(mounts.data);
 	return found;
@@ -367,6 +367,13 @@ static struct answer ask(const struct question *question)
 		if (connection < 0)
 			return failed("no jnvdockerd answers at %s (%s); start it, 'systemctl status jnvdocker' says why it does not run",
 				      question->settings->socket, strerror(errno));
+		struct server server;
+
+		if (!is_trusted(connection, &server)) {
+			close(connection);
+			return failed("%s is served by process %d of uid %u and not by root, whom alone root obeys; end that process",
+				      question->settings->socket, (int)server.pid, (unsigned)server.uid);
+		}
 		talk.heard = talk.deserted = false;
 		talk.said.length = 0;
 		send_request(connection, question);
