@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -27,8 +26,9 @@ public final class DeviceNodes {
     private static final String UVM = "nvidia-uvm";
     private static final Pattern NAME = Pattern.compile("(?:.*/)?nvidia([0-9]{1,3})");
     private static final int CTL_MINOR = 255;
-    private static final int S_IFMT = 0xf000;
-    private static final int S_IFCHR = 0x2000;
+
+    /** That of nvidia-modeset; nvidiactl's is the next. */
+    private static final int FIRST_OF_OTHERS = 254;
 
     private final Host host;
     private final KernelModules modules;
@@ -156,48 +156,63 @@ public final class DeviceNodes {
     }
 
     /**
-     * The minors of the GPUs whose nodes a path leads to: a node or a link to one, however it is
-     * called, or a folder with nodes in it or in its folder {@code dev}. By its name alone for one
-     * that is not there any more.
+     * The GPUs whose nodes a path leads to.
+     *
+     * @param folder whether it leads to a folder, and so to whatever is in it
+     * @param complete false where a folder has so much in it that not all of it was looked at
+     */
+    public record Reached(Set<Integer> minors, boolean folder, boolean complete) {
+        public Reached {
+            minors = Set.copyOf(minors);
+        }
+    }
+
+    /**
+     * The GPUs whose nodes docker gives a container for {@code --device}: a node or a link to one,
+     * whatever it is called, or all nodes in a folder and in those below it, where links are not
+     * followed. By its name alone for a path that is not there. Opens no node.
      *
      * @param path on this machine
      */
-    public Set<Integer> gpusAt(Path path) throws IOException {
+    public Reached given(Path path) throws IOException {
+        return reached(path, Integer.MAX_VALUE);
+    }
+
+    /**
+     * The GPUs whose nodes a container sees that has a path mounted, as far as they are worth a
+     * look: as {@link #given}, but of a folder only what is in it or in its folder {@code dev}.
+     */
+    public Reached seen(Path path) throws IOException {
+        return reached(path, 1);
+    }
+
+    private Reached reached(Path path, int levels) throws IOException {
         int major = gpuMajor();
-        Set<Integer> minors = new TreeSet<>();
-        if (Files.isDirectory(path)) {
-            for (Path folder : List.of(path, path.resolve("dev"))) {
-                minors.addAll(gpusIn(folder, major));
-            }
-        } else if (Files.exists(path)) {
-            gpu(path, major).ifPresent(minors::add);
-        } else {
-            minorOf(path).ifPresent(minors::add);
+        if (!Files.isDirectory(path)) {
+            OptionalInt minor =
+                    Files.exists(path) ? minor(deviceOf(path), major) : minorOf(path.toString());
+            Set<Integer> minors = minor.isEmpty() ? Set.of() : Set.of(minor.getAsInt());
+            return new Reached(minors, false, true);
         }
-        return minors;
+        NodeSearch search = new NodeSearch(major, levels);
+        search.look(path.toRealPath());
+        if (levels == 1) {
+            search.look(path.toRealPath().resolve("dev"));
+        }
+        return search.found();
     }
 
-    private static Set<Integer> gpusIn(Path folder, int major) throws IOException {
-        Set<Integer> minors = new TreeSet<>();
-        if (Files.isDirectory(folder)) {
-            try (var nodes = Files.newDirectoryStream(folder, node -> minorOf(node).isPresent())) {
-                for (Path node : nodes) {
-                    gpu(node, major).ifPresent(minors::add);
-                }
-            }
-        }
-        return minors;
-    }
-
-    private static OptionalInt gpu(Path node, int major) throws IOException {
-        long device = deviceOf(node);
-        return device != 0 && Posix.major(device) == major
-                ? OptionalInt.of(Posix.minor(device))
+    /** The minor of a GPU's node; the driver's other nodes have the same major. */
+    static OptionalInt minor(long device, int major) {
+        int minor = Posix.minor(device);
+        return device != 0 && Posix.major(device) == major && minor < FIRST_OF_OTHERS
+                ? OptionalInt.of(minor)
                 : OptionalInt.empty();
     }
 
-    private static OptionalInt minorOf(Path node) {
-        Matcher name = NAME.matcher(node.toString());
+    /** That of a GPU's node by its name, whatever is there. */
+    public static OptionalInt minorOf(String node) {
+        Matcher name = NAME.matcher(node);
         return name.matches()
                 ? OptionalInt.of(Integer.parseInt(name.group(1)))
                 : OptionalInt.empty();
@@ -224,9 +239,7 @@ public final class DeviceNodes {
 
     /** 0, which no device of the driver has, for what is no device node. */
     private static long deviceOf(Path path) throws IOException {
-        Map<String, Object> status = Files.readAttributes(path, "unix:mode,rdev");
-        boolean character = ((int) status.get("mode") & S_IFMT) == S_IFCHR;
-        return character ? (long) status.get("rdev") : 0;
+        return FileStatus.of(path).characterDevice();
     }
 
     private void make(Path path, int major, int minor) throws IOException {

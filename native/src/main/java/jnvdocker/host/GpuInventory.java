@@ -1,9 +1,6 @@
 package jnvdocker.host;
 
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
@@ -12,39 +9,28 @@ import java.util.List;
  */
 public final class GpuInventory {
     private final Host host;
-    private final DeviceNodes nodes;
+    private final GpuWaker waker;
 
     public GpuInventory(Host host, DeviceNodes nodes) {
+        this(host, new GpuWaker(nodes));
+    }
+
+    GpuInventory(Host host, GpuWaker waker) {
         this.host = host;
-        this.nodes = nodes;
+        this.waker = waker;
     }
 
     /**
-     * At once when every UUID is known, else after a second or two for each GPU that shows none.
+     * At once when every UUID is known, or will not be known; else after a second or two, in which
+     * the GPUs are woken that show none.
      *
      * @throws NoDriverException when no driver is loaded
      * @throws IOException when what the driver tells can't be read or understood
      */
     public HostDriver read() throws IOException {
         HostDriver driver = HostDriver.read(host);
-        List<Gpu> unknown =
+        List<Gpu> silent =
                 driver.gpus().stream().filter(gpu -> gpu.isSound() && !gpu.hasUuid()).toList();
-        if (unknown.isEmpty()) {
-            return driver;
-        }
-        for (Gpu gpu : unknown) {
-            initialize(gpu);
-        }
-        return HostDriver.read(host);
-    }
-
-    /** To open a GPU's node is to have the driver initialize the GPU, as nvidia-smi does. */
-    private void initialize(Gpu gpu) {
-        try {
-            Path node = nodes.of(gpu).hostPath();
-            FileChannel.open(node, StandardOpenOption.READ, StandardOpenOption.WRITE).close();
-        } catch (IOException e) {
-            // It stays without a UUID, and whoever asks for it is told so.
-        }
+        return waker.wake(silent) ? HostDriver.read(host) : driver;
     }
 }

@@ -2,10 +2,16 @@ package jnvdocker.posix;
 
 /** The error numbers of Linux that we tell apart; the same on x86-64 and aarch64. */
 public final class Errno {
-    public static final int EXDEV = 18;
+    public static final int EPERM = 1;
+    public static final int ENOENT = 2;
+    public static final int ESRCH = 3;
+    public static final int EBADF = 9;
+    public static final int EACCES = 13;
     public static final int EEXIST = 17;
-    public static final int ENOTTY = 25;
+    public static final int EXDEV = 18;
     public static final int EINVAL = 22;
+    public static final int ENOTTY = 25;
+    public static final int ERANGE = 34;
     public static final int EOPNOTSUPP = 95;
 
     private Errno() {}

@@ -5,6 +5,7 @@ import com.sun.jna.Library;
 import com.sun.jna.Native;
 import com.sun.jna.Pointer;
 import com.sun.jna.ptr.IntByReference;
+import com.sun.jna.ptr.PointerByReference;
 
 /** The calls of libc that jnr-posix does not have. The C names stop here. */
 interface LibC extends Library {
@@ -18,11 +19,26 @@ interface LibC extends Library {
 
     int ioctl(int descriptor, long request, int argument) throws LastErrorException;
 
+    int ioctl(int descriptor, long request, IntByReference value) throws LastErrorException;
+
+    int mount(String source, String target, String type, long flags, String data)
+            throws LastErrorException;
+
+    int umount2(String target, int flags) throws LastErrorException;
+
     int getsockopt(int socket, int level, int option, Pointer value, IntByReference length)
             throws LastErrorException;
+
+    int clock_gettime(int clock, Pointer time) throws LastErrorException;
 
     int socket(int domain, int type, int protocol) throws LastErrorException;
 
     long sendto(int socket, byte[] bytes, long length, int flags, byte[] address, int addressLength)
             throws LastErrorException;
+
+    int getpwuid_r(int uid, Pointer entry, Pointer buffer, long size, PointerByReference found);
+
+    int getpwnam_r(String name, Pointer entry, Pointer buffer, long size, PointerByReference found);
+
+    int getgrnam_r(String name, Pointer entry, Pointer buffer, long size, PointerByReference found);
 }

@@ -4,10 +4,8 @@ import com.sun.jna.LastErrorException;
 import com.sun.jna.Memory;
 import com.sun.jna.ptr.IntByReference;
 
-import jnr.posix.Group;
 import jnr.posix.POSIX;
 import jnr.posix.POSIXFactory;
-import jnr.posix.Passwd;
 
 import java.io.IOException;
 import java.lang.reflect.InaccessibleObjectException;
@@ -15,8 +13,7 @@ import java.lang.reflect.Method;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
-import java.util.OptionalInt;
+import java.time.Duration;
 
 /** System calls that Java lacks. */
 public final class Posix {
@@ -28,38 +25,29 @@ public final class Posix {
     private static final int O_EXCL = 0x80;
     private static final int O_CLOEXEC = 0x80000;
     private static final int S_IFCHR = 0x2000;
+    private static final int CLOCK_BOOTTIME = 7;
     private static final int SOL_SOCKET = 1;
     private static final int SO_PEERCRED = 17;
     private static final long FICLONE = 0x40049409L;
+    private static final long MS_RDONLY = 1;
+    private static final int MNT_DETACH = 2;
+    private static final int UMOUNT_NOFOLLOW = 8;
+    private static final long NS_GET_USERNS = 0xb701;
+    private static final long NS_GET_OWNER_UID = 0xb704;
 
     private Posix() {}
+
+    /** The time since this boot, also what the host has slept of it; nobody can set it. */
+    public static Duration timeSinceBoot() {
+        try (Memory time = new Memory(2L * Long.BYTES)) {
+            LibC.INSTANCE.clock_gettime(CLOCK_BOOTTIME, time);
+            return Duration.ofSeconds(time.getLong(0), time.getLong(Long.BYTES));
+        }
+    }
 
     /** The user we run as: 0 is root. */
     public static int effectiveUser() {
         return JNR.geteuid();
-    }
-
-    /** The number of a group, or empty where the host has none of that name. */
-    public static OptionalInt group(String name) {
-        Group group = JNR.getgrnam(name);
-        return group == null ? OptionalInt.empty() : OptionalInt.of((int) group.getGID());
-    }
-
-    /** The number of a user, or empty where the host has none of that name. */
-    public static OptionalInt user(String name) {
-        // libc answers in a place that the next question overwrites.
-        synchronized (JNR) {
-            Passwd user = JNR.getpwnam(name);
-            return user == null ? OptionalInt.empty() : OptionalInt.of((int) user.getUID());
-        }
-    }
-
-    /** The name of a user, or empty where the host has none of that number. */
-    public static Optional<String> userName(int uid) {
-        // libc answers in a place that the next question overwrites.
-        synchronized (JNR) {
-            return Optional.ofNullable(JNR.getpwuid(uid)).map(Passwd::getLoginName);
-        }
     }
 
     /** Sets the owner and group of a file; -1 leaves one as it is. */
@@ -114,6 +102,36 @@ public final class Posix {
         }
     }
 
+    /**
+     * Mounts a file system that nobody can write to.
+     *
+     * @param source what it is of, as mountinfo shows it
+     * @param type as in {@code /proc/filesystems}
+     * @param options the file system's own, parted by commas
+     */
+    public static void mountReadOnly(String source, Path folder, String type, String options)
+            throws PosixException {
+        try {
+            LibC.INSTANCE.mount(source, folder.toString(), type, MS_RDONLY, options);
+        } catch (LastErrorException e) {
+            throw failure("mount " + type + " at " + folder, e.getErrorCode());
+        }
+    }
+
+    /**
+     * Takes away what is mounted at a folder. Who has something open in it, or has it mounted
+     * elsewhere too, keeps that.
+     *
+     * @throws PosixException with {@link Errno#EINVAL} when nothing is mounted there
+     */
+    public static void unmount(Path folder) throws PosixException {
+        try {
+            LibC.INSTANCE.umount2(folder.toString(), MNT_DETACH | UMOUNT_NOFOLLOW);
+        } catch (LastErrorException e) {
+            throw failure("unmount " + folder, e.getErrorCode());
+        }
+    }
+
     /** Who is at the other end of a Unix socket. Java's own principal has no process id. */
     public static Peer peer(SocketChannel socket) throws IOException {
         try (Memory ucred = new Memory(12)) {
@@ -122,6 +140,33 @@ public final class Posix {
             return new Peer(ucred.getInt(0), ucred.getInt(4), ucred.getInt(8));
         } catch (LastErrorException e) {
             throw failure("getsockopt SO_PEERCRED", e.getErrorCode());
+        }
+    }
+
+    /**
+     * Who made the user namespace that a namespace belongs to: of that one's root, and of nobody
+     * beyond, are the rights to change what is in it (see ioctl_ns(2)). The initial user namespace
+     * is root's. What is below a user's own is never root's, however deep: what is told is who he
+     * is for us.
+     *
+     * @param namespace such as {@code /proc/<pid>/ns/mnt}
+     * @throws PosixException with {@link Errno#EPERM} when that is none of ours
+     */
+    public static int namespaceOwner(Path namespace) throws PosixException {
+        int descriptor = open(namespace, O_RDONLY, 0);
+        try {
+            int users = LibC.INSTANCE.ioctl(descriptor, NS_GET_USERNS, 0);
+            try {
+                IntByReference owner = new IntByReference();
+                LibC.INSTANCE.ioctl(users, NS_GET_OWNER_UID, owner);
+                return owner.getValue();
+            } finally {
+                LibC.INSTANCE.close(users);
+            }
+        } catch (LastErrorException e) {
+            throw failure("ioctl " + namespace, e.getErrorCode());
+        } finally {
+            LibC.INSTANCE.close(descriptor);
         }
     }
 

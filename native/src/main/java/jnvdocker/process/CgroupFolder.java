@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -16,6 +17,10 @@ import java.util.regex.Pattern;
 record CgroupFolder(Path path) {
     /** A rule of the devices controller for one character device. */
     private static final Pattern RULE = Pattern.compile("c ([0-9]{1,4}):([0-9]{1,7}) [rwm]+");
+
+    /** Any rule of that controller: type, major, minor and what may be done. */
+    private static final Pattern ANY_RULE =
+            Pattern.compile("([abc]) ([0-9]{1,4}|\\*):([0-9]{1,7}|\\*) ([rwm]+)");
 
     /** Whether a process is in it or below it; none is when it is gone. */
     boolean hasProcesses() throws IOException {
@@ -42,6 +47,15 @@ record CgroupFolder(Path path) {
         return false;
     }
 
+    /** Whether it was root that made it: in a folder of his own, anybody makes folders. */
+    boolean isNamedByRoot() {
+        try {
+            return (int) Files.getAttribute(path.getParent(), "unix:uid") == 0;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     /** The processes in it and below it; one of another PID namespace has no number here. */
     List<Integer> pids() throws IOException {
         List<Integer> pids = new ArrayList<>();
@@ -65,6 +79,29 @@ record CgroupFolder(Path path) {
             }
         }
         return minors;
+    }
+
+    /** Of the devices of a major that its controller lets anybody open; empty for all of them. */
+    Optional<SortedSet<Integer>> openableMinors(int major) throws IOException {
+        SortedSet<Integer> minors = new TreeSet<>();
+        for (String line : Files.readAllLines(path.resolve("devices.list"))) {
+            Matcher rule = ANY_RULE.matcher(line);
+            if (!rule.matches()) {
+                return Optional.empty();
+            }
+            boolean concerned =
+                    !rule.group(1).equals("b")
+                            && (rule.group(2).equals("*")
+                                    || rule.group(2).equals(String.valueOf(major)))
+                            && !rule.group(4).equals("m");
+            if (concerned && rule.group(3).equals("*")) {
+                return Optional.empty();
+            }
+            if (concerned) {
+                minors.add(Integer.parseInt(rule.group(3)));
+            }
+        }
+        return Optional.of(minors);
     }
 
     List<CgroupFolder> below() throws IOException {

@@ -8,23 +8,27 @@ import java.util.regex.Pattern;
 /**
  * A line of mountinfo (see proc_pid_mountinfo(5)).
  *
+ * @param device of its file system, {@code major:minor}
  * @param root what of its file system is mounted
  * @param point where it is mounted
  * @param options those of the mount itself: {@code rw}, {@code noexec}
  * @param type of the file system: {@code cgroup2}
+ * @param source what the file system is of: {@code /dev/vda}, or any text for one that is of none
  * @param fileSystemOptions those of the file system, whichever mount of it this is
  */
 public record Mount(
+        String device,
         String root,
         String point,
         List<String> options,
         String type,
+        String source,
         List<String> fileSystemOptions) {
     /** Some file systems write blanks into their options, which come last. */
     private static final Pattern LINE =
             Pattern.compile(
-                    "[0-9]+ [0-9]+ [0-9]+:[0-9]+ ([^ ]+) ([^ ]+) ([^ ]+)(?: [^ ]+)*? - "
-                            + "([^ ]+) [^ ]* (.*)",
+                    "[0-9]+ [0-9]+ ([0-9]+:[0-9]+) ([^ ]+) ([^ ]+) ([^ ]+)(?: [^ ]+)*? - "
+                            + "([^ ]+) ([^ ]*) (.*)",
                     Pattern.DOTALL);
 
     /**
@@ -49,11 +53,13 @@ public record Mount(
         }
         return Optional.of(
                 new Mount(
-                        unescape(withoutMark(matcher.group(1))),
-                        unescape(matcher.group(2)),
-                        List.of(matcher.group(3).split(",")),
-                        matcher.group(4),
-                        List.of(matcher.group(5).split(","))));
+                        matcher.group(1),
+                        root(matcher.group(2)),
+                        unescape(matcher.group(3)),
+                        List.of(matcher.group(4).split(",")),
+                        matcher.group(5),
+                        unescape(matcher.group(6)),
+                        List.of(matcher.group(7).split(","))));
     }
 
     public boolean forbidsExecution() {
@@ -65,11 +71,28 @@ public record Mount(
         return point.equals("/") || path.equals(point) || path.startsWith(point + "/");
     }
 
-    private static String withoutMark(String root) {
-        return root.endsWith(DELETED) ? root.substring(0, root.length() - DELETED.length()) : root;
+    /** Where what its file system has at a path is mounted; empty for what is not in this mount. */
+    Optional<String> at(String path) {
+        String above = root.equals("/") ? "" : root;
+        if (!path.equals(root) && !path.startsWith(above + "/")) {
+            return Optional.empty();
+        }
+        String below = path.equals(root) ? "" : path.substring(above.length());
+        return Optional.of((point.equals("/") ? "" : point) + below);
+    }
+
+    /** A root as it is, from what the kernel writes. */
+    static String root(String text) {
+        return unescape(
+                text.endsWith(DELETED)
+                        ? text.substring(0, text.length() - DELETED.length())
+                        : text);
     }
 
     private static String unescape(String text) {
+        if (text.indexOf('\\') < 0) {
+            return text;
+        }
         return ESCAPE.matcher(text)
                 .replaceAll(match -> Matcher.quoteReplacement(character(match.group(1))));
     }

@@ -39,4 +39,33 @@ public record MountTable(List<Mount> mounts) {
                 .reduce((best, mount) ->
                         mount.point().length() >= best.point().length() ? mount : best);
     }
+
+    /**
+     * How the root of a mount of this folder would be spelled.
+     *
+     * @param folder absolute, without symbolic links
+     */
+    Optional<MountedFolder> spell(Path folder) {
+        return holding(folder)
+                .map(mount ->
+                        new MountedFolder(
+                                mount.device(),
+                                Path.of(mount.root())
+                                        .resolve(Path.of(mount.point()).relativize(folder))
+                                        .toString()));
+    }
+
+    /**
+     * Where a folder is to be found from here; empty when its file system is not mounted here, or
+     * not as much of it.
+     */
+    public Optional<Path> find(MountedFolder folder) {
+        return mounts.stream()
+                .filter(mount -> mount.device().equals(folder.device()))
+                .flatMap(mount -> mount.at(folder.path()).stream())
+                .map(Path::of)
+                // Not covered by another.
+                .filter(path -> spell(path).filter(folder::equals).isPresent())
+                .findFirst();
+    }
 }

@@ -1,20 +1,16 @@
 package jnvdocker.process;
 
-import jnvdocker.posix.Posix;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,8 +18,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.function.BinaryOperator;
+import java.util.function.Predicate;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -34,17 +29,11 @@ final class ProcFolder implements Processes {
     private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
     private static final Pattern PENDING =
             Pattern.compile("^(?:SigPnd|ShdPnd):\\s*([0-9a-f]{1,16})$", Pattern.MULTILINE);
-    private static final Pattern UID = Pattern.compile("^Uid:\\s*([0-9]+)", Pattern.MULTILINE);
 
     /** Docker's ids; a cgroup is called {@code /docker/<id>} or {@code docker-<id>.scope}. */
     private static final Pattern CONTAINER =
             Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
 
-    private static final Pattern NODE_NAME = Pattern.compile(".*/nvidia[0-9]+( \\(deleted\\))?");
-    private static final Set<String> OTHER_NODES =
-            Set.of("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/tty");
-    private static final int S_IFMT = 0xf000;
-    private static final int S_IFCHR = 0x2000;
     private static final long SIGKILL = 1L << (9 - 1);
     private static final Comparator<ProcessId> BY_AGE =
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
@@ -55,23 +44,57 @@ final class ProcFolder implements Processes {
     private static final int UNSET = -1;
 
     private final Path proc;
+    private final MountLook mountLook;
+    private final DeviceLook deviceLook;
 
     ProcFolder(Path proc) {
+        this(proc, MountLook.Owners.REAL, MountScan.Limits.USUAL, DescriptorLimits.USUAL);
+    }
+
+    ProcFolder(
+            Path proc,
+            MountLook.Owners owners,
+            MountScan.Limits mounts,
+            DescriptorLimits descriptors) {
         this.proc = proc;
+        mountLook = new MountLook(this, proc, owners, mounts);
+        deviceLook = new DeviceLook(this, proc, descriptors);
+    }
+
+    /** Its part that looks for mounts. */
+    MountLook mountLook() {
+        return mountLook;
+    }
+
+    /** Its part that looks for open devices. */
+    DeviceLook deviceLook() {
+        return deviceLook;
     }
 
     @Override
     public Optional<ProcessId> find(int pid) {
-        return read(pid, "stat")
-                .map(ProcessStat::parse)
+        return stat(pid)
                 .filter(stat -> !stat.isDead())
                 .map(stat -> new ProcessId(pid, stat.startTime()));
+    }
+
+    Optional<ProcessStat> stat(int pid) {
+        return read(pid, "stat").map(ProcessStat::parse);
     }
 
     @Override
     public boolean isKilled(ProcessId process) {
         return read(process.pid(), "status").filter(ProcFolder::hasPendingKill).isPresent()
                 && isAlive(process);
+    }
+
+    @Override
+    public boolean isStopped(ProcessId process) {
+        return read(process.pid(), "stat")
+                .map(ProcessStat::parse)
+                .filter(stat -> stat.startTime() == process.startTime())
+                .filter(ProcessStat::isStopped)
+                .isPresent();
     }
 
     /** Signals that have been sent to one thread or to all, as a mask (see proc_pid_status(5)). */
@@ -107,41 +130,18 @@ final class ProcFolder implements Processes {
     }
 
     @Override
-    public Map<String, ProcessId> oldestWithMount(Pattern root) {
-        Map<String, ProcessId> oldest = new TreeMap<>();
-        for (var namespace : otherNamespaces().entrySet()) {
-            for (ProcessId process : namespace.getValue()) {
-                var mounts = mounts(process, namespace.getKey());
-                if (mounts.isPresent()) {
-                    for (String key : keys(mounts.get(), root)) {
-                        oldest.merge(key, process, BinaryOperator.minBy(BY_AGE));
-                    }
-                    // The others of this namespace have the same mounts, and are younger.
-                    break;
-                }
-            }
-        }
-        return oldest;
+    public SeenMounts mounts(Predicate<String> root) {
+        return mountLook.everywhere(root);
     }
 
     @Override
-    public Set<String> mounted(ProcessId process, Pattern root) {
-        try {
-            return Set.copyOf(keys(mounts(String.valueOf(process.pid())), root));
-        } catch (IOException e) {
-            return this.<Set<String>>emptyIfGone(String.valueOf(process.pid()), e).orElse(Set.of());
-        }
+    public Set<MountedFolder> mounts(ProcessId process, Predicate<String> root) {
+        return mountLook.of(process, root);
     }
 
     @Override
-    public List<DeviceUser> usersOf(int major) {
-        String us = String.valueOf(ProcessHandle.current().pid());
-        // Thousands of descriptors, each a question to the kernel: on all cores.
-        return pids().parallelStream()
-                .filter(pid -> !pid.equals(us))
-                .flatMap(pid -> user(pid, major).stream())
-                .sorted(Comparator.comparing(DeviceUser::process, BY_AGE))
-                .toList();
+    public OpenDevices usersOf(int major) {
+        return deviceLook.users(major);
     }
 
     @Override
@@ -151,6 +151,55 @@ final class ProcFolder implements Processes {
                 .map(hierarchy -> new CgroupFolder(Path.of(hierarchy.mount().point())))
                 .ifPresent(folder -> addAllowed(folder, major, found));
         return found;
+    }
+
+    @Override
+    public Optional<SortedSet<Integer>> openable(ProcessId process, int major) {
+        Optional<String> folder = cgroupOf(process, "devices");
+        try {
+            return folder.isPresent()
+                    ? new CgroupFolder(Path.of(folder.get())).openableMinors(major)
+                    : Optional.empty();
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public Map<String, Group> groups(Pattern name) {
+        Map<String, Group> found = new TreeMap<>();
+        try {
+            Optional<CgroupHierarchy> hierarchy = CgroupHierarchy.among(mounts(SELF));
+            if (hierarchy.isPresent()) {
+                addGroups(new CgroupFolder(Path.of(hierarchy.get().mount().point())), name, found);
+            }
+            return found;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void addGroups(CgroupFolder folder, Pattern name, Map<String, Group> found)
+            throws IOException {
+        try {
+            Matcher matcher = name.matcher(folder.path().getFileName().toString());
+            if (!matcher.matches()) {
+                for (CgroupFolder inner : folder.below()) {
+                    addGroups(inner, name, found);
+                }
+            } else if (Files.getAttribute(folder.path(), "unix:uid").equals(0)) {
+                folder.pids().stream()
+                        .flatMap(pid -> find(pid).stream())
+                        .min(BY_AGE)
+                        .map(oldest -> new Group(folder.path().toString(), oldest))
+                        .ifPresent(group -> found.put(matcher.group(1), group));
+            }
+        } catch (IOException e) {
+            // Its files fail in several ways when it is removed meanwhile.
+            if (Files.exists(folder.path())) {
+                throw e;
+            }
+        }
     }
 
     private void addAllowed(CgroupFolder folder, int major, List<AllowedDevices> found) {
@@ -174,47 +223,6 @@ final class ProcFolder implements Processes {
         }
     }
 
-    private Optional<DeviceUser> user(String pid, int major) {
-        SortedSet<Integer> minors = new TreeSet<>();
-        try (DirectoryStream<Path> descriptors =
-                Files.newDirectoryStream(proc.resolve(pid).resolve("fd"))) {
-            for (Path descriptor : descriptors) {
-                minor(descriptor, major).ifPresent(minors::add);
-            }
-        } catch (DirectoryIteratorException | IOException e) {
-            // It has gone, or is shielded from us: some are even from root.
-        }
-        return minors.isEmpty()
-                ? Optional.empty()
-                : find(Integer.parseInt(pid)).map(process -> new DeviceUser(process, minors));
-    }
-
-    /** The minor of the device of that major that a descriptor leads to. */
-    private static OptionalInt minor(Path descriptor, int major) {
-        try {
-            if (!mayBeNode(Files.readSymbolicLink(descriptor).toString())) {
-                return OptionalInt.empty();
-            }
-            Map<String, Object> status = Files.readAttributes(descriptor, "unix:mode,rdev");
-            boolean character = ((int) status.get("mode") & S_IFMT) == S_IFCHR;
-            long device = (long) status.get("rdev");
-            return character && Posix.major(device) == major
-                    ? OptionalInt.of(Posix.minor(device))
-                    : OptionalInt.empty();
-        } catch (IOException e) {
-            // Closed in between.
-            return OptionalInt.empty();
-        }
-    }
-
-    private static boolean mayBeNode(String file) {
-        boolean inDev =
-                file.startsWith("/dev/")
-                        && !OTHER_NODES.contains(file)
-                        && !file.startsWith("/dev/pts/");
-        return inDev || file.contains("/nvidia") && NODE_NAME.matcher(file).matches();
-    }
-
     @Override
     public Optional<ProcessTraits> traits(ProcessId process) {
         Optional<String> status = read(process.pid(), "status");
@@ -223,21 +231,33 @@ final class ProcFolder implements Processes {
         if (status.isEmpty() || name.isEmpty() || cgroup.isEmpty() || !isAlive(process)) {
             return Optional.empty();
         }
-        Optional<String> container =
-                CONTAINER.matcher(cgroup.get()).results().map(MatchResult::group).findFirst();
+        Optional<String> container = container(cgroup.get());
         // What starts containers was itself started from somebody's session, perhaps.
         OptionalInt login = container.isPresent() ? OptionalInt.empty() : loginUid(process.pid());
         return Optional.of(
                 new ProcessTraits(
                         name.get().stripTrailing(),
                         program(process),
-                        login.orElseGet(() -> uid(status.get())),
+                        login.orElseGet(() -> Credentials.parse(status.get()).uid()),
                         container));
     }
 
-    private static int uid(String status) {
-        Matcher uid = UID.matcher(status);
-        return uid.find() ? Integer.parseUnsignedInt(uid.group(1)) : UNSET;
+    /**
+     * The container that a process is in by the name of its cgroup. A user who has a part of the
+     * hierarchy for himself can give a cgroup any name: only root's names count.
+     */
+    private Optional<String> container(String cgroups) {
+        Optional<String> named =
+                CONTAINER.matcher(cgroups).results().map(MatchResult::group).findFirst();
+        return named.filter(id ->
+                hierarchy()
+                        .flatMap(it -> it.folder(cgroups, id))
+                        .filter(folder -> new CgroupFolder(Path.of(folder)).isNamedByRoot())
+                        .isPresent());
+    }
+
+    Credentials credentials(int pid) {
+        return read(pid, "status").map(Credentials::parse).orElse(Credentials.NONE);
     }
 
     private String program(ProcessId process) {
@@ -251,16 +271,19 @@ final class ProcFolder implements Processes {
     }
 
     @Override
-    public Optional<String> mountRoot(Path folder) {
+    public Optional<MountedFolder> spell(Path folder) {
         try {
-            Path real = folder.toRealPath();
-            return mounts(SELF)
-                    .holding(real)
-                    .map(mount ->
-                            Path.of(mount.root())
-                                    .resolve(Path.of(mount.point()).relativize(real))
-                                    .toString());
+            return mounts(SELF).spell(folder.toRealPath());
         } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public Optional<Path> locate(MountedFolder folder) {
+        try {
+            return mounts(SELF).find(folder);
+        } catch (IOException | InvalidPathException e) {
             return Optional.empty();
         }
     }
@@ -291,25 +314,7 @@ final class ProcFolder implements Processes {
         }
     }
 
-    /** The processes of each mount namespace but ours, the oldest first. */
-    private Map<String, List<ProcessId>> otherNamespaces() {
-        Map<String, List<ProcessId>> namespaces = new HashMap<>();
-        Optional<String> ours = namespace(SELF);
-        for (String pid : pids()) {
-            Optional<String> namespace = namespace(pid);
-            if (namespace.isPresent() && !namespace.equals(ours)) {
-                find(Integer.parseInt(pid))
-                        .ifPresent(process ->
-                                namespaces
-                                        .computeIfAbsent(namespace.get(), _ -> new ArrayList<>())
-                                        .add(process));
-            }
-        }
-        namespaces.values().forEach(processes -> processes.sort(BY_AGE));
-        return namespaces;
-    }
-
-    private List<String> pids() {
+    List<String> pids() {
         List<String> pids = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(proc)) {
             for (Path entry : entries) {
@@ -324,47 +329,6 @@ final class ProcFolder implements Processes {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /**
-     * Which mount namespace a process is in. Empty when it has gone, has left it to end, or is
-     * shielded from us: some are even from root, and no container's is.
-     */
-    private Optional<String> namespace(String pid) {
-        try {
-            Path link = proc.resolve(pid).resolve("ns/mnt");
-            return Optional.of(Files.readSymbolicLink(link).toString());
-        } catch (NoSuchFileException | AccessDeniedException e) {
-            return Optional.empty();
-        } catch (IOException e) {
-            return emptyIfGone(pid, e);
-        }
-    }
-
-    /** The mounts of a process; empty unless it was in that namespace until they were read. */
-    private Optional<MountTable> mounts(ProcessId process, String namespace) {
-        try {
-            MountTable mounts = mounts(String.valueOf(process.pid()));
-            return isIn(process, namespace) ? Optional.of(mounts) : Optional.empty();
-        } catch (IOException e) {
-            if (isIn(process, namespace)) {
-                throw new UncheckedIOException(e);
-            }
-            return Optional.empty();
-        }
-    }
-
-    private boolean isIn(ProcessId process, String namespace) {
-        return namespace(String.valueOf(process.pid())).equals(Optional.of(namespace))
-                && isAlive(process);
-    }
-
-    private static List<String> keys(MountTable table, Pattern root) {
-        return table.mounts().stream()
-                .map(mount -> root.matcher(mount.root()))
-                .filter(Matcher::matches)
-                .map(matcher -> matcher.group(1))
-                .toList();
     }
 
     private Optional<String> read(int pid, String file) {

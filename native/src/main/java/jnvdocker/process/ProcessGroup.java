@@ -9,6 +9,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * A cgroup of our own for a process of the host and all that it will ever start: whatever becomes
@@ -69,6 +73,37 @@ public final class ProcessGroup {
                 .folder(cgroups)
                 .map(Path::of)
                 .orElseThrow(() -> new IOException("the one that it is in is not mounted"));
+    }
+
+    /**
+     * The folders of all cgroups of a name that matches.
+     *
+     * @throws IOException when the cgroups can't be listed
+     */
+    public static List<String> find(Predicate<String> name) throws IOException {
+        List<String> found = new ArrayList<>();
+        Optional<CgroupHierarchy> hierarchy = CgroupHierarchy.among(MountTable.ofThisProcess());
+        if (hierarchy.isPresent()) {
+            find(new CgroupFolder(Path.of(hierarchy.get().mount().point())), name, found);
+        }
+        return found;
+    }
+
+    private static void find(CgroupFolder folder, Predicate<String> name, List<String> found)
+            throws IOException {
+        try {
+            for (CgroupFolder below : folder.below()) {
+                if (name.test(below.path().getFileName().toString())) {
+                    found.add(below.path().toString());
+                }
+                find(below, name, found);
+            }
+        } catch (IOException e) {
+            // Its files fail in several ways when it is removed meanwhile.
+            if (Files.exists(folder.path())) {
+                throw e;
+            }
+        }
     }
 
     /**

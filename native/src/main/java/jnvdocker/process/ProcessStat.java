@@ -25,6 +25,11 @@ record ProcessStat(char state, int threads, long startTime) {
         }
     }
 
+    /** By a signal, or by who traces it. */
+    boolean isStopped() {
+        return state == 'T' || state == 't';
+    }
+
     /** A process whose first thread alone has ended is a zombie to look at, and is not dead. */
     boolean isDead() {
         return switch (state) {
@@ -32,5 +37,10 @@ record ProcessStat(char state, int threads, long startTime) {
             case 'Z' -> threads <= 1;
             default -> false;
         };
+    }
+
+    /** Whether its first thread has ended, and others have not. */
+    boolean isLedByNone() {
+        return state == 'Z' && threads > 1;
     }
 }

@@ -1,13 +1,21 @@
 package jnvdocker.process;
 
+import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.function.BinaryOperator;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * What is known of this machine's processes. A process that goes away while it is looked at is no
@@ -37,6 +45,12 @@ public interface Processes {
     boolean isKilled(ProcessId process);
 
     /**
+     * Whether a process that is there was stopped, by Ctrl-Z most likely, and does nothing until it
+     * is told to go on (SIGCONT).
+     */
+    boolean isStopped(ProcessId process);
+
+    /**
      * The cgroup folder of the container that a process is in: of the devices controller where that
      * has a hierarchy of its own, else the one there is. When the process is in a folder below the
      * container's (as systemd puts itself), it is still the container's.
@@ -61,29 +75,69 @@ public interface Processes {
     boolean hasProcesses(String cgroup);
 
     /**
-     * The oldest process that has a mount, for each mount of any mount namespace but our own whose
-     * root matches. A process that is ending shows no mounts any more, though it may still be
-     * alive. One that we may not look at is left out; root may look at every container's.
+     * What is mounted in the mount namespaces that are root's, our own left out. One of a user
+     * namespace that anybody else has made is not looked at: whoever is in there may mount what he
+     * likes. A process that is ending shows no mounts any more, though it may still be alive. One
+     * that we may not look at is left out; root may look at every container's.
      *
-     * @param root the whole path of a mount's root within its file system (field 4 of mountinfo,
-     *     unescaped), also when the folder has been deleted there
+     * @param root which mounts are looked for, by the whole path of a mount's root within its file
+     *     system (field 4 of mountinfo, unescaped), also when the folder has been deleted there
+     */
+    SeenMounts mounts(Predicate<String> root);
+
+    /** The same of one process. None when it has gone, or is in a namespace that is not root's. */
+    Set<MountedFolder> mounts(ProcessId process, Predicate<String> root);
+
+    /**
+     * The oldest process that has a mount in a namespace that is root's, for each mount whose root
+     * matches.
+     *
      * @return by group 1 of the pattern
+     * @throws UncheckedIOException also when one of the namespaces has more mounts than are read
      */
-    Map<String, ProcessId> oldestWithMount(Pattern root);
+    default Map<String, ProcessId> oldestWithMount(Pattern root) {
+        SeenMounts seen = mounts(root.asMatchPredicate());
+        if (!seen.unread().isEmpty()) {
+            throw new UncheckedIOException(
+                    new IOException(
+                            "pid "
+                                    + seen.unread().getFirst().pid()
+                                    + " has more mounts than are looked at"));
+        }
+        Map<String, ProcessId> oldest = new TreeMap<>();
+        seen.oldest()
+                .forEach((folder, process) ->
+                        oldest.merge(
+                                group(root, folder),
+                                process,
+                                BinaryOperator.minBy(
+                                        Comparator.comparingLong(ProcessId::startTime)
+                                                .thenComparingInt(ProcessId::pid))));
+        return oldest;
+    }
+
+    /** The same of one process: what group 1 of the pattern is for its mounts. */
+    default Set<String> mounted(ProcessId process, Pattern root) {
+        return mounts(process, root.asMatchPredicate()).stream()
+                .map(folder -> group(root, folder))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private static String group(Pattern pattern, MountedFolder folder) {
+        Matcher matcher = pattern.matcher(folder.path());
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(folder + " was not looked for");
+        }
+        return matcher.group(1);
+    }
 
     /**
-     * The same of one process: what group 1 of the pattern is for its mounts. None when it has
-     * gone.
+     * The processes, other than this one, that have character devices of a major open. What counts
+     * is the device that a descriptor leads to and not its name; but only what is called {@code
+     * /dev/…} or {@code nvidia<n>} is looked at, since to look at any file might wait for a file
+     * system that does not answer.
      */
-    Set<String> mounted(ProcessId process, Pattern root);
-
-    /**
-     * The processes, other than this one, that have character devices of a major open, in order of
-     * age. What counts is the device that a descriptor leads to and not its name; but only what is
-     * called {@code /dev/…} or {@code nvidia<n>} is looked at, since to look at any file might wait
-     * for a file system that does not answer.
-     */
-    List<DeviceUser> usersOf(int major);
+    OpenDevices usersOf(int major);
 
     /**
      * The outermost cgroups of version 1 that allow devices of a major by name, and in which there
@@ -91,14 +145,48 @@ public interface Processes {
      */
     List<AllowedDevices> allowed(int major);
 
+    /**
+     * The minors of a major whose character devices a process may open, by its devices cgroup of
+     * version 1. What matters are the rules and not the nodes that it has: it may make those.
+     *
+     * @return empty when it may open all of them, or when that can't be told, as where the devices
+     *     controller has no hierarchy of its own
+     */
+    Optional<SortedSet<Integer>> openable(ProcessId process, int major);
+
+    /**
+     * A cgroup with processes.
+     *
+     * @param folder below {@code /sys/fs/cgroup}
+     * @param process the oldest in it
+     */
+    record Group(String folder, ProcessId process) {}
+
+    /**
+     * The cgroups that root has made, whose name matches and in which there are processes: of the
+     * hierarchy in which containers are told apart. A user may make others, where he was given a
+     * part of it.
+     *
+     * @return by group 1 of the pattern
+     */
+    Map<String, Group> groups(Pattern name);
+
     /** What a process is called and whose it is; empty when it has gone. */
     Optional<ProcessTraits> traits(ProcessId process);
 
+    /** How the root of a mount of this folder would be spelled. Empty when that can't be told. */
+    Optional<MountedFolder> spell(Path folder);
+
     /**
-     * How the root of a mount of this folder would be spelled: the folder's path within its file
-     * system. Empty when that can't be told.
+     * Where a folder is to be found whose mount was seen. Empty when its file system is not mounted
+     * where we can see it, or is covered.
      */
-    Optional<String> mountRoot(Path folder);
+    Optional<Path> locate(MountedFolder folder);
+
+    /** Its path within its file system. */
+    default Optional<String> mountRoot(Path folder) {
+        return spell(folder).map(MountedFolder::path);
+    }
 
     /**
      * The user who logged in and whose session a process comes from (the audit login uid), whatever

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import jnvdocker.host.DeviceNodes.Parameters;
 import jnvdocker.posix.Posix;
@@ -66,15 +67,41 @@ class DeviceNodesTest {
         Posix.mknod(dev.resolve("gpu"), 0600, 195, 5);
         Files.writeString(dev.resolve("nvidia6"), "no node");
         Path link = Files.createSymbolicLink(dev.resolve("char/195:3"), Path.of("../nvidia3"));
-        assertEquals(Set.of(3), nodes.gpusAt(dev.resolve("nvidia3")));
-        assertEquals(Set.of(3), nodes.gpusAt(link));
-        assertEquals(Set.of(5), nodes.gpusAt(dev.resolve("gpu")));
-        assertEquals(Set.of(), nodes.gpusAt(dev.resolve("nvidia4")));
-        assertEquals(Set.of(), nodes.gpusAt(dev.resolve("nvidia6")));
-        assertEquals(Set.of(7), nodes.gpusAt(dev.resolve("nvidia7")));
-        assertEquals(Set.of(), nodes.gpusAt(dev.resolve("nvidia-uvm")));
-        assertEquals(Set.of(0, 3), nodes.gpusAt(dev));
-        assertEquals(Set.of(0, 3), nodes.gpusAt(root));
+        Posix.mknod(dev.resolve("nvidiactl"), 0600, 195, 255);
+        Posix.mknod(Files.createDirectory(dev.resolve("my")).resolve("x"), 0600, 195, 9);
+        assertEquals(Set.of(3), given(dev.resolve("nvidia3")));
+        assertEquals(Set.of(3), given(link));
+        assertEquals(Set.of(5), given(dev.resolve("gpu")));
+        assertEquals(Set.of(), given(dev.resolve("nvidia4")));
+        assertEquals(Set.of(), given(dev.resolve("nvidia6")));
+        assertEquals(Set.of(7), given(dev.resolve("nvidia7")));
+        assertEquals(Set.of(), given(dev.resolve("nvidia-uvm")));
+        assertEquals(Set.of(), given(dev.resolve("nvidiactl")));
+        assertEquals(Set.of(), given(dev.resolve("char")));
+        assertEquals(Set.of(9), given(dev.resolve("my")));
+        assertEquals(Set.of(0, 3, 5, 9), given(dev));
+        assertEquals(Set.of(0, 3, 5, 9), given(root));
+        assertEquals(Set.of(0, 3, 5), nodes.seen(dev).minors());
+        assertEquals(Set.of(0, 3, 5), nodes.seen(root).minors());
+    }
+
+    private Set<Integer> given(Path path) throws IOException {
+        DeviceNodes.Reached reached = nodes.given(path);
+        assertTrue(reached.complete());
+        return reached.minors();
+    }
+
+    /** What is on top is found, however much is below. */
+    @Test
+    void folderWithTooMuchInItIsNotLookedThrough() throws IOException {
+        assumeTrue(Posix.effectiveUser() == 0, "only root makes device nodes");
+        Path dev = proc.path("/dev");
+        Posix.mknod(dev.resolve("gpu"), 0600, 195, 5);
+        Path below = Files.createDirectory(dev.resolve("below"));
+        for (int i = 0; i <= NodeSearch.MOST_FILES; i++) {
+            Files.createFile(below.resolve("" + i));
+        }
+        assertEquals(new DeviceNodes.Reached(Set.of(5), true, false), nodes.given(dev));
     }
 
     @BeforeEach

@@ -10,6 +10,8 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 
 class GpuInventoryTest {
     private static final String UNKNOWN = "GPU-????????-????-????-????-????????????";
@@ -32,6 +34,41 @@ class GpuInventoryTest {
         assertEquals(UNKNOWN, inventory().read().gpus().getFirst().uuid());
     }
 
+    /** Nor does a run after it wait for one that is broken. */
+    @Test
+    @Tag("root")
+    void gpuIsOpenedOnceByAChild() throws IOException {
+        host(UNKNOWN, "195");
+        Path opened = root.resolve("opened");
+        GpuInventory inventory = inventory("echo \"$@\" >> " + opened, Duration.ofMinutes(1));
+        for (int i = 0; i < 3; i++) {
+            assertEquals(UNKNOWN, inventory.read().gpus().getFirst().uuid());
+        }
+        assertEquals(List.of(root.resolve("dev/nvidia3").toString()), Files.readAllLines(opened));
+        // Its driver was loaded anew meanwhile.
+        host(KNOWN, "195");
+        inventory.read();
+        host(UNKNOWN, "195");
+        inventory.read();
+        assertEquals(2, Files.readAllLines(opened).size());
+    }
+
+    @Test
+    @Tag("root")
+    void gpuThatHangsWhenItIsOpenedIsGivenUp() throws IOException {
+        host(UNKNOWN, "195");
+        Path pids = root.resolve("pids");
+        GpuInventory inventory =
+                inventory("echo $$ >> " + pids + "; exec sleep 1000", Duration.ofSeconds(3));
+        for (int i = 0; i < 3; i++) {
+            assertEquals(UNKNOWN, inventory.read().gpus().getFirst().uuid());
+        }
+        List<String> started = Files.readAllLines(pids);
+        assertEquals(1, started.size());
+        ProcessHandle.of(Long.parseLong(started.getFirst()))
+                .ifPresent(child -> child.onExit().join());
+    }
+
     @Test
     void gpuWithUuidIsLeftAlone() throws IOException {
         host(KNOWN, "195");
@@ -42,6 +79,12 @@ class GpuInventoryTest {
     private GpuInventory inventory() throws IOException {
         Host host = Host.at(root);
         return new GpuInventory(host, new DeviceNodes(host));
+    }
+
+    private GpuInventory inventory(String script, Duration limit) throws IOException {
+        Host host = Host.at(root);
+        List<String> program = List.of("/bin/sh", "-c", script, "sh");
+        return new GpuInventory(host, new GpuWaker(new DeviceNodes(host), program, limit));
     }
 
     private void host(String uuid, String major) throws IOException {

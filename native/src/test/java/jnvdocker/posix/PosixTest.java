@@ -21,8 +21,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
-import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 
 class PosixTest {
@@ -83,20 +81,6 @@ class PosixTest {
     void userIsTheOneThatOwnsOurFiles() throws IOException {
         Path file = Files.createFile(folder.resolve("file"));
         assertEquals(Files.getAttribute(file, "unix:uid"), Posix.effectiveUser());
-    }
-
-    @Test
-    void groupsHaveNumbersAndOthersNone() {
-        assertEquals(OptionalInt.of(0), Posix.group("root"));
-        assertEquals(OptionalInt.empty(), Posix.group("no such group"));
-        assertEquals(OptionalInt.empty(), Posix.group(""));
-    }
-
-    @Test
-    void usersHaveNamesAndOthersNone() {
-        assertEquals(Optional.of("root"), Posix.userName(0));
-        assertEquals(Optional.empty(), Posix.userName(2_000_000_123));
-        assertEquals(Optional.empty(), Posix.userName(-1));
     }
 
     @Test

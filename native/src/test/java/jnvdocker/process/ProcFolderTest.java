@@ -16,9 +16,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /** What is read out of the texts of a proc file system. */
@@ -90,6 +93,14 @@ class ProcFolderTest {
         assertEquals(killed, proc.processes().isKilled(new ProcessId(7, 99)));
         assertFalse(proc.processes().isKilled(new ProcessId(7, 98)));
         assertFalse(proc.processes().isKilled(new ProcessId(8, 99)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"T, true", "t, true", "S, false"})
+    void stoppedProcessIsSeen(char state, boolean stopped) throws IOException {
+        proc.stat(7, TestingProcFolder.stat("sleep", state, 1, 99));
+        assertEquals(stopped, proc.processes().isStopped(new ProcessId(7, 99)));
+        assertFalse(proc.processes().isStopped(new ProcessId(7, 98)));
     }
 
     @Test
@@ -182,6 +193,52 @@ class ProcFolderTest {
         proc.process(7, 1).mounts(7, 2);
         Files.delete(folder.resolve("7/mountinfo"));
         assertThrows(UncheckedIOException.class, () -> proc.processes().oldestWithMount(CLAIM));
+    }
+
+    @Test
+    void namespaceThatIsNotRootsIsNotRead() throws IOException {
+        proc.process(7, 1).mounts(7, 2, "/state/claim\\040a").owner(2, 1000);
+        proc.process(8, 2).mounts(8, 3, "/state/claim\\040b").owner(3, 100_000);
+        proc.process(9, 3).mounts(9, 4, "/state/claim\\040c");
+        ProcFolder processes = proc.processes(MountScan.Limits.USUAL, DescriptorLimits.USUAL);
+        assertEquals(Map.of("c", new ProcessId(9, 3)), processes.oldestWithMount(CLAIM));
+        assertEquals(Files.size(folder.resolve("9/mountinfo")), processes.mountLook().bytesRead());
+        assertEquals(Set.of(), processes.mounted(new ProcessId(7, 1), CLAIM));
+        assertEquals(Set.of("c"), processes.mounted(new ProcessId(9, 3), CLAIM));
+    }
+
+    @Test
+    void mountIsOfADevice() throws IOException {
+        proc.process(7, 1).mounts(7, 2, "/a\\040b//deleted", "/c");
+        assertEquals(
+                Map.of(new MountedFolder("254:0", "/a b"), new ProcessId(7, 1)),
+                proc.processes().mounts("/a b"::equals).oldest());
+        assertEquals(
+                Set.of(new MountedFolder("254:0", "/c")),
+                proc.processes().mounts(new ProcessId(7, 1), "/c"::equals));
+    }
+
+    @Test
+    void namespaceWithMoreMountsThanAreReadMayHaveAny() throws IOException {
+        String[] roots = new String[1000];
+        Arrays.fill(roots, "/x".repeat(100));
+        roots[999] = "/state/claim\\040a";
+        proc.process(7, 1).mounts(7, 2, roots);
+        proc.process(8, 2).mounts(8, 3, "/state/claim\\040b");
+        long size = Files.size(folder.resolve("7/mountinfo"));
+        ProcFolder little =
+                proc.processes(new MountScan.Limits(size - 1, 1000), DescriptorLimits.USUAL);
+        SeenMounts seen = little.mounts(path -> CLAIM.matcher(path).matches());
+        assertEquals(List.of(new ProcessId(7, 1)), seen.unread());
+        assertEquals(
+                Map.of(new MountedFolder("254:0", "/state/claim b"), new ProcessId(8, 2)),
+                seen.oldest());
+        assertThrows(UncheckedIOException.class, () -> little.oldestWithMount(CLAIM));
+        assertThrows(UncheckedIOException.class, () -> little.mounted(new ProcessId(7, 1), CLAIM));
+
+        ProcFolder enough =
+                proc.processes(new MountScan.Limits(size, 1000), DescriptorLimits.USUAL);
+        assertEquals(Set.of("a", "b"), enough.oldestWithMount(CLAIM).keySet());
     }
 
     @Test

@@ -81,29 +81,49 @@ class ProcessesTest {
     }
 
     @Test
+    void stoppedProcessIsAliveAndKnownToBeStopped() throws Exception {
+        Process child = start("sleep", "1000");
+        ProcessId id = processes.find((int) child.pid()).orElseThrow();
+        assertFalse(processes.isStopped(id));
+        start("kill", "-STOP", "" + child.pid()).waitFor();
+        await(() -> processes.isStopped(id));
+        assertTrue(processes.isAlive(id));
+        assertFalse(processes.isStopped(new ProcessId(id.pid(), id.startTime() + 1)));
+        start("kill", "-CONT", "" + child.pid()).waitFor();
+        await(() -> !processes.isStopped(id));
+    }
+
+    @Test
     void processWhoseFirstThreadAloneHasEndedIsAlive() throws Exception {
+        Process child = start(withoutFirstThread().toString());
+        await(() -> status(child).contains("State:\tZ"));
+        ProcessId id = find(child).orElseThrow();
+        kill(child);
+        assertFalse(processes.isAlive(id));
+    }
+
+    /** A program that opens a file, perhaps, and whose first thread ends. */
+    private Path withoutFirstThread() throws Exception {
         Path source = folder.resolve("first-thread-ends.c");
         Path program = folder.resolve("first-thread-ends");
         Files.writeString(
                 source,
                 """
+                #include <fcntl.h>
                 #include <pthread.h>
                 #include <unistd.h>
                 static void *wait_for_ever(void *unused) { for (;;) pause(); return unused; }
-                int main(void) {
+                int main(int count, char **arguments) {
                     pthread_t thread;
+                    if (count > 1)
+                        open(arguments[1], O_RDONLY);
                     pthread_create(&thread, 0, wait_for_ever, 0);
                     pthread_exit(0);
                 }
                 """);
         Process compiler = start("gcc", "-pthread", "-o", program + "", source + "");
         assertEquals(0, compiler.waitFor());
-
-        Process child = start(program.toString());
-        await(() -> status(child).contains("State:\tZ"));
-        ProcessId id = find(child).orElseThrow();
-        kill(child);
-        assertFalse(processes.isAlive(id));
+        return program;
     }
 
     /** Of major 1, which has /dev/full as 7 and /dev/zero as 5. */
@@ -116,7 +136,7 @@ class ProcessesTest {
         assertEquals(Set.of(), minors(file));
         assertTrue(Files.exists(folder.resolve("nvidia7")));
         assertTrue(
-                processes.usersOf(2).stream().noneMatch(user -> user.minors().contains(7)),
+                processes.usersOf(2).users().stream().noneMatch(user -> user.minors().contains(7)),
                 "of another major");
         kill(full);
         assertEquals(Set.of(), minors(full));
@@ -133,8 +153,16 @@ class ProcessesTest {
         assertEquals(Set.of(7), minors(process));
     }
 
+    /** Of such a process {@code /proc/<pid>/fd} shows nothing. */
+    @Test
+    void deviceIsSeenOfAProcessWhoseFirstThreadHasEnded() throws Exception {
+        Process process = start(withoutFirstThread().toString(), "/dev/full");
+        await(() -> status(process).contains("State:\tZ"));
+        assertEquals(Set.of(7), minors(process));
+    }
+
     private Set<Integer> minors(Process process) {
-        return processes.usersOf(1).stream()
+        return processes.usersOf(1).users().stream()
                 .filter(user -> user.process().pid() == process.pid())
                 .findFirst()
                 .<Set<Integer>>map(DeviceUser::minors)
@@ -189,6 +217,72 @@ class ProcessesTest {
 
         kill(holder);
         await(() -> processes.oldestWithMount(root).isEmpty());
+    }
+
+    /** In a user namespace of his own anybody may mount what he likes. */
+    @Test
+    @Tag("root")
+    void mountOfANamespaceThatIsNotRootsCountsForNothing() throws Exception {
+        Path source = Files.createDirectories(folder.resolve("a claim"));
+        Path point = Files.createDirectory(folder.resolve("point"));
+        Posix.chmod(folder, 0755);
+        String script = "mount --bind \"$0\" \"$1\" && echo; exec sleep 1000";
+        Process nested =
+                start(
+                        "setpriv",
+                        "--reuid=65534",
+                        "--regid=65534",
+                        "--clear-groups",
+                        "unshare",
+                        "-Urm",
+                        "unshare",
+                        "-Urm",
+                        "sh",
+                        "-c",
+                        script,
+                        source + "",
+                        point + "");
+        assertEquals("", firstLine(nested));
+        Process ofRoot = start("unshare", "-Urm", "sh", "-c", script, source + "", point + "");
+        assertEquals("", firstLine(ofRoot));
+
+        Pattern root = Pattern.compile(".*/" + folder.getFileName() + "/a (.*)");
+        assertEquals(Map.of("claim", find(ofRoot).orElseThrow()), processes.oldestWithMount(root));
+        assertEquals(Set.of(), processes.mounted(find(nested).orElseThrow(), root));
+        assertEquals(Set.of("claim"), processes.mounted(find(ofRoot).orElseThrow(), root));
+    }
+
+    /** As many as a user can make, with paths as long as he likes. */
+    @Test
+    @Tag("root")
+    void mountsOfANamespaceThatIsNotRootsAreNotRead() throws Exception {
+        ProcFolder look = new ProcFolder(Path.of("/proc"));
+        Pattern none = Pattern.compile("/none(.*)");
+        assertEquals(Map.of(), look.oldestWithMount(none));
+        long before = look.mountLook().bytesRead();
+        String script =
+                "mount -t tmpfs none /mnt && cd /mnt && set 1 2 3 4 5 6 7 8 9 10 11 12 &&"
+                        + " mkdir -p $0/$0/$0/$0/$0/$0/$0/$0 deep $* &&"
+                        + " mount --bind $0/$0/$0/$0/$0/$0/$0/$0 deep &&"
+                        + " for i; do mount --rbind . $i; done;"
+                        + " wc -c < /proc/self/mountinfo; exec sleep 1000";
+        Process nobodys =
+                start(
+                        "setpriv",
+                        "--reuid=65534",
+                        "--regid=65534",
+                        "--clear-groups",
+                        "unshare",
+                        "-Urm",
+                        "sh",
+                        "-c",
+                        script,
+                        "x".repeat(200));
+        long size = Long.parseLong(firstLine(nobodys));
+        assertTrue(size > 4 << 20, "only " + size + " bytes");
+        assertEquals(Map.of(), look.oldestWithMount(none));
+        long read = look.mountLook().bytesRead() - before;
+        assertTrue(read < before + (1 << 16), read + " bytes, and " + before + " before");
     }
 
     @Test

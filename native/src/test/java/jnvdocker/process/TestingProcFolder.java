@@ -1,13 +1,18 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.PosixException;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 
 /** A proc file system as text; our own process is in the mount namespace {@code mnt:[1]}. */
 final class TestingProcFolder {
     private final Path proc;
+    private final Map<String, Integer> owners = new HashMap<>();
 
     TestingProcFolder(Path proc) throws IOException {
         this.proc = proc;
@@ -16,7 +21,26 @@ final class TestingProcFolder {
     }
 
     Processes processes() {
-        return new ProcFolder(proc);
+        return processes(MountScan.Limits.USUAL, DescriptorLimits.USUAL);
+    }
+
+    ProcFolder processes(MountScan.Limits mounts, DescriptorLimits descriptors) {
+        return new ProcFolder(proc, this::owner, mounts, descriptors);
+    }
+
+    private int owner(Path namespace) throws PosixException {
+        try {
+            String name = Files.readSymbolicLink(namespace).toString();
+            return owners.getOrDefault(name, 0);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** A mount namespace that is not root's. */
+    TestingProcFolder owner(int namespace, int uid) {
+        owners.put("mnt:[" + namespace + "]", uid);
+        return this;
     }
 
     /** A process that sleeps. */
@@ -40,6 +64,15 @@ final class TestingProcFolder {
     TestingProcFolder file(String path, String text) throws IOException {
         Files.createDirectories(proc.resolve(path).getParent());
         Files.writeString(proc.resolve(path), text);
+        return this;
+    }
+
+    /** What descriptors of a process, or of a thread of it, lead to. */
+    TestingProcFolder descriptors(String process, String... targets) throws IOException {
+        Path folder = Files.createDirectories(proc.resolve(process).resolve("fd"));
+        for (int i = 0; i < targets.length; i++) {
+            Files.createSymbolicLink(folder.resolve(String.valueOf(i)), Path.of(targets[i]));
+        }
         return this;
     }
 

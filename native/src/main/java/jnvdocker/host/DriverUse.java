@@ -1,0 +1,71 @@
+package jnvdocker.host;
+
+import jnvdocker.process.Credentials;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/** What a host's kernel tells of who uses its driver, and who may. */
+public final class DriverUse {
+    private static final int READ = 4;
+    private static final int BITS_OF_GROUP = 3;
+    private static final int BITS_OF_OWNER = 6;
+
+    private final Host host;
+
+    public DriverUse(Host host) {
+        this.host = host;
+    }
+
+    /**
+     * Whether nobody has a node of the driver open: every open file counts as a use of its module,
+     * and so does each module that needs it. That there are more uses than such modules proves
+     * nothing.
+     */
+    public boolean isUnused() {
+        try {
+            Path module = host.resolve("/sys/module/nvidia");
+            Set<String> before = holders(module);
+            String uses = KernelText.read(module.resolve("refcnt")).strip();
+            // Those that came in between may be what was counted.
+            return uses.equals(String.valueOf(before.size())) && holders(module).equals(before);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static Set<String> holders(Path module) throws IOException {
+        try (var entries = Files.newDirectoryStream(module.resolve("holders"))) {
+            Set<String> names = new HashSet<>();
+            entries.forEach(entry -> names.add(entry.getFileName().toString()));
+            return names;
+        }
+    }
+
+    /** Whether the node of a GPU is one that a process may open; also when that can't be told. */
+    public boolean mayOpen(Gpu gpu, Credentials process) {
+        if (process.uid() == 0) {
+            return true;
+        }
+        try {
+            Map<String, Object> node =
+                    Files.readAttributes(
+                            host.resolve(DeviceNodes.nameOf(gpu)), "unix:mode,uid,gid");
+            int mode = (int) node.get("mode");
+            if (process.uid() == (int) node.get("uid")) {
+                return (mode >> BITS_OF_OWNER & READ) != 0;
+            }
+            int shift = process.groups().contains((int) node.get("gid")) ? BITS_OF_GROUP : 0;
+            return (mode >> shift & READ) != 0;
+        } catch (NoSuchFileException e) {
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+}

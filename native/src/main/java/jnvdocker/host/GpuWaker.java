@@ -1,0 +1,133 @@
+package jnvdocker.host;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Has the driver initialize GPUs: it does when somebody opens a GPU's node, as nvidia-smi would.
+ * That takes a second or two, and on a GPU that is broken it may never end: a child process does
+ * it, once for each GPU, and nobody waits for that longer than a while.
+ */
+final class GpuWaker {
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    /**
+     * Opens each of its arguments that is a node; {@code <>} would make a file of one that is not.
+     */
+    private static final List<String> OPEN =
+            List.of(
+                    "/bin/sh",
+                    "-c",
+                    "for node; do ([ -c \"$node\" ] && exec 3<> \"$node\") 2> /dev/null & done;"
+                            + " wait",
+                    "sh");
+
+    private final DeviceNodes nodes;
+    private final List<String> program;
+    private final Duration limit;
+
+    /** The PCI addresses of those that the driver has told nothing of since. */
+    private final Set<String> tried = new HashSet<>();
+
+    private CompletableFuture<Void> underWay = CompletableFuture.completedFuture(null);
+
+    GpuWaker(DeviceNodes nodes) {
+        this(nodes, OPEN, LIMIT);
+    }
+
+    /** Has another program open the nodes that it is given. */
+    GpuWaker(DeviceNodes nodes, List<String> program, Duration limit) {
+        this.nodes = nodes;
+        this.program = List.copyOf(program);
+        this.limit = limit;
+    }
+
+    /**
+     * Wakes those that it has not tried to wake yet, and waits until that is done.
+     *
+     * @param silent all those of which the driver does not tell what they are
+     * @return whether it may tell more by now
+     */
+    boolean wake(List<Gpu> silent) {
+        CompletableFuture<Void> done;
+        synchronized (this) {
+            tried.retainAll(silent.stream().map(Gpu::pciAddress).toList());
+            List<Gpu> fresh = silent.stream().filter(gpu -> tried.add(gpu.pciAddress())).toList();
+            if (!fresh.isEmpty()) {
+                CompletableFuture<Void> before = underWay;
+                CompletableFuture<Void> next = new CompletableFuture<>();
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("wake")
+                        .start(() -> {
+                            try {
+                                open(fresh);
+                            } finally {
+                                next.complete(null);
+                            }
+                        });
+                underWay = CompletableFuture.allOf(before, next);
+            }
+            done = underWay;
+        }
+        if (silent.isEmpty() || done.isDone()) {
+            return false;
+        }
+        try {
+            done.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            // They stay without a UUID, and whoever asks for one is told so.
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return true;
+    }
+
+    private void open(List<Gpu> gpus) {
+        List<String> words = new ArrayList<>(program);
+        for (Gpu gpu : gpus) {
+            try {
+                Path node = nodes.of(gpu).hostPath();
+                words.add(node.toString());
+            } catch (IOException e) {
+                // Without a node it can't be opened.
+            }
+        }
+        if (words.size() > program.size()) {
+            run(words);
+        }
+    }
+
+    private void run(List<String> words) {
+        ProcessBuilder builder = new ProcessBuilder(words);
+        builder.environment().clear();
+        try {
+            Process process =
+                    builder.redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                            .redirectError(ProcessBuilder.Redirect.DISCARD)
+                            .start();
+            try {
+                process.getOutputStream().close();
+                process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } finally {
+                process.descendants().forEach(ProcessHandle::destroyForcibly);
+                process.destroyForcibly();
+            }
+        } catch (IOException e) {
+            // As if the GPUs did not open.
+        }
+    }
+}

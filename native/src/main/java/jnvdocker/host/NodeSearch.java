@@ -1,0 +1,71 @@
+package jnvdocker.host;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Looks through folders for nodes of GPUs, known by their number and not by their name. Level by
+ * level, so that the many files somewhere below do not keep it from what is on top. What can't be
+ * read is passed over, as docker does.
+ */
+final class NodeSearch {
+    /** Some fifty times what is in the /dev of a large host. */
+    static final int MOST_FILES = 20_000;
+
+    private final int major;
+    private final int levels;
+    private final Set<Integer> minors = new TreeSet<>();
+    private int files;
+
+    private record Level(Path folder, int depth) {}
+
+    /**
+     * @param levels how deep to look: 1 for what is in the folder itself
+     */
+    NodeSearch(int major, int levels) {
+        this.major = major;
+        this.levels = levels;
+    }
+
+    void look(Path top) {
+        Queue<Level> folders = new ArrayDeque<>();
+        folders.add(new Level(top, 1));
+        while (!folders.isEmpty() && files <= MOST_FILES) {
+            Level level = folders.remove();
+            try (DirectoryStream<Path> entries = Files.newDirectoryStream(level.folder())) {
+                for (Path entry : entries) {
+                    if (++files > MOST_FILES) {
+                        return;
+                    }
+                    look(entry, level.depth(), folders);
+                }
+            } catch (IOException | DirectoryIteratorException e) {
+                // Not there, gone, or not for us.
+            }
+        }
+    }
+
+    private void look(Path entry, int depth, Queue<Level> folders) {
+        try {
+            FileStatus status = FileStatus.of(entry, LinkOption.NOFOLLOW_LINKS);
+            if (status.isFolder() && depth < levels) {
+                folders.add(new Level(entry, depth + 1));
+            }
+            DeviceNodes.minor(status.characterDevice(), major).ifPresent(minors::add);
+        } catch (IOException e) {
+            // It has gone.
+        }
+    }
+
+    DeviceNodes.Reached found() {
+        return new DeviceNodes.Reached(minors, true, files <= MOST_FILES);
+    }
+}

@@ -1,0 +1,100 @@
+package jnvdocker.posix;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * Files that their owner alone may open: whoever may read a file may lock it, too, and so keep
+ * everybody out who wants a lock of their own.
+ */
+public final class PrivateFile {
+    private static final Set<PosixFilePermission> MODE =
+            PosixFilePermissions.fromString("rw-------");
+    private static final FileAttribute<?> NEW = PosixFilePermissions.asFileAttribute(MODE);
+    private static final Set<OpenOption> OPTIONS =
+            Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+
+    private PrivateFile() {}
+
+    /** Opens a file to read and write, which is made where there is none, and is private then. */
+    public static FileChannel open(Path path) throws IOException {
+        FileChannel file = open(path, StandardOpenOption.CREATE);
+        try {
+            close(path);
+            return file;
+        } catch (IOException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    /** Takes a file from all others, should it be there. Who has it open already keeps it so. */
+    public static void close(Path path) throws IOException {
+        if (isOpenToOthers(path)) {
+            Files.setPosixFilePermissions(path, MODE);
+        }
+    }
+
+    /** Whether others than its owner may open a file; false as well when there is none. */
+    public static boolean isOpenToOthers(Path path) throws IOException {
+        try {
+            return !MODE.containsAll(
+                    Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS));
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Whether those who keep a file locked may read it and not write it, as the likes of us may: it
+     * was open to others once, and they have locked it since.
+     *
+     * @param file that can't be locked
+     */
+    public static boolean isLockedByReaders(FileChannel file) throws IOException {
+        var shared = file.tryLock(0, Long.MAX_VALUE, true);
+        if (shared == null) {
+            return false;
+        }
+        shared.release();
+        return true;
+    }
+
+    /**
+     * Puts a new file in the place of one, locked before it is there. Nobody else may do the same
+     * meanwhile.
+     */
+    public static FileChannel replace(Path path) throws IOException {
+        Path fresh = path.resolveSibling(path.getFileName() + ".new");
+        Files.deleteIfExists(fresh);
+        FileChannel file = open(fresh, StandardOpenOption.CREATE_NEW);
+        try {
+            if (file.tryLock() == null) {
+                throw new IOException(fresh + " was locked by another program; try again");
+            }
+            Files.move(fresh, path, StandardCopyOption.ATOMIC_MOVE);
+            return file;
+        } catch (IOException | RuntimeException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    private static FileChannel open(Path path, OpenOption how) throws IOException {
+        Set<OpenOption> options = new HashSet<>(OPTIONS);
+        options.add(how);
+        return FileChannel.open(path, options, NEW);
+    }
+}

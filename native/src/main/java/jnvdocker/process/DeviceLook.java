@@ -1,0 +1,333 @@
+package jnvdocker.process;
+
+import jnvdocker.posix.Errno;
+import jnvdocker.posix.LinkFolder;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.PosixException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
+
+/**
+ * Looks which processes have devices open, at all their descriptors. Anybody may have hundreds of
+ * thousands: beyond what {@link DescriptorLimits} allow they are looked through in the background,
+ * again and again, and meanwhile what was found last counts.
+ */
+final class DeviceLook {
+    private static final Logger LOG = LoggerFactory.getLogger(DeviceLook.class);
+    private static final Pattern NODE_NAME = Pattern.compile(".*/nvidia[0-9]+( \\(deleted\\))?");
+    private static final Set<String> OTHER_NODES =
+            Set.of("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/tty");
+    private static final int S_IFMT = 0xf000;
+    private static final int S_IFCHR = 0x2000;
+    private static final Comparator<ProcessId> BY_AGE =
+            Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
+
+    /** After so many in the background others have their turn: nine times as long. */
+    private static final int PIECE = 4096;
+
+    private static final int REST = 9;
+    private static final long BETWEEN_PASSES_MILLIS = 5000;
+
+    private final ProcFolder processes;
+    private final Path proc;
+    private final DescriptorLimits limits;
+    private final AtomicLong read = new AtomicLong();
+    private final Map<Integer, Many> many = new ConcurrentHashMap<>();
+    private final AtomicBoolean inBackground = new AtomicBoolean();
+
+    /**
+     * A process that has more descriptors than are looked at while somebody waits.
+     *
+     * @param minors what it has open, when it has been looked through
+     */
+    private record Many(ProcessId process, Optional<SortedSet<Integer>> minors) {}
+
+    DeviceLook(ProcFolder processes, Path proc, DescriptorLimits limits) {
+        this.processes = processes;
+        this.proc = proc;
+        this.limits = limits;
+    }
+
+    /** How many descriptors were looked at, since there is this look. */
+    long descriptorsRead() {
+        return read.get();
+    }
+
+    OpenDevices users(int major) {
+        String us = String.valueOf(ProcessHandle.current().pid());
+        DescriptorLimits.Budget budget = limits.budget();
+        List<OpenDevices.Beyond> beyond = Collections.synchronizedList(new ArrayList<>());
+        // Thousands of descriptors, each a question to the kernel: on all cores.
+        List<DeviceUser> users =
+                processes.pids().parallelStream()
+                        .filter(pid -> !pid.equals(us))
+                        .flatMap(pid -> user(pid, major, budget, beyond).stream())
+                        .sorted(Comparator.comparing(DeviceUser::process, BY_AGE))
+                        .toList();
+        if (!many.isEmpty()) {
+            goOnInBackground(major);
+        }
+        return new OpenDevices(users, beyond);
+    }
+
+    private Optional<DeviceUser> user(
+            String pid,
+            int major,
+            DescriptorLimits.Budget budget,
+            List<OpenDevices.Beyond> beyond) {
+        Many before = known(Integer.parseInt(pid));
+        boolean isKnown = before != null && before.minors().isPresent();
+        Account account = new Account(pid, budget, isKnown ? limits.process() : Integer.MAX_VALUE);
+        SortedSet<Integer> minors = new TreeSet<>();
+        boolean complete = look(pid, major, minors, account);
+        read.addAndGet(account.count);
+        if (complete && account.count <= limits.process()) {
+            if (before != null) {
+                many.remove(before.process().pid(), before);
+            }
+            return minors.isEmpty() ? Optional.empty() : user(pid, minors);
+        }
+        Optional<ProcessId> process = processes.find(Integer.parseInt(pid));
+        if (process.isEmpty()) {
+            return Optional.empty();
+        }
+        if (complete) {
+            many.put(process.get().pid(), new Many(process.get(), Optional.of(minors)));
+        } else {
+            Many now = before == null ? new Many(process.get(), Optional.empty()) : before;
+            many.putIfAbsent(process.get().pid(), now);
+            now.minors().ifPresent(minors::addAll);
+            beyond.add(
+                    new OpenDevices.Beyond(
+                            process.get(), account.credentials(), now.minors().isEmpty()));
+        }
+        return minors.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new DeviceUser(process.get(), minors));
+    }
+
+    private Optional<DeviceUser> user(String pid, SortedSet<Integer> minors) {
+        return processes
+                .find(Integer.parseInt(pid))
+                .map(process -> new DeviceUser(process, minors));
+    }
+
+    /** One that is known from before, and is still the same process. */
+    private Many known(int pid) {
+        Many known = many.get(pid);
+        if (known != null && !processes.isAlive(known.process())) {
+            many.remove(pid, known);
+            return null;
+        }
+        return known;
+    }
+
+    /** What may be looked at of one process. */
+    private final class Account implements BooleanSupplier {
+        private final String pid;
+        private final DescriptorLimits.Budget budget;
+        private final int most;
+        private Optional<Credentials> credentials = Optional.empty();
+        private int count;
+
+        Account(String pid, DescriptorLimits.Budget budget, int most) {
+            this.pid = pid;
+            this.budget = budget;
+            this.most = most;
+        }
+
+        @Override
+        public boolean getAsBoolean() {
+            if (count >= most
+                    || count >= DescriptorLimits.FREE && !budget.take(credentials().uid())) {
+                return false;
+            }
+            count++;
+            return true;
+        }
+
+        Credentials credentials() {
+            if (credentials.isEmpty()) {
+                credentials = Optional.of(processes.credentials(Integer.parseInt(pid)));
+            }
+            return credentials.get();
+        }
+    }
+
+    /**
+     * Adds the minors of what a process has open.
+     *
+     * @param mayGoOn asked before each descriptor
+     * @return whether all were looked at
+     */
+    private boolean look(String pid, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+        Path process = proc.resolve(pid);
+        Entries entries = look(process, major, minors, mayGoOn);
+        return switch (entries) {
+            case SOME -> true;
+            case TOO_MANY -> false;
+            case NONE ->
+                    !hasLostItsFirstThread(pid) || lookAtThreads(process, major, minors, mayGoOn);
+        };
+    }
+
+    private enum Entries {
+        NONE,
+        SOME,
+        TOO_MANY
+    }
+
+    private Entries look(Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+        Path folder = process.resolve("fd");
+        Entries entries = Entries.NONE;
+        try (LinkFolder descriptors = LinkFolder.open(folder)) {
+            while (descriptors.next()) {
+                if (!mayGoOn.getAsBoolean()) {
+                    return Entries.TOO_MANY;
+                }
+                entries = Entries.SOME;
+                if (mayBeNode(descriptors.path())) {
+                    minor(folder.resolve(descriptors.name()), major).ifPresent(minors::add);
+                }
+            }
+        } catch (PosixException e) {
+            switch (e.errno()) {
+                case Errno.ENOENT, Errno.ESRCH, Errno.EACCES, Errno.EPERM -> {
+                    // It has gone, or is shielded from us: some are even from root.
+                }
+                default -> throw new UncheckedIOException(e);
+            }
+        }
+        return entries;
+    }
+
+    /** A process shows what its first thread has open, and that has ended, though others run. */
+    private boolean hasLostItsFirstThread(String pid) {
+        return processes.stat(Integer.parseInt(pid)).filter(ProcessStat::isLedByNone).isPresent();
+    }
+
+    private boolean lookAtThreads(
+            Path process, int major, Set<Integer> minors, BooleanSupplier mayGoOn) {
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(process.resolve("task"))) {
+            for (Path thread : threads) {
+                if (look(thread, major, minors, mayGoOn) == Entries.TOO_MANY) {
+                    return false;
+                }
+            }
+        } catch (DirectoryIteratorException | IOException e) {
+            // It has gone.
+        }
+        return true;
+    }
+
+    /** The minor of the device of that major that a descriptor leads to. */
+    private static OptionalInt minor(Path descriptor, int major) {
+        try {
+            Map<String, Object> status = Files.readAttributes(descriptor, "unix:mode,rdev");
+            boolean character = ((int) status.get("mode") & S_IFMT) == S_IFCHR;
+            long device = (long) status.get("rdev");
+            return character && Posix.major(device) == major
+                    ? OptionalInt.of(Posix.minor(device))
+                    : OptionalInt.empty();
+        } catch (IOException e) {
+            // Closed in between.
+            return OptionalInt.empty();
+        }
+    }
+
+    private static boolean mayBeNode(String file) {
+        boolean inDev =
+                file.startsWith("/dev/")
+                        && !OTHER_NODES.contains(file)
+                        && !file.startsWith("/dev/pts/");
+        return inDev || file.contains("/nvidia") && NODE_NAME.matcher(file).matches();
+    }
+
+    /** As long as there are such processes; there is one thread for that at a time. */
+    private void goOnInBackground(int major) {
+        if (inBackground.compareAndSet(false, true)) {
+            Thread.ofPlatform().daemon().name("descriptors").start(() -> passes(major));
+        }
+    }
+
+    private void passes(int major) {
+        try {
+            while (!many.isEmpty()) {
+                pass(major, PIECE);
+                Thread.sleep(BETWEEN_PASSES_MILLIS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (UncheckedIOException e) {
+            LOG.warn("descriptors of processes can't be looked at: {}", e.getMessage());
+        } finally {
+            inBackground.set(false);
+        }
+    }
+
+    /** Looks through all of these processes once, resting after each piece. */
+    void pass(int major, int piece) {
+        for (Many one : List.copyOf(many.values())) {
+            int pid = one.process().pid();
+            SortedSet<Integer> minors = new TreeSet<>();
+            look(String.valueOf(pid), major, minors, new Pieces(piece));
+            // What was found may have been a later process's.
+            if (processes.isAlive(one.process())) {
+                many.replace(pid, one, new Many(one.process(), Optional.of(minors)));
+            } else {
+                many.remove(pid, one);
+            }
+        }
+    }
+
+    /** Never says no, but takes its time. */
+    private static final class Pieces implements BooleanSupplier {
+        private final int piece;
+        private int count;
+        private long began = System.nanoTime();
+
+        Pieces(int piece) {
+            this.piece = piece;
+        }
+
+        @Override
+        public boolean getAsBoolean() {
+            if (++count % piece == 0) {
+                rest();
+            }
+            return true;
+        }
+
+        private void rest() {
+            try {
+                Thread.sleep(Math.max(1, (System.nanoTime() - began) * REST / 1_000_000));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            began = System.nanoTime();
+        }
+    }
+}

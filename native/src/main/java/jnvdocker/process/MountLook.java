@@ -1,0 +1,196 @@
+package jnvdocker.process;
+
+import jnvdocker.posix.Errno;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.PosixException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BinaryOperator;
+import java.util.function.Predicate;
+
+/**
+ * Looks for mounts in other mount namespaces. Only what root has made there, or a container's
+ * engine, is evidence: in a user namespace of his own anybody may mount any folder that he can
+ * reach, and give it any name.
+ */
+final class MountLook {
+    private static final String SELF = "self";
+    private static final Comparator<ProcessId> BY_AGE =
+            Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
+
+    private final ProcFolder processes;
+    private final Path proc;
+    private final Owners owners;
+    private final MountScan.Limits limits;
+    private final AtomicLong bytesRead = new AtomicLong();
+
+    /** Who has the rights to mount something in a mount namespace. */
+    interface Owners {
+        /** Those that the kernel tells. */
+        Owners REAL = Posix::namespaceOwner;
+
+        /**
+         * @param namespace {@code /proc/<pid>/ns/mnt}
+         */
+        int of(Path namespace) throws PosixException;
+    }
+
+    MountLook(ProcFolder processes, Path proc, Owners owners, MountScan.Limits limits) {
+        this.processes = processes;
+        this.proc = proc;
+        this.owners = owners;
+        this.limits = limits;
+    }
+
+    /** How many bytes of mountinfo were read, since there is this look. */
+    long bytesRead() {
+        return bytesRead.get();
+    }
+
+    SeenMounts everywhere(Predicate<String> root) {
+        Map<MountedFolder, ProcessId> oldest = new HashMap<>();
+        List<ProcessId> unread = new ArrayList<>();
+        for (var namespace : otherNamespaces().entrySet()) {
+            for (ProcessId process : namespace.getValue()) {
+                Optional<Look> look = look(process, namespace.getKey(), root);
+                if (look.isPresent()) {
+                    for (MountedFolder folder : look.get().found()) {
+                        oldest.merge(folder, process, BinaryOperator.minBy(BY_AGE));
+                    }
+                    if (!look.get().complete()) {
+                        unread.add(process);
+                    }
+                    // The others of this namespace have the same mounts, and are younger.
+                    break;
+                }
+            }
+        }
+        return new SeenMounts(oldest, unread);
+    }
+
+    /**
+     * Those of one process.
+     *
+     * @throws UncheckedIOException when it has more than are read
+     */
+    Set<MountedFolder> of(ProcessId process, Predicate<String> root) {
+        String pid = String.valueOf(process.pid());
+        Optional<Look> look = namespace(pid).flatMap(its -> look(process, its, root));
+        if (look.filter(it -> !it.complete()).isPresent()) {
+            throw new UncheckedIOException(
+                    new IOException(
+                            proc.resolve(pid).resolve("mountinfo")
+                                    + " has more than "
+                                    + limits.bytes()
+                                    + " bytes"));
+        }
+        return look.map(Look::found).orElse(Set.of());
+    }
+
+    /**
+     * What a process has mounted.
+     *
+     * @param complete whether all was read
+     */
+    private record Look(Set<MountedFolder> found, boolean complete) {
+        static final Look NOTHING = new Look(Set.of(), true);
+    }
+
+    /** Empty unless the process was in that namespace until its mounts were read. */
+    private Optional<Look> look(ProcessId process, String namespace, Predicate<String> root) {
+        String pid = String.valueOf(process.pid());
+        try {
+            Look look = isRoots(pid) ? read(pid, root) : Look.NOTHING;
+            return isIn(process, namespace) ? Optional.of(look) : Optional.empty();
+        } catch (IOException e) {
+            if (isIn(process, namespace)) {
+                throw new UncheckedIOException(e);
+            }
+            return Optional.empty();
+        }
+    }
+
+    private Look read(String pid, Predicate<String> root) throws IOException {
+        MountScan scan = new MountScan(limits, root);
+        try (InputStream mountinfo = Files.newInputStream(proc.resolve(pid).resolve("mountinfo"))) {
+            Optional<Set<MountedFolder>> found = scan.read(mountinfo);
+            return new Look(found.orElse(Set.of()), found.isPresent());
+        } finally {
+            bytesRead.addAndGet(scan.bytes());
+        }
+    }
+
+    /** Whether nobody but root, or who has made our own user namespace, can mount in there. */
+    private boolean isRoots(String pid) throws IOException {
+        try {
+            int owner = owner(pid);
+            return owner == 0 || owner == owner(SELF);
+        } catch (PosixException e) {
+            if (e.errno() == Errno.EPERM || e.errno() == Errno.ENOTTY) {
+                // We are in a user namespace ourselves, or this kernel can't tell.
+                return true;
+            }
+            throw e;
+        }
+    }
+
+    private int owner(String pid) throws PosixException {
+        return owners.of(proc.resolve(pid).resolve("ns/mnt"));
+    }
+
+    /** The processes of each mount namespace but ours, the oldest first. */
+    private Map<String, List<ProcessId>> otherNamespaces() {
+        Map<String, List<ProcessId>> namespaces = new HashMap<>();
+        Optional<String> ours = namespace(SELF);
+        for (String pid : processes.pids()) {
+            Optional<String> namespace = namespace(pid);
+            if (namespace.isPresent() && !namespace.equals(ours)) {
+                processes
+                        .find(Integer.parseInt(pid))
+                        .ifPresent(process ->
+                                namespaces
+                                        .computeIfAbsent(namespace.get(), _ -> new ArrayList<>())
+                                        .add(process));
+            }
+        }
+        namespaces.values().forEach(those -> those.sort(BY_AGE));
+        return namespaces;
+    }
+
+    /**
+     * Which mount namespace a process is in. Empty when it has gone, has left it to end, or is
+     * shielded from us: some are even from root, and no container's is.
+     */
+    private Optional<String> namespace(String pid) {
+        try {
+            Path link = proc.resolve(pid).resolve("ns/mnt");
+            return Optional.of(Files.readSymbolicLink(link).toString());
+        } catch (NoSuchFileException | AccessDeniedException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            if (Files.notExists(proc.resolve(pid))) {
+                return Optional.empty();
+            }
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private boolean isIn(ProcessId process, String namespace) {
+        return namespace(String.valueOf(process.pid())).equals(Optional.of(namespace))
+                && processes.isAlive(process);
+    }
+}

@@ -1,0 +1,158 @@
+package jnvdocker.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+
+/** How many descriptors are looked at, of processes as text that have real devices open. */
+class DeviceLookTest {
+    /** Of /dev/full; 7 is its minor. */
+    private static final int MAJOR = 1;
+
+    private static final int MANY = 300;
+
+    @TempDir Path folder;
+    private TestingProcFolder proc;
+
+    @BeforeEach
+    void makeProc() throws IOException {
+        proc = new TestingProcFolder(folder);
+    }
+
+    /** JUnit warns of each that leads out of its folder. */
+    @AfterEach
+    void deleteLinks() throws IOException {
+        try (var walk = Files.walk(folder)) {
+            for (Path link : walk.filter(Files::isSymbolicLink).toList()) {
+                Files.delete(link);
+            }
+        }
+    }
+
+    /** The last of so many descriptors is of the device. */
+    private void process(int pid, int uid, int descriptors) throws IOException {
+        String[] targets = new String[descriptors];
+        Arrays.fill(targets, "/etc/passwd");
+        targets[descriptors - 1] = "/dev/full";
+        proc.process(pid, pid).descriptors(String.valueOf(pid), targets);
+        String ids = "Uid:\t%1$d\t%1$d\t%1$d\t%1$d\nGid:\t7\t7\t7\t7\nGroups:\t4 24 \n";
+        proc.file(pid + "/status", "Name:\tsleep\n" + ids.formatted(uid));
+    }
+
+    private ProcFolder limited(int process, int user, int users, int root) {
+        return proc.processes(
+                MountScan.Limits.USUAL, new DescriptorLimits(process, user, users, root));
+    }
+
+    private static List<Integer> pids(OpenDevices found) {
+        return found.users().stream().map(user -> user.process().pid()).toList();
+    }
+
+    @Test
+    void withinTheLimitsAllAreLookedAt() throws IOException {
+        process(10, 0, MANY);
+        process(11, 1000, MANY);
+        ProcFolder processes = limited(MANY, MANY, MANY, MANY);
+        for (int i = 1; i <= 2; i++) {
+            OpenDevices found = processes.usersOf(MAJOR);
+            assertEquals(List.of(10, 11), pids(found));
+            assertEquals(Set.of(7), found.users().getFirst().minors());
+            assertEquals(List.of(), found.beyond());
+            assertEquals(2 * MANY * i, processes.deviceLook().descriptorsRead());
+        }
+        assertEquals(List.of(), pids(processes.usersOf(MAJOR + 1)));
+    }
+
+    @Test
+    void whoHasManyIsLookedThroughOnceAndThenInTheBackground() throws Exception {
+        process(10, 1000, MANY);
+        ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
+        DeviceLook look = processes.deviceLook();
+        OpenDevices found = processes.usersOf(MAJOR);
+        assertEquals(List.of(10), pids(found));
+        assertEquals(List.of(), found.beyond());
+        assertEquals(MANY, look.descriptorsRead());
+
+        found = processes.usersOf(MAJOR);
+        assertEquals(List.of(10), pids(found), "what was found before still counts");
+        assertEquals(MANY + 100, look.descriptorsRead());
+        OpenDevices.Beyond beyond = found.beyond().getFirst();
+        assertEquals(new Credentials(1000, Set.of(4, 7, 24)), beyond.credentials());
+        assertFalse(beyond.pending());
+
+        Files.delete(folder.resolve("10/fd/" + (MANY - 1)));
+        look.pass(MAJOR, 1000);
+        assertEquals(List.of(), pids(processes.usersOf(MAJOR)));
+    }
+
+    @Test
+    void userWithManyDelaysNobodyAndHidesNothing() throws Exception {
+        int hogs = 20;
+        for (int pid = 10; pid < 10 + hogs; pid++) {
+            process(pid, 1000, MANY);
+        }
+        process(50, 1001, MANY);
+        process(51, 0, MANY);
+        int user = 2 * MANY;
+        ProcFolder processes = limited(100, user, 1 << 20, 1 << 20);
+        DeviceLook look = processes.deviceLook();
+        OpenDevices found = processes.usersOf(MAJOR);
+        long most = user + (long) hogs * DescriptorLimits.FREE + 2 * MANY;
+        assertTrue(look.descriptorsRead() <= most, () -> "read: " + look.descriptorsRead());
+        assertTrue(pids(found).containsAll(List.of(50, 51)), "others are not delayed by it");
+        assertFalse(found.beyond().isEmpty());
+        for (OpenDevices.Beyond one : found.beyond()) {
+            assertEquals(1000, one.credentials().uid());
+            assertTrue(one.pending(), "it may have anything open");
+        }
+
+        look.pass(MAJOR, 1000);
+        long before = look.descriptorsRead();
+        found = processes.usersOf(MAJOR);
+        assertEquals(hogs + 2, found.users().size());
+        assertTrue(found.beyond().stream().noneMatch(OpenDevices.Beyond::pending));
+        long second = look.descriptorsRead() - before;
+        assertTrue(second <= most, () -> "read: " + second);
+    }
+
+    @Test
+    void manyUsersTogetherDoNotDelayRoots() throws Exception {
+        for (int pid = 10; pid < 30; pid++) {
+            process(pid, 1000 + pid, MANY);
+        }
+        process(51, 0, MANY);
+        OpenDevices found = limited(100, 1 << 20, MANY, 1 << 20).usersOf(MAJOR);
+        assertTrue(pids(found).contains(51));
+        assertTrue(found.beyond().stream().allMatch(one -> one.credentials().uid() != 0));
+        assertTrue(found.beyond().size() > 15);
+    }
+
+    @Test
+    void laterProcessOfTheSamePidIsAnother() throws Exception {
+        process(10, 1000, MANY);
+        ProcFolder processes = limited(100, 1 << 20, 1 << 20, 1 << 20);
+        assertEquals(List.of(10), pids(processes.usersOf(MAJOR)));
+        Files.delete(folder.resolve("10/fd/" + (MANY - 1)));
+        proc.process(10, 99);
+        assertEquals(List.of(), pids(processes.usersOf(MAJOR)));
+    }
+
+    @Test
+    void threadsOfAProcessWithoutItsFirstOneAreLookedAt() throws Exception {
+        proc.stat(10, TestingProcFolder.stat("sleep", 'Z', 2, 99)).descriptors("10");
+        proc.descriptors("10/task/10").descriptors("10/task/11", "/etc/passwd", "/dev/full");
+        assertEquals(List.of(10), pids(proc.processes().usersOf(MAJOR)));
+    }
+}
