@@ -23,6 +23,20 @@ public final class Quote {
                 : shown.toString();
     }
 
+    /** Whole lines, which may be of us and of others, with nothing that a terminal acts upon. */
+    public static String lines(String text) {
+        StringBuilder shown = new StringBuilder(text.length());
+        text.codePoints()
+                .forEach(point -> {
+                    if (point == '\n') {
+                        shown.append('\n');
+                    } else {
+                        append(shown, point);
+                    }
+                });
+        return shown.toString();
+    }
+
     private static void append(StringBuilder shown, int point) {
         if (harmless(point)) {
             shown.appendCodePoint(point);
