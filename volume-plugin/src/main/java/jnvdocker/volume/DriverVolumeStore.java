@@ -67,7 +67,12 @@ public final class DriverVolumeStore {
 
     /** A store that only brings in files in some of the ways, and by copy where they fail. */
     DriverVolumeStore(Path stateFolder, Set<Cloned> ways) {
-        this.root = stateFolder.toAbsolutePath().normalize().resolve("volumes/nvidia_driver");
+        this(stateFolder, "nvidia_driver", ways);
+    }
+
+    /** One beside the usual one. */
+    DriverVolumeStore(Path stateFolder, String name, Set<Cloned> ways) {
+        this.root = stateFolder.toAbsolutePath().normalize().resolve("volumes").resolve(name);
         this.lock = new StoreLock(root.resolve(".lock"));
         this.ways = Set.copyOf(ways);
     }

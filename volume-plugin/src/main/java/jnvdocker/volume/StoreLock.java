@@ -1,11 +1,12 @@
 package jnvdocker.volume;
 
+import jnvdocker.posix.PrivateFile;
+
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -28,10 +29,15 @@ final class StoreLock {
 
     <T> T holding(Action<T> action) throws IOException {
         threads.lock();
-        try (FileChannel channel =
-                FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            lock(channel);
-            return action.run();
+        try {
+            // Of a release before, and others may have locked it since. That one does not run.
+            if (PrivateFile.isOpenToOthers(file)) {
+                PrivateFile.replace(file).close();
+            }
+            try (FileChannel channel = PrivateFile.open(file)) {
+                lock(channel);
+                return action.run();
+            }
         } finally {
             threads.unlock();
         }

@@ -7,6 +7,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.process.ProcessId;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +31,7 @@ public final class DriverVolumes implements PluginVolumes {
 
     private final Host host;
     private final DriverVolumeStore store;
+    private final ServedVolumes served;
     private final List<Use> uses = new ArrayList<>();
 
     /**
@@ -39,9 +41,10 @@ public final class DriverVolumes implements PluginVolumes {
      */
     private record Use(String name, String id, DriverVersion served) {}
 
-    public DriverVolumes(Host host, DriverVolumeStore store) {
+    public DriverVolumes(Host host, DriverVolumeStore store, ServedVolumes served) {
         this.host = host;
         this.store = store;
+        this.served = served;
     }
 
     /** The name of a driver's volume. */
@@ -90,7 +93,7 @@ public final class DriverVolumes implements PluginVolumes {
                     name + " is mounted (" + count + " times); stop the containers that use it");
         }
         try {
-            store.remove(version);
+            served.remove(version);
         } catch (IOException e) {
             throw new VolumeException(FileErrors.describe(e), e);
         }
@@ -100,10 +103,22 @@ public final class DriverVolumes implements PluginVolumes {
     public Path mount(String name, String id, ProcessId caller) throws VolumeException {
         DriverVersion loaded = loaded();
         refuseNewer(name, loaded);
+        Use use = new Use(name, id, loaded);
         synchronized (this) {
-            Path folder = build(loaded).path();
-            uses.add(new Use(name, id, loaded));
+            // From now on it is not removed.
+            uses.add(use);
+        }
+        boolean done = false;
+        try {
+            Path folder = served.serve(host, loaded, caller.pid()).path();
+            done = true;
             return folder;
+        } catch (IOException e) {
+            throw new VolumeException(FileErrors.describe(e), e);
+        } finally {
+            if (!done) {
+                unmount(name, id);
+            }
         }
     }
 
@@ -144,7 +159,11 @@ public final class DriverVolumes implements PluginVolumes {
         DriverVersion loaded = loaded();
         if (wanted.compareTo(loaded) < 0) {
             // A container that names it may still be there, and mount serves it.
-            return new VolumeInfo(name, store.path(loaded), Map.of("driver", loaded.text()));
+            Path path =
+                    store.find(loaded)
+                            .map(it -> served.known(it).path())
+                            .orElse(store.path(loaded));
+            return new VolumeInfo(name, path, Map.of("driver", loaded.text()));
         }
         throw new VolumeException(
                 "no such volume: "
@@ -187,10 +206,11 @@ public final class DriverVolumes implements PluginVolumes {
         return VolumeName.parse(name).driverVersion();
     }
 
-    private static VolumeInfo info(String name, DriverVolume volume) {
+    private VolumeInfo info(String name, DriverVolume volume) {
+        ServedVolumes.Served known = served.known(volume);
         return new VolumeInfo(
                 name,
-                volume.path(),
+                known.path(),
                 Map.of(
                         "driver",
                         volume.version().text(),

@@ -29,6 +29,7 @@ import io.netty.handler.flow.FlowControlHandler;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
+import jnvdocker.process.ProcessId;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,10 +43,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Serves a {@link VolumePlugin} on a Unix socket. Netty, because it takes a listening socket that
@@ -59,6 +60,15 @@ public final class PluginServer implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private static final String GET = "VolumeDriver.Get";
+    private static final Set<String> WHAT_WE_ARE =
+            Set.of("Plugin.Activate", "VolumeDriver.Capabilities");
+
+    /** Whoever asks that is told the same. */
+    private static final ProcessId NOBODY = new ProcessId(0, 0);
+
+    private static final String TOO_MUCH =
+            "{\"Err\":\"jnvdockerd has too much to do for docker at the moment; look into its log"
+                    + " (journalctl -u jnvdockerd), then try again\"}";
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
 
@@ -72,13 +82,16 @@ public final class PluginServer implements AutoCloseable {
     private SocketFile file;
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    // A Create may copy files: verbs run on threads of their own, and List never waits for one.
-    private final ExecutorService verbs = Executors.newVirtualThreadPerTaskExecutor();
+    private final VerbThreads verbs;
+    private final long verbMillis;
 
-    private PluginServer(VolumePlugin plugin, Path socket, Duration patience) {
+    private PluginServer(
+            VolumePlugin plugin, Path socket, Duration patience, VerbThreads.Limits limits) {
         this.plugin = plugin;
         this.socket = socket;
         this.patience = patience;
+        verbs = new VerbThreads(limits);
+        verbMillis = limits.patienceMillis();
     }
 
     /**
@@ -88,16 +101,17 @@ public final class PluginServer implements AutoCloseable {
      * @throws IOException when the socket can't be made, or the one on standard input is another
      */
     public static PluginServer listen(VolumePlugin plugin, Path socket) throws IOException {
-        return listen(plugin, socket, PATIENCE);
+        return listen(plugin, socket, PATIENCE, VerbThreads.Limits.USUAL);
     }
 
     /**
      * @param patience in which a request must have come whole, or its connection ends
      */
-    static PluginServer listen(VolumePlugin plugin, Path socket, Duration patience)
+    static PluginServer listen(
+            VolumePlugin plugin, Path socket, Duration patience, VerbThreads.Limits limits)
             throws IOException {
         Optional<ServerSocketChannel> inherited = InheritedSocket.at(socket);
-        PluginServer server = new PluginServer(plugin, socket, patience);
+        PluginServer server = new PluginServer(plugin, socket, patience, limits);
         server.serve(inherited.isPresent() ? inherited.get() : server.make());
         LOG.info("serving docker's volume plugin protocol on {}", socket);
         return server;
@@ -158,7 +172,7 @@ public final class PluginServer implements AutoCloseable {
             listening.close();
         }
         loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
-        verbs.shutdownNow();
+        verbs.close();
     }
 
     private final class Pipeline extends ChannelInitializer<Channel> {
@@ -209,15 +223,61 @@ public final class PluginServer implements AutoCloseable {
             } else {
                 byte[] body = ByteBufUtil.getBytes(request.content());
                 context.channel().config().setAutoRead(false);
-                verbs.execute(() -> answer(context, verb, body));
+                if (WHAT_WE_ARE.contains(verb)) {
+                    // dockerd does not start before it has heard; there is nothing to look up.
+                    answer(context, verb, body);
+                } else {
+                    dispatch(context, verb, body);
+                }
+            }
+        }
+
+        /** Whoever gets no thread in time is told so: dockerd would wait for ever. */
+        private void dispatch(ChannelHandlerContext context, String verb, byte[] body) {
+            AtomicBoolean taken = new AtomicBoolean();
+            var overdue =
+                    context.channel()
+                            .eventLoop()
+                            .schedule(
+                                    () -> {
+                                        if (taken.compareAndSet(false, true)) {
+                                            tooMany(context, verb);
+                                        }
+                                    },
+                                    verbMillis,
+                                    TimeUnit.MILLISECONDS);
+            boolean room =
+                    verbs.execute(
+                            verb,
+                            () -> {
+                                if (taken.compareAndSet(false, true)) {
+                                    overdue.cancel(false);
+                                    answer(context, verb, body);
+                                }
+                            });
+            if (!room) {
+                overdue.cancel(false);
+                tooMany(context, verb);
+            }
+        }
+
+        private void tooMany(ChannelHandlerContext context, String verb) {
+            LOG.error("{} was not answered: too many others are not done yet", verb);
+            if (verb.equals(GET)) {
+                // Not an answer, by which dockerd would forget the volume.
+                context.close();
+            } else {
+                context.writeAndFlush(response(HttpResponseStatus.OK, TOO_MUCH + "\n"));
             }
         }
 
         private void answer(ChannelHandlerContext context, String verb, byte[] body) {
             FullHttpResponse response = response(HttpResponseStatus.INTERNAL_SERVER_ERROR, "");
             try {
+                ProcessId caller =
+                        WHAT_WE_ARE.contains(verb) ? NOBODY : callers.of(context.channel());
                 response =
-                        plugin.answer(verb, body, callers.of(context.channel()))
+                        plugin.answer(verb, body, caller)
                                 .map(text -> response(HttpResponseStatus.OK, text + "\n"))
                                 .orElseGet(() -> response(HttpResponseStatus.NOT_FOUND, ""));
             } catch (JsonProcessingException e) {

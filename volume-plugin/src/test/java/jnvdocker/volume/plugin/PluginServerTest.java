@@ -225,7 +225,9 @@ class PluginServerTest {
     void requestThatDoesNotComeEndsItsConnection() throws Exception {
         Path other = folder.resolve("plugins/hasty.sock");
         VolumePlugin plugin = new VolumePlugin(List.of(volumes));
-        try (PluginServer _ = PluginServer.listen(plugin, other, Duration.ofMillis(300));
+        try (PluginServer _ =
+                        PluginServer.listen(
+                                plugin, other, Duration.ofMillis(300), VerbThreads.Limits.USUAL);
                 RawHttp slow = new RawHttp(other);
                 RawHttp idle = new RawHttp(other);
                 RawHttp half = new RawHttp(other)) {

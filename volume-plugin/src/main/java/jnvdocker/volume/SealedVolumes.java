@@ -1,0 +1,213 @@
+package jnvdocker.volume;
+
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.posix.Errno;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.PosixException;
+import jnvdocker.process.Mount;
+import jnvdocker.process.MountTable;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Driver volumes that nobody can write to, whatever rights he has in his container: each is seen
+ * through a file system of its own that is read-only as a whole, an overlay without an upper
+ * folder. A read-only mount alone could be mounted writable again, and the files below may be the
+ * host's own.
+ *
+ * <pre>
+ * RUN/volumes/nvidia_driver/
+ *     .empty/          an overlay has two folders below at least
+ *     535.104.05/      where the volume of the loaded driver is mounted
+ * </pre>
+ *
+ * They outlive the daemon: containers have them mounted, and the next daemon goes on with them.
+ */
+final class SealedVolumes {
+    private static final Logger log = LoggerFactory.getLogger(SealedVolumes.class);
+
+    static final String TYPE = "overlay";
+    private static final String EMPTY = ".empty";
+
+    /** What the kernel takes apart in the options of an overlay, or writes otherwise. */
+    private static final String PLAIN = "[A-Za-z0-9_./+@=-]+";
+
+    /** Somebody may have mounted another one above ours. */
+    private static final int MOST_AT_ONE_PLACE = 100;
+
+    private final Path folder;
+    private final Map<String, Sealed> known = new HashMap<>();
+
+    /**
+     * One that is mounted.
+     *
+     * @param device the file system's number, which no other has as long as it is mounted
+     */
+    record Sealed(Path point, long device, FolderStamp stamp) {}
+
+    /**
+     * @param folder need not exist yet
+     */
+    SealedVolumes(Path folder) {
+        this.folder = folder.toAbsolutePath().normalize();
+    }
+
+    /** What mountinfo shows as the source of a sealed volume. */
+    static String source(Path volume) {
+        return "jnvdocker:" + volume;
+    }
+
+    /**
+     * Mounts a volume unless it is mounted already, and takes every other one's mount away: no
+     * container is given a driver's files that is not loaded.
+     *
+     * @throws IOException when that can't be done here, saying why
+     */
+    synchronized Sealed seal(DriverVolume volume) throws IOException {
+        String version = volume.version().text();
+        FolderStamp stamp = FolderStamp.of(volume.path());
+        Sealed last = known.get(version);
+        if (last != null && last.stamp().equals(stamp) && isThere(last, last.point())) {
+            return last;
+        }
+        releaseOthers(volume.version());
+        Path point = makeFolders(version);
+        if (!isMounted(volume, point)) {
+            release(version);
+            mount(volume, point);
+        }
+        Sealed sealed = new Sealed(point, device(point), stamp);
+        known.put(version, sealed);
+        return sealed;
+    }
+
+    /** Whether a process finds a sealed volume where we do: it may have other mounts than we. */
+    static boolean isSeenBy(int pid, Sealed sealed) {
+        // What is mounted there in its eyes, as the kernel follows the path for it.
+        return isThere(sealed, Path.of("/proc/" + pid + "/root" + sealed.point()));
+    }
+
+    private static boolean isThere(Sealed sealed, Path path) {
+        try {
+            return device(path) == sealed.device();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Where the volume of a driver is mounted, as far as this is known without a look. */
+    synchronized Optional<Path> point(DriverVersion version) {
+        return Optional.ofNullable(known.get(version.text())).map(Sealed::point);
+    }
+
+    /** Takes all mounts away but that of one driver's volume; containers keep theirs. */
+    synchronized void releaseOthers(DriverVersion kept) throws IOException {
+        for (String name : FolderTree.names(folder)) {
+            if (!name.equals(kept.text()) && !name.equals(EMPTY)) {
+                release(name);
+            }
+        }
+    }
+
+    /** Takes the mount of a driver's volume away; containers keep theirs. */
+    synchronized void release(DriverVersion version) throws IOException {
+        release(version.text());
+    }
+
+    /** Takes every mount away, and the folders they were at; containers keep theirs. */
+    synchronized void releaseAll() throws IOException {
+        for (String name : FolderTree.names(folder)) {
+            release(name);
+        }
+        Files.deleteIfExists(folder);
+    }
+
+    private void release(String name) throws IOException {
+        known.remove(name);
+        Path point = folder.resolve(name);
+        for (int i = 0; Files.isDirectory(point) && i < MOST_AT_ONE_PLACE; i++) {
+            try {
+                Posix.unmount(point);
+            } catch (PosixException e) {
+                if (e.errno() != Errno.EINVAL) {
+                    throw e;
+                }
+                Files.deleteIfExists(point);
+            }
+        }
+    }
+
+    private Path makeFolders(String version) throws IOException {
+        Files.createDirectories(folder.resolve(EMPTY));
+        Path point = folder.resolve(version);
+        Files.createDirectories(point);
+        return point.toRealPath();
+    }
+
+    /** Whether the volume as it is now is mounted there, by us or by a daemon before us. */
+    private boolean isMounted(DriverVolume volume, Path point) throws IOException {
+        Optional<Mount> mount = MountTable.ofThisProcess().holding(point);
+        if (mount.isEmpty() || !isOurs(mount.get(), volume, point)) {
+            return false;
+        }
+        try {
+            // Its folder may have been deleted and made again, and then this one is empty.
+            DriverVolume.open(point, volume.version());
+            return Arrays.equals(manifest(point), manifest(volume.path()));
+        } catch (IOException e) {
+            log.warn("{} is mounted anew: {}", point, FileErrors.describe(e));
+            return false;
+        }
+    }
+
+    private boolean isOurs(Mount mount, DriverVolume volume, Path point) throws IOException {
+        return mount.point().equals(point.toString())
+                && mount.type().equals(TYPE)
+                && mount.source().equals(source(volume.path()))
+                && mount.fileSystemOptions().contains("ro")
+                && mount.fileSystemOptions().contains(lower(volume))
+                && mount.fileSystemOptions().stream().noneMatch(it -> it.startsWith("upperdir="));
+    }
+
+    private static byte[] manifest(Path volume) throws IOException {
+        return Files.readAllBytes(volume.resolve(Manifest.NAME));
+    }
+
+    private void mount(DriverVolume volume, Path point) throws IOException {
+        Path made = makeFolders(volume.version().text());
+        String lower = lower(volume);
+        if (!volume.path().toString().matches(PLAIN) || !folder.toString().matches(PLAIN)) {
+            throw new IOException(
+                    "the path of "
+                            + volume.path()
+                            + " or "
+                            + folder
+                            + " has"
+                            + " characters that an overlay's options can't have");
+        }
+        long before = device(made);
+        Posix.mountReadOnly(source(volume.path()), made, TYPE, lower);
+        if (device(point) == before) {
+            throw new IOException("what was mounted at " + point + " is not to be seen there");
+        }
+        log.info("{} is mounted at {}, read-only for everybody", volume.path(), point);
+    }
+
+    private String lower(DriverVolume volume) throws IOException {
+        return "lowerdir=" + volume.path().toRealPath() + ":" + folder.resolve(EMPTY).toRealPath();
+    }
+
+    private static long device(Path path) throws IOException {
+        return (long) Files.getAttribute(path, "unix:dev");
+    }
+}

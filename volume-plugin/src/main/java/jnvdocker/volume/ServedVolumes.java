@@ -1,0 +1,188 @@
+package jnvdocker.volume;
+
+import jnvdocker.host.Host;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.posix.FileErrors;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+/**
+ * What containers get of the driver volumes, so that nothing that is written in one reaches the
+ * host's files: the volume as {@link SealedVolumes} mounts it, or, where the engine does not see
+ * that, the volume itself if nothing in it is a hard link, else a copy.
+ */
+public final class ServedVolumes {
+    /** Its type, as mountinfo shows it. */
+    public static final String FILE_SYSTEM = SealedVolumes.TYPE;
+
+    private static final Logger log = LoggerFactory.getLogger(ServedVolumes.class);
+
+    private final DriverVolumeStore store;
+    private final DriverVolumeStore copies;
+    private final SealedVolumes sealed;
+    private final Map<DriverVersion, Served> last = new ConcurrentHashMap<>();
+
+    /**
+     * A folder for containers.
+     *
+     * @param copied why it is not mounted read-only for everybody; empty when it is
+     */
+    public record Served(Path path, Optional<String> copied) {}
+
+    /**
+     * @param stateFolder the store's
+     * @param runFolder where to mount them
+     */
+    public ServedVolumes(DriverVolumeStore store, Path stateFolder, Path runFolder) {
+        this.store = store;
+        this.copies =
+                new DriverVolumeStore(
+                        stateFolder, "nvidia_driver_copy", EnumSet.of(Cloned.REFLINK));
+        this.sealed = new SealedVolumes(runFolder.resolve("volumes/nvidia_driver"));
+    }
+
+    /**
+     * The folder for a container of an engine.
+     *
+     * @param engine the pid of its process, whose mounts decide
+     * @throws DriverVolumeException when there is none and none can be made
+     */
+    public Served serve(Host host, DriverVersion version, int engine) throws IOException {
+        DriverVolume volume = store.build(host, version);
+        Optional<String> fault = faultFor(engine, volume);
+        Served served =
+                fault.isEmpty()
+                        ? new Served(sealed.point(version).orElseThrow(), fault)
+                        : new Served(copy(host, volume).path(), fault);
+        Served before = last.put(version, served);
+        if (fault.isPresent() && !served.equals(before)) {
+            log.warn("containers get {}, which is writable: {}", served.path(), fault.get());
+        }
+        return served;
+    }
+
+    /** Mounts what containers will want, or makes the copy that they get where that can't be. */
+    public void prepare(Host host, DriverVersion version) throws IOException {
+        DriverVolume volume = store.build(host, version);
+        Optional<String> fault = fault(volume);
+        if (fault.isPresent()) {
+            last.put(version, new Served(copy(host, volume).path(), fault));
+        }
+    }
+
+    private Optional<String> faultFor(int engine, DriverVolume volume) {
+        try {
+            SealedVolumes.Sealed mounted = sealed.seal(volume);
+            return SealedVolumes.isSeenBy(engine, mounted)
+                    ? Optional.empty()
+                    : Optional.of(
+                            "the Docker engine (pid "
+                                    + engine
+                                    + ") does not see "
+                                    + mounted.point()
+                                    + ", since it or jnvdockerd has mounts of its own; start both"
+                                    + " by systemd, without PrivateMounts= and the like");
+        } catch (IOException e) {
+            return Optional.of(unmountable(e));
+        }
+    }
+
+    private Optional<String> fault(DriverVolume volume) {
+        try {
+            sealed.seal(volume);
+            return Optional.empty();
+        } catch (IOException e) {
+            return Optional.of(unmountable(e));
+        }
+    }
+
+    private static String unmountable(IOException e) {
+        return "it can't be mounted read-only ("
+                + FileErrors.describe(e)
+                + "); load the kernel module overlay, and have jnvdockerd run as root of the host";
+    }
+
+    /** Of the files that are the host's own. A copy is for containers alone. */
+    private DriverVolume copy(Host host, DriverVolume volume) throws IOException {
+        return volume.cloned().containsKey(Cloned.LINK)
+                ? copies.build(host, volume.version())
+                : volume;
+    }
+
+    /**
+     * What a container was given last, or what it would get once {@link #prepare} has mounted it.
+     */
+    public Served known(DriverVolume volume) {
+        Served served = last.get(volume.version());
+        return served != null
+                ? served
+                : new Served(
+                        sealed.point(volume.version()).orElse(volume.path()), Optional.empty());
+    }
+
+    /**
+     * Deletes the volume of a driver and what was made of it for containers. Those that still have
+     * it lose its files: the caller has made sure that there are none.
+     */
+    public void remove(DriverVersion version) throws IOException {
+        last.remove(version);
+        sealed.release(version);
+        copies.remove(version);
+        store.remove(version);
+    }
+
+    /** Takes away the mounts of other drivers than the loaded one, as far as they are ours. */
+    public void releaseOthers(DriverVersion loaded) throws IOException {
+        sealed.releaseOthers(loaded);
+    }
+
+    /** Takes every mount away. */
+    public void releaseAll() throws IOException {
+        last.clear();
+        sealed.releaseAll();
+    }
+
+    /** The drivers that there is a folder of, of the volume or of its copy; oldest first. */
+    public List<DriverVersion> versions() throws IOException {
+        return Stream.concat(store.versions().stream(), copies.versions().stream())
+                .distinct()
+                .sorted()
+                .toList();
+    }
+
+    /** What a disk gets back when the volume of a driver is removed, its copy included. */
+    public long freedBytes(DriverVersion version) throws IOException {
+        return FreedBytes.of(store.path(version)) + FreedBytes.of(copies.path(version));
+    }
+
+    /** As {@link DriverVolume#verify}, and of the copy, if there is one. */
+    public List<String> verify(Host host, DriverVolume volume) throws IOException {
+        List<String> problems = new ArrayList<>(volume.verify(host));
+        Optional<DriverVolume> copy = copies.find(volume.version());
+        if (copy.isPresent()) {
+            problems.addAll(copy.get().verify(host));
+        }
+        return problems;
+    }
+
+    /** The folders that have a folder for each driver, of which containers may have been given. */
+    public List<Path> folders() {
+        return List.of(store.root(), copies.root());
+    }
+
+    /** What mountinfo shows as the source of a sealed volume, but for its version at the end. */
+    public String source() {
+        return SealedVolumes.source(store.root()) + "/";
+    }
+}

@@ -1,0 +1,91 @@
+package jnvdocker.volume.plugin;
+
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The threads that docker's verbs run on. They are threads of the machine's: what a verb does with
+ * files and in libraries blocks nobody else. What is told at once never waits behind what takes its
+ * time, nor what mounts behind what copies files.
+ */
+final class VerbThreads implements AutoCloseable {
+    private static final int IDLE_SECONDS = 30;
+
+    /** What verbs may wait for each other. */
+    enum Lane {
+        /** Questions that are answered from what is known. */
+        TOLD,
+        MOUNTED,
+        /** A volume that is made may have its files copied. */
+        MADE;
+
+        static Lane of(String verb) {
+            return switch (verb) {
+                case "VolumeDriver.Mount", "VolumeDriver.Unmount" -> MOUNTED;
+                case "VolumeDriver.Create", "VolumeDriver.Remove" -> MADE;
+                default -> TOLD;
+            };
+        }
+    }
+
+    /**
+     * @param waiting how many verbs of a lane may wait for one of its threads
+     * @param patienceMillis after which one that waits is told that it does in vain
+     */
+    record Limits(int told, int mounted, int made, int waiting, long patienceMillis) {
+        /**
+         * dockerd, when it starts, mounts for 128 containers per processor at a time, and each of
+         * its connections may wait.
+         */
+        static final Limits USUAL = new Limits(4, 64, 16, 4096, TimeUnit.MINUTES.toMillis(1));
+
+        private int threads(Lane lane) {
+            return switch (lane) {
+                case TOLD -> told;
+                case MOUNTED -> mounted;
+                case MADE -> made;
+            };
+        }
+    }
+
+    private final Map<Lane, ThreadPoolExecutor> lanes = new EnumMap<>(Lane.class);
+
+    VerbThreads(Limits limits) {
+        for (Lane lane : Lane.values()) {
+            int threads = limits.threads(lane);
+            ThreadPoolExecutor executor =
+                    new ThreadPoolExecutor(
+                            threads,
+                            threads,
+                            IDLE_SECONDS,
+                            TimeUnit.SECONDS,
+                            new ArrayBlockingQueue<>(limits.waiting()),
+                            Thread.ofPlatform()
+                                    .daemon()
+                                    .name("verbs-" + lane.name().toLowerCase(Locale.ROOT) + "-", 0)
+                                    .factory());
+            executor.allowCoreThreadTimeOut(true);
+            lanes.put(lane, executor);
+        }
+    }
+
+    /** Returns whether there was room. */
+    boolean execute(String verb, Runnable task) {
+        try {
+            lanes.get(Lane.of(verb)).execute(task);
+            return true;
+        } catch (RejectedExecutionException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        lanes.values().forEach(ThreadPoolExecutor::shutdownNow);
+    }
+}

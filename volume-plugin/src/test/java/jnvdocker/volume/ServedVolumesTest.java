@@ -1,0 +1,163 @@
+package jnvdocker.volume;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.Set;
+
+/** With the real kernel: this process takes the part of the engine. */
+@Tag("root")
+class ServedVolumesTest {
+    private static final String LIBCUDA = "lib64/libcuda.so.535.104.05";
+    private static final int US = (int) ProcessHandle.current().pid();
+
+    @TempDir Path folder;
+    private TestingHost host;
+    private DriverVolumeStore store;
+    private ServedVolumes served;
+
+    @BeforeEach
+    void installDriver() throws IOException {
+        host = TestingHost.withDriver(folder.resolve("host"));
+        store = new DriverVolumeStore(folder.resolve("state"));
+        served = anotherDaemons();
+    }
+
+    @AfterEach
+    void unmount() throws IOException {
+        served.releaseAll();
+        assertFalse(Files.exists(folder.resolve("run/volumes/nvidia_driver")));
+    }
+
+    private ServedVolumes anotherDaemons() {
+        return new ServedVolumes(store, folder.resolve("state"), folder.resolve("run"));
+    }
+
+    private ServedVolumes.Served serve(int engine) throws IOException {
+        return served.serve(host.host(), TestingHost.VERSION, engine);
+    }
+
+    private static Object fileSystem(Path path) throws IOException {
+        return Files.getAttribute(path, "unix:dev", LinkOption.NOFOLLOW_LINKS);
+    }
+
+    @Test
+    void volumeIsOfAFileSystemThatNobodyWritesTo() throws IOException {
+        ServedVolumes.Served sealed = serve(US);
+        assertEquals(Optional.empty(), sealed.copied());
+        Path libcuda = sealed.path().resolve(LIBCUDA);
+        Path ours = store.path(TestingHost.VERSION).resolve(LIBCUDA);
+        assertArrayEquals(Files.readAllBytes(ours), Files.readAllBytes(libcuda));
+        FileSystemException e =
+                assertThrows(
+                        FileSystemException.class,
+                        () -> Files.write(libcuda, new byte[1], StandardOpenOption.WRITE));
+        assertEquals("Read-only file system", e.getReason());
+        assertEquals(sealed, serve(US));
+        assertFalse(Files.exists(folder.resolve("state/volumes/nvidia_driver_copy")));
+    }
+
+    @Test
+    void nextDaemonGoesOnWithWhatIsMounted() throws IOException {
+        Path path = serve(US).path();
+        Object before = fileSystem(path);
+        served = anotherDaemons();
+        assertEquals(path, serve(US).path());
+        assertEquals(before, fileSystem(path));
+    }
+
+    @Test
+    void volumeThatWasMadeAnewIsMountedAnew() throws IOException {
+        Path path = serve(US).path();
+        FolderTree.delete(store.path(TestingHost.VERSION));
+        assertEquals(path, serve(US).path());
+        assertTrue(Files.exists(path.resolve(LIBCUDA)));
+        FolderTree.delete(store.path(TestingHost.VERSION));
+        served = anotherDaemons();
+        assertEquals(path, serve(US).path());
+        assertTrue(Files.exists(path.resolve(LIBCUDA)));
+    }
+
+    @Test
+    void engineWithMountsOfItsOwnGetsACopy() throws Exception {
+        Path path = serve(US).path();
+        Path ready = folder.resolve("ready");
+        Process engine =
+                new ProcessBuilder(
+                                "unshare",
+                                "--mount",
+                                "--propagation",
+                                "private",
+                                "sh",
+                                "-c",
+                                "umount \"$0\"; touch \"$1\"; exec sleep 1000",
+                                path.toString(),
+                                ready.toString())
+                        .inheritIO()
+                        .start();
+        try {
+            while (!Files.exists(ready)) {
+                Thread.sleep(5);
+            }
+            ServedVolumes.Served copy = serve((int) engine.pid());
+            assertTrue(
+                    copy.copied()
+                            .orElseThrow()
+                            .startsWith(
+                                    "the Docker engine (pid "
+                                            + engine.pid()
+                                            + ") does not see "
+                                            + path),
+                    copy::toString);
+            assertEquals(copy, served.known(store.find(TestingHost.VERSION).orElseThrow()));
+            Path libcuda = copy.path().resolve(LIBCUDA);
+            Path ours = store.path(TestingHost.VERSION).resolve(LIBCUDA);
+            assertFalse(Files.isSameFile(ours, libcuda));
+            assertArrayEquals(Files.readAllBytes(ours), Files.readAllBytes(libcuda));
+            assertTrue(served.freedBytes(TestingHost.VERSION) >= Files.size(libcuda));
+            // Another one that does see it is given what is mounted.
+            assertEquals(path, serve(US).path());
+            served.remove(TestingHost.VERSION);
+            assertFalse(Files.exists(copy.path()));
+            assertFalse(Files.exists(path));
+        } finally {
+            engine.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void whereItCannotBeMountedACopyIsServedWithTheReason() throws IOException {
+        Path odd = Files.createDirectory(folder.resolve("a,b:c"));
+        DriverVolumeStore there = new DriverVolumeStore(odd);
+        ServedVolumes volumes = new ServedVolumes(there, odd, folder.resolve("run"));
+        ServedVolumes.Served copy = volumes.serve(host.host(), TestingHost.VERSION, US);
+        assertNotEquals(there.path(TestingHost.VERSION), copy.path());
+        assertTrue(copy.copied().orElseThrow().contains("characters"), copy::toString);
+    }
+
+    /** Nothing in it is the host's. */
+    @Test
+    void volumeOfCopiesIsNotCopiedOnceMore() throws IOException {
+        store = new DriverVolumeStore(folder.resolve("state"), Set.of());
+        served = anotherDaemons();
+        assertEquals(store.path(TestingHost.VERSION), serve(Integer.MAX_VALUE).path());
+        assertFalse(Files.exists(folder.resolve("state/volumes/nvidia_driver_copy")));
+    }
+}
