@@ -1,6 +1,7 @@
 package jnvdocker.container;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 
 import java.util.ArrayList;
@@ -46,9 +47,9 @@ public final class GpuResolver {
                         "GPU "
                                 + gpu.index()
                                 + " is named twice, as "
-                                + other
+                                + Quote.shown(other)
                                 + " and as "
-                                + id
+                                + Quote.shown(id)
                                 + "; name each GPU once");
             }
             found.add(gpu);
@@ -60,13 +61,13 @@ public final class GpuResolver {
     private static Gpu resolve(String id, List<Gpu> gpus) throws RefusedException {
         List<Gpu> meant = gpus.stream().filter(gpu -> means(id, gpu)).toList();
         if (meant.isEmpty()) {
-            throw new RefusedException("invalid device: " + id + "; " + choice(gpus));
+            throw new RefusedException("invalid device: " + Quote.shown(id) + "; " + choice(gpus));
         }
         if (meant.size() > 1) {
             String uuids = meant.stream().map(Gpu::uuid).collect(Collectors.joining(", "));
             throw new RefusedException(
                     "invalid device: "
-                            + id
+                            + Quote.shown(id)
                             + "; it is the beginning of more than one UUID ("
                             + uuids
                             + "), type more of it");

@@ -40,6 +40,7 @@ final class AccessRecords {
         return new GpuAccess(
                 Boolean.TRUE.equals(host.getPrivileged()),
                 Stream.of(Objects.requireNonNullElse(host.getDevices(), new Device[0]))
+                        .filter(AccessRecords::isOpened)
                         .map(Device::getPathOnHost)
                         .filter(Objects::nonNull)
                         .toList(),
@@ -49,6 +50,12 @@ final class AccessRecords {
                         .toList(),
                 list(host.getDeviceCgroupRules()),
                 given);
+    }
+
+    /** One that may be made and not opened gives no GPU. */
+    private static boolean isOpened(Device device) {
+        String rights = Objects.requireNonNullElse(device.getcGroupPermissions(), "");
+        return rights.isEmpty() || rights.contains("r") || rights.contains("w");
     }
 
     /** A number of them are the first ones, whoever has these. */

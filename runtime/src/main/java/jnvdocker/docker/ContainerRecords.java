@@ -62,6 +62,30 @@ final class ContainerRecords {
                         .toList());
     }
 
+    static Optional<ContainerEngine.Down> down(InspectContainerResponse container) {
+        var state = Optional.ofNullable(container.getState());
+        boolean up =
+                state.map(it -> it.getRunning()).orElse(false)
+                        || state.map(it -> it.getRestarting()).orElse(false);
+        if (up) {
+            return Optional.empty();
+        }
+        var policy =
+                Optional.ofNullable(container.getHostConfig()).map(it -> it.getRestartPolicy());
+        Map<String, String> labels =
+                container.getConfig() == null ? null : container.getConfig().getLabels();
+        return Optional.of(
+                new ContainerEngine.Down(
+                        container.getId(),
+                        name(
+                                Objects.requireNonNullElse(container.getName(), ""),
+                                container.getId()),
+                        policy.map(it -> it.getName()).orElse(""),
+                        state.map(it -> it.getError()).orElse(""),
+                        state.map(it -> it.getFinishedAt()).orElse(""),
+                        Objects.requireNonNullElse(labels, Map.of())));
+    }
+
     /** The image's name as it was given. */
     static String image(InspectContainerResponse container) {
         String name = container.getConfig() == null ? null : container.getConfig().getImage();

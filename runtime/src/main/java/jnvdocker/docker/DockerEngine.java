@@ -9,6 +9,7 @@ import com.github.dockerjava.api.exception.BadRequestException;
 import com.github.dockerjava.api.exception.ConflictException;
 import com.github.dockerjava.api.exception.DockerException;
 import com.github.dockerjava.api.exception.NotFoundException;
+import com.github.dockerjava.api.exception.NotModifiedException;
 import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
@@ -38,15 +39,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
@@ -63,7 +58,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private final EngineMemory memory = new EngineMemory();
     private final RunningMemory runs = new RunningMemory(Processes.ofThisMachine());
     private final SocketServers servers = SocketServers.ofThisMachine();
-    private final ExecutorService calls = Executors.newVirtualThreadPerTaskExecutor();
+    private final EngineCalls calls = new EngineCalls();
 
     public DockerEngine(Path socket) {
         this.socket = socket;
@@ -114,10 +109,20 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Has the engine ask a plugin for a volume, which it makes unless it has it already. */
     public void createVolume(String volume, String plugin, Duration limit) throws EngineException {
-        askInBackground(
+        askAboutOne(
                 "create volume " + volume,
                 limit,
                 docker -> docker.createVolumeCmd().withName(volume).withDriver(plugin).exec());
+    }
+
+    @Override
+    public boolean isThere() {
+        return Files.exists(socket);
+    }
+
+    @Override
+    public boolean hasStarted() {
+        return memory.hasAnswered();
     }
 
     @Override
@@ -179,7 +184,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                                 docker.listContainersCmd().exec().stream()
                                         .map(ContainerRecords::listed)
                                         .toList());
-        return runs.running(listed, id -> lookInto(id, limit), calls);
+        return runs.running(listed, id -> lookInto(id, limit), calls.threads());
     }
 
     /** Looks into a container that was just started, so that it is known when nobody may ask. */
@@ -195,7 +200,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private Optional<RunningContainer> lookInto(String container, Duration limit)
             throws EngineException {
         Map<String, String> runtimes = runtimes().paths();
-        return askInBackground(
+        return askAboutOne(
                 "inspect container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -240,7 +245,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Removes a container that does not run; one that is gone is no error. */
     void removeContainer(String container, Duration limit) throws EngineException {
-        ask(
+        askAboutOne(
                 "remove container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -254,7 +259,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     @Override
     public Optional<Inspected> inspect(String container, Duration limit) throws EngineException {
-        return askInBackground(
+        return askAboutOne(
                 "inspect container " + Quote.shown(container),
                 limit,
                 docker -> {
@@ -268,8 +273,36 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     @Override
-    public Map<String, String> volumeOptions(String volume, Duration limit) throws EngineException {
+    public Optional<Down> down(String container, Duration limit) throws EngineException {
         return askInBackground(
+                "inspect container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        return ContainerRecords.down(docker.inspectContainerCmd(container).exec());
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    }
+                });
+    }
+
+    @Override
+    public void start(String container, Duration limit) throws EngineException {
+        askInBackground(
+                "start container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        return docker.startContainerCmd(container).exec();
+                    } catch (NotModifiedException e) {
+                        return null;
+                    }
+                });
+    }
+
+    @Override
+    public Map<String, String> volumeOptions(String volume, Duration limit) throws EngineException {
+        return askAboutOne(
                 "inspect volume " + volume,
                 limit,
                 docker -> {
@@ -285,7 +318,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     @Override
     public boolean removeVolume(String volume, Duration limit) throws EngineException {
-        return askInBackground(
+        return askAboutOne(
                 "remove volume " + volume,
                 limit,
                 docker -> {
@@ -316,7 +349,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     @Override
     public void close() throws IOException {
-        calls.shutdownNow();
+        calls.close();
         DockerClient last = client.getAndSet(null);
         if (last != null) {
             last.close();
@@ -347,6 +380,22 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                     "the Docker engine at " + socket + " is stopped; " + START, null);
         }
         return ask(what, limit, question);
+    }
+
+    /** The engine may be in the middle of something with it, and not answer before that is done. */
+    private <T> T askAboutOne(String what, Duration limit, Function<DockerClient, T> question)
+            throws EngineException {
+        Duration left;
+        try {
+            left = calls.enter(what, limit);
+        } catch (TimeoutException e) {
+            throw silent(limit, e);
+        }
+        try {
+            return askInBackground(what, left, question);
+        } finally {
+            calls.leave(what);
+        }
     }
 
     /**
@@ -386,24 +435,9 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return message != null && message.contains("client version");
     }
 
-    /** The transport sets no limit to the time that an engine takes over its Unix socket. */
     private <T> T within(DockerClient docker, Duration limit, Function<DockerClient, T> question)
             throws TimeoutException {
-        return limited(limit, () -> question.apply(docker));
-    }
-
-    private <T> T limited(Duration limit, Supplier<T> call) throws TimeoutException {
-        Future<T> answer = calls.submit(call::get);
-        try {
-            return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof RuntimeException cause
-                    ? cause
-                    : new IllegalStateException(e.getCause());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted", e);
-        }
+        return calls.within(limit, () -> question.apply(docker));
     }
 
     /**
@@ -411,7 +445,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * answer on that one, so it is closed when none can come any more.
      */
     private DockerClient renew(DockerClient dead, Duration limit) throws TimeoutException {
-        DockerClient fresh = limited(limit, this::connect);
+        DockerClient fresh = calls.within(limit, this::connect);
         if (client.compareAndSet(dead, fresh)) {
             closeLater(dead);
             return fresh;
@@ -422,11 +456,12 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private void closeLater(DockerClient old) {
         if (old != null) {
-            calls.submit(() -> {
-                Thread.sleep(LIMIT.multipliedBy(2));
-                old.close();
-                return null;
-            });
+            calls.threads()
+                    .submit(() -> {
+                        Thread.sleep(LIMIT.multipliedBy(2));
+                        old.close();
+                        return null;
+                    });
         }
     }
 
@@ -437,13 +472,22 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                         .maxConnections(CONNECTIONS)
                         .build();
         // The builder alone, not its defaults: those read the environment and root's own files.
-        var config =
-                new DefaultDockerClientConfig.Builder()
-                        .withDockerHost("unix://" + socket)
-                        .withDockerTlsVerify(false)
-                        .withApiVersion(apiVersion(transport))
-                        .build();
-        return DockerClientImpl.getInstance(config, transport);
+        try {
+            var config =
+                    new DefaultDockerClientConfig.Builder()
+                            .withDockerHost("unix://" + socket)
+                            .withDockerTlsVerify(false)
+                            .withApiVersion(apiVersion(transport))
+                            .build();
+            return DockerClientImpl.getInstance(config, transport);
+        } catch (RuntimeException e) {
+            try {
+                transport.close();
+            } catch (IOException again) {
+                e.addSuppressed(again);
+            }
+            throw e;
+        }
     }
 
     private EngineException silent(Duration limit, TimeoutException e) {

@@ -8,6 +8,7 @@ import java.util.Optional;
  */
 final class EngineMemory {
     private boolean followed;
+    private boolean answered;
     private int generation;
     private String id;
     private EngineRuntimes runtimes;
@@ -22,12 +23,14 @@ final class EngineMemory {
     synchronized void follow() {
         forget();
         followed = true;
+        answered = false;
     }
 
     /** Nobody does any more, and another engine may answer at this socket. */
     synchronized void leave() {
         forget();
         followed = false;
+        answered = false;
     }
 
     /** The engine has read its configuration again. */
@@ -35,6 +38,11 @@ final class EngineMemory {
         generation++;
         id = null;
         runtimes = null;
+    }
+
+    /** Whether it has told its id since somebody follows its events. */
+    synchronized boolean hasAnswered() {
+        return answered;
     }
 
     synchronized Optional<String> knownId() {
@@ -53,6 +61,7 @@ final class EngineMemory {
         synchronized (this) {
             if (followed && before == generation) {
                 id = answer;
+                answered = true;
             }
         }
         return answer;

@@ -5,6 +5,7 @@ import com.github.dockerjava.api.model.Event;
 
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Reconciler;
+import jnvdocker.lease.RefusedStarts;
 import jnvdocker.posix.FileErrors;
 
 import org.slf4j.Logger;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Follows what happens to the engine's containers, for as long as there is an engine, and tells the
@@ -33,22 +35,27 @@ public final class EngineWatch implements AutoCloseable {
 
     private final DockerEngine engine;
     private final Reconciler reconciler;
+    private final RefusedStarts refusedStarts;
+    private final AtomicBoolean starting = new AtomicBoolean();
     private final Thread thread;
 
-    private EngineWatch(DockerEngine engine, Reconciler reconciler) {
+    private EngineWatch(DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
         this.engine = engine;
         this.reconciler = reconciler;
+        this.refusedStarts = refusedStarts;
         this.thread = Thread.ofVirtual().name("watch").unstarted(this::watch);
     }
 
     /** Watches from now on; an engine that does not run is waited for. */
-    public static EngineWatch start(DockerEngine engine, Reconciler reconciler) {
-        EngineWatch watch = new EngineWatch(engine, reconciler);
+    public static EngineWatch start(
+            DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
+        EngineWatch watch = new EngineWatch(engine, reconciler, refusedStarts);
         watch.thread.start();
         return watch;
     }
 
     private void watch() {
+        perform("remove cgroups", reconciler::removeLostGroups);
         while (!Thread.currentThread().isInterrupted()) {
             try {
                 follow();
@@ -71,19 +78,36 @@ public final class EngineWatch implements AutoCloseable {
             reconciler.reconcile();
             engine.runtimes(); // what the first run would wait for
             engine.running(LIMIT);
+            startRefused();
             LOG.info("following the engine at {}", engine.socket());
             for (int sweep = 1; !listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS); sweep++) {
                 if (sweep % SWEEPS == 0) {
                     perform("reconcile", reconciler::reconcile);
+                    perform("remove cgroups", reconciler::removeLostGroups);
                 } else {
                     perform("sweep", reconciler::sweep);
                 }
                 perform("list", () -> engine.running(LIMIT));
+                startRefused();
             }
         } finally {
             engine.memory().leave();
         }
         LOG.info("the engine at {} is gone", engine.socket());
+    }
+
+    /** A start may take long: it keeps nobody from looking. */
+    private void startRefused() {
+        if (starting.compareAndSet(false, true)) {
+            Thread.ofVirtual()
+                    .start(() -> {
+                        try {
+                            perform("start what was refused", refusedStarts::review);
+                        } finally {
+                            starting.set(false);
+                        }
+                    });
+        }
     }
 
     private static void pause() {

@@ -10,19 +10,19 @@ import jnvdocker.lease.ClaimPrune;
 import jnvdocker.lease.ContainerEngine.Listed;
 import jnvdocker.lease.Pruned;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.process.MountSources;
 import jnvdocker.process.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.volume.Cloned;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
-import jnvdocker.volume.FreedBytes;
+import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.VolumeException;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,15 +47,18 @@ public final class Prune {
     private final DockerEngine engine;
     private final Host host;
     private final DriverVolumeStore store;
+    private final ServedVolumes served;
     private final DriverVolumes drivers;
     private final ClaimPrune claims;
     private final Processes processes;
+    private final MountSources sources = MountSources.ofThisMachine();
     private final String pluginName;
 
     public Prune(
             DockerEngine engine,
             Host host,
             DriverVolumeStore store,
+            ServedVolumes served,
             DriverVolumes drivers,
             ClaimPrune claims,
             Processes processes,
@@ -63,6 +66,7 @@ public final class Prune {
         this.engine = engine;
         this.host = host;
         this.store = store;
+        this.served = served;
         this.drivers = drivers;
         this.claims = claims;
         this.processes = processes;
@@ -104,8 +108,12 @@ public final class Prune {
 
     private void drivers(ClaimPrune.Wish wish, List<Pruned> done) throws IOException {
         Optional<DriverVersion> loaded = loaded();
+        if (loaded.isPresent()) {
+            // Else each namespace that was made since has our mount, and looks like a user of it.
+            served.releaseOthers(loaded.get());
+        }
         Map<String, ProcessId> mounted = mounted();
-        for (DriverVersion driver : store.versions()) {
+        for (DriverVersion driver : served.versions()) {
             Optional<String> why = keeps(driver, loaded, mounted, wish);
             done.add(
                     why.isPresent()
@@ -136,7 +144,7 @@ public final class Prune {
     private Pruned remove(DriverVersion driver, DriverVersion loaded, boolean dry)
             throws IOException {
         String volume = DriverVolumes.name(driver);
-        long freed = FreedBytes.of(store.path(driver));
+        long freed = served.freedBytes(driver);
         String why =
                 "driver "
                         + loaded
@@ -147,10 +155,8 @@ public final class Prune {
                 if (!engine.removeVolume(volume, LIMIT)) {
                     return Pruned.kept(volume, "a container was just made that names it");
                 }
-                if (Files.exists(store.path(driver), LinkOption.NOFOLLOW_LINKS)) {
-                    // The engine did not know it, so that it has not asked us.
-                    drivers.remove(volume);
-                }
+                // The engine may not have known it, so that it has not asked us.
+                drivers.remove(volume);
             } catch (VolumeException e) {
                 return Pruned.kept(volume, e.getMessage());
             } catch (EngineException e) {
@@ -184,13 +190,24 @@ public final class Prune {
 
     /** Processes of containers that have a driver's volume mounted, by version. */
     private Map<String, ProcessId> mounted() throws IOException {
-        String folder =
-                processes
-                        .mountRoot(store.root())
-                        .map(Pattern::quote)
-                        .orElse(".*/" + Pattern.quote(store.root().getFileName().toString()));
+        List<String> above = new ArrayList<>();
+        for (Path folder : served.folders()) {
+            above.add(
+                    processes
+                            .mountRoot(folder)
+                            .map(Pattern::quote)
+                            .orElse(".*/" + Pattern.quote(folder.getFileName().toString())));
+        }
         try {
-            return processes.oldestWithMount(Pattern.compile(folder + "/([^/]+)(?:/.*)?"));
+            Map<String, ProcessId> mounted =
+                    new TreeMap<>(
+                            processes.oldestWithMount(
+                                    Pattern.compile(
+                                            "(?:"
+                                                    + String.join("|", above)
+                                                    + ")/([^/]+)(?:/.*)?")));
+            sources.with(ServedVolumes.FILE_SYSTEM, served.source()).forEach(mounted::putIfAbsent);
+            return mounted;
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }

@@ -7,7 +7,6 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -15,7 +14,6 @@ import java.util.regex.Pattern;
  * and has one value the last counts, as for docker.
  */
 public final class RunCommand implements DockerCommandLine {
-    private static final Pattern GPU_NODE = Pattern.compile("/dev/nvidia(0|[1-9][0-9]{0,2})");
     private static final Pattern CDI_DEVICE = Pattern.compile("nvidia\\.com/[^=]+=.+");
 
     private final List<String> argv;
@@ -113,16 +111,24 @@ public final class RunCommand implements DockerCommandLine {
         return Optional.ofNullable(gpus);
     }
 
-    /** Minors of the GPUs whose nodes {@code --device} gives to the container, in that order. */
-    public List<Integer> gpuNodes() {
+    /** What {@code --device} gives to the container, but for devices of the engine's CDI. */
+    public List<DeviceOption> devices() {
         return options.values("device").stream()
-                .map(device -> device.split(":", 2)[0])
-                .filter(node -> node.startsWith("/"))
-                .map(MountTargets::clean)
-                .map(GPU_NODE::matcher)
-                .filter(Matcher::matches)
-                .map(node -> Integer.valueOf(node.group(1)))
+                .flatMap(device -> DeviceOption.parse(device).stream())
+                .toList();
+    }
+
+    /** Values of {@code --device-cgroup-rule} as typed. */
+    public List<String> deviceRules() {
+        return options.values("device-cgroup-rule");
+    }
+
+    /** Minors of the GPUs that {@code --device} gives, in that order, as far as names tell. */
+    public List<Integer> gpuNodes() {
+        return devices().stream()
+                .flatMapToInt(device -> device.namedMinor().stream())
                 .distinct()
+                .boxed()
                 .toList();
     }
 

@@ -10,6 +10,7 @@ import jnvdocker.lease.Leases;
 import jnvdocker.lease.Reconciler;
 import jnvdocker.lease.Refusals;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.VolumePlugin;
 
 import java.io.IOException;
@@ -31,6 +32,7 @@ public final class Uninstall {
     private final Leases leases;
     private final Reconciler reconciler;
     private final VolumePlugin plugin;
+    private final ServedVolumes served;
     private final String pluginName;
 
     public Uninstall(
@@ -38,11 +40,13 @@ public final class Uninstall {
             Leases leases,
             Reconciler reconciler,
             VolumePlugin plugin,
+            ServedVolumes served,
             String pluginName) {
         this.engine = engine;
         this.leases = leases;
         this.reconciler = reconciler;
         this.plugin = plugin;
+        this.served = served;
         this.pluginName = pluginName;
     }
 
@@ -50,8 +54,8 @@ public final class Uninstall {
     public record Removed(List<String> containers, List<String> volumes) {}
 
     /**
-     * Removes every volume of ours. Once that is done, no claim is granted and no volume made any
-     * more; when it fails, they are again.
+     * Removes every volume of ours, and what is mounted for them. Once that is done, no claim is
+     * granted and no volume made any more; when it fails, they are again.
      *
      * @param withContainers whether to remove stopped containers that have such volumes, too
      * @throws RefusedException naming what is in the way, the engine that does not answer for
@@ -105,6 +109,7 @@ public final class Uninstall {
             removed.volumes().add(volume);
         }
         refuseStopped(engine.withVolumesOf(pluginName, LIMIT));
+        served.releaseAll();
     }
 
     private static void refuseRunning(List<Listed> containers) throws RefusedException {

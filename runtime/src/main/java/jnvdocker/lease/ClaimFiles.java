@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -39,8 +39,14 @@ final class ClaimFiles {
 
     private static final Logger LOG = LoggerFactory.getLogger(ClaimFiles.class);
     private static final String CLAIM = "claim.json";
-    private static final String LEASE = "lease.json";
+    static final String LEASE = "lease.json";
     private static final int LIMIT = 1 << 16;
+
+    /** Of folders: what is in them is mounted for users who may not look around here. */
+    private static final int ENTERED = 0711;
+
+    private static final int OURS = 0600;
+    private static final int ANYBODYS = 0644;
 
     private final Path folder;
     private final ObjectMapper json = new ObjectMapper();
@@ -69,8 +75,9 @@ final class ClaimFiles {
 
     void write(Claim claim) throws IOException {
         Files.createDirectories(folder);
-        Posix.chmod(folder, 0711);
-        Files.createDirectories(mounted(claim.id()));
+        Posix.chmod(folder, ENTERED);
+        Files.createDirectories(claim.isOfProcess() ? folder(claim.id()) : mounted(claim.id()));
+        Posix.chmod(folder(claim.id()), ENTERED);
         ObjectNode root = json.createObjectNode();
         root.put("claim", claim.id());
         root.put("engine", claim.engine());
@@ -85,7 +92,7 @@ final class ClaimFiles {
                     .put("index", gpu.index())
                     .put("minor", gpu.minor());
         }
-        replace(claim.id(), folder.resolve(claim.id()).resolve(CLAIM), root);
+        replace(claim.id(), folder.resolve(claim.id()).resolve(CLAIM), root, OURS);
     }
 
     /** Tells the container which GPUs it has, and since when. */
@@ -105,23 +112,17 @@ final class ClaimFiles {
                     .put("uuid", gpu.uuid())
                     .put("node", gpu.node());
         }
-        replace(claim.id(), mounted(claim.id()).resolve(LEASE), root);
+        replace(claim.id(), mounted(claim.id()).resolve(LEASE), root, ANYBODYS);
     }
 
-    /** Every claim that has a folder with a claim in it. */
-    List<Claim> read() throws IOException {
-        List<Claim> claims = new ArrayList<>();
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder)) {
-            for (Path entry : entries) {
-                String id = entry.getFileName().toString();
-                if (Claim.isId(id)) {
-                    read(id, entry.resolve(CLAIM)).ifPresent(claims::add);
-                }
-            }
-        } catch (NoSuchFileException e) {
-            return List.of();
-        }
-        return claims;
+    /** Whether a container that mounts the claim sees a lease, be it an earlier one. */
+    boolean hasLease(String claim) {
+        return Files.isRegularFile(mounted(claim).resolve(LEASE), LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** A claim as its file has it; empty when there is none, or one that can't be read. */
+    Optional<Claim> read(String id) {
+        return read(id, folder(id).resolve(CLAIM));
     }
 
     /** Names of the folders, whatever is in them. */
@@ -177,6 +178,8 @@ final class ClaimFiles {
                             root.path("image").asText("?"),
                             Instant.ofEpochMilli(root.path("created").asLong()),
                             Optional.empty()));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
         } catch (IOException e) {
             LOG.warn("{} is not used: {}", file, e.getMessage());
             return Optional.empty();
@@ -187,10 +190,28 @@ final class ClaimFiles {
      * Written beside what is mounted, and moved there: a container that was given the volume
      * writable could have put a link in the way.
      */
-    private void replace(String claim, Path file, ObjectNode content) throws IOException {
+    private void replace(String claim, Path file, ObjectNode content, int mode) throws IOException {
         Path fresh = folder.resolve(claim).resolve(file.getFileName() + ".new");
-        Files.write(fresh, json.writerWithDefaultPrettyPrinter().writeValueAsBytes(content));
-        Files.move(
-                fresh, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        try {
+            Files.write(fresh, json.writerWithDefaultPrettyPrinter().writeValueAsBytes(content));
+            Posix.chmod(fresh, mode);
+            Files.move(
+                    fresh,
+                    file,
+                    StandardCopyOption.REPLACE_EXISTING,
+                    StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            deleteIfPossible(fresh);
+            throw e;
+        }
+    }
+
+    /** A part of a file is of no use on a disk that is full. */
+    private static void deleteIfPossible(Path part) {
+        try {
+            Files.deleteIfExists(part);
+        } catch (IOException e) {
+            LOG.debug("{} is left: {}", part, e.getMessage());
+        }
     }
 }

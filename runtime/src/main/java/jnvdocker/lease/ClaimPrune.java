@@ -5,7 +5,6 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.volume.FreedBytes;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -24,6 +23,7 @@ public final class ClaimPrune {
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
+    private final ClaimRemover remover;
     private final Evidence evidence;
     private final LeaseEnder ender;
     private final ContainerEngine engine;
@@ -32,12 +32,14 @@ public final class ClaimPrune {
     ClaimPrune(
             LeaseRegistry registry,
             ClaimFiles files,
+            ClaimRemover remover,
             Evidence evidence,
             LeaseEnder ender,
             ContainerEngine engine,
             Reconciler reconciler) {
         this.registry = registry;
         this.files = files;
+        this.remover = remover;
         this.evidence = evidence;
         this.ender = ender;
         this.engine = engine;
@@ -126,7 +128,7 @@ public final class ClaimPrune {
         if (foreign && !wish.otherEngines()) {
             return Optional.of(foreign(Quote.shown(claim.engine()), volume));
         }
-        return mounted(claim.id());
+        return remover.mounted(claim.id());
     }
 
     private static String foreign(String engine, String volume) {
@@ -161,16 +163,6 @@ public final class ClaimPrune {
         return "it " + Refusals.held(lease);
     }
 
-    /** Also without a lease, when that was ended by force. */
-    private Optional<String> mounted(String claim) throws IOException {
-        try {
-            return Optional.ofNullable(evidence.containers().get(claim))
-                    .map(process -> "a process (pid " + process.pid() + ") has it mounted");
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
-    }
-
     /** A folder alone, of which docker may still remember a volume. */
     private Pruned unknown(String claim, Wish wish) throws IOException {
         String volume = ClaimVolumes.name(claim);
@@ -179,7 +171,7 @@ public final class ClaimPrune {
             why = Optional.of("the registry was lost, and may know it again from its folder");
         }
         if (why.isEmpty()) {
-            why = mounted(claim);
+            why = remover.mounted(claim);
         }
         if (why.isPresent()) {
             return Pruned.kept(volume, why.get());
@@ -189,7 +181,9 @@ public final class ClaimPrune {
             if (!engine.removeVolume(volume, LIMIT)) {
                 return Pruned.kept(volume, NAMED_NOW);
             }
-            files.delete(claim);
+            if (!remover.remove(claim)) {
+                return Pruned.kept(volume, NAMED_NOW);
+            }
         }
         return new Pruned(volume, true, freed, "its claim is not known any more");
     }

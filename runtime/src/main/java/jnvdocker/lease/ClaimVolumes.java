@@ -20,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
 /**
@@ -37,6 +38,7 @@ public final class ClaimVolumes implements PluginVolumes {
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
+    private final ClaimRemover remover;
     private final Evidence evidence;
     private final LeaseEnder ender;
     private final ContainerEngine engine;
@@ -44,6 +46,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private final Inventory inventory;
     private final Strangers strangers;
     private final Policy policy;
+    private final Decisions decisions;
+    private final RefusedStarts refusedStarts;
 
     /** The GPUs that the host has at this moment. */
     @FunctionalInterface
@@ -54,15 +58,19 @@ public final class ClaimVolumes implements PluginVolumes {
     ClaimVolumes(
             LeaseRegistry registry,
             ClaimFiles files,
+            ClaimRemover remover,
             Evidence evidence,
             LeaseEnder ender,
             ContainerEngine engine,
             Reconciler reconciler,
             Inventory inventory,
             Strangers strangers,
-            Policy policy) {
+            Policy policy,
+            Decisions decisions,
+            RefusedStarts refusedStarts) {
         this.registry = registry;
         this.files = files;
+        this.remover = remover;
         this.evidence = evidence;
         this.ender = ender;
         this.engine = engine;
@@ -70,6 +78,8 @@ public final class ClaimVolumes implements PluginVolumes {
         this.inventory = inventory;
         this.strangers = strangers;
         this.policy = policy;
+        this.decisions = decisions;
+        this.refusedStarts = refusedStarts;
     }
 
     /** The name of a claim's volume. */
@@ -116,8 +126,13 @@ public final class ClaimVolumes implements PluginVolumes {
                                     + "; stop it first (jnvdocker gpu leases)");
                 }
             }
-            registry.forget(id);
-            files.delete(id);
+            if (!remover.remove(id)) {
+                throw new VolumeException(
+                        name
+                                + " is not removed: "
+                                + remover.mounted(id).orElse("a process has it mounted")
+                                + "; end that one first");
+            }
             return null;
         });
     }
@@ -125,23 +140,36 @@ public final class ClaimVolumes implements PluginVolumes {
     @Override
     public Path mount(String name, String use, ProcessId caller) throws VolumeException {
         String id = id(name);
+        try {
+            return mountClaim(id, use, caller);
+        } catch (VolumeException e) {
+            refusedStarts.refused(id, e.getMessage());
+            throw e;
+        }
+    }
+
+    private Path mountClaim(String id, String use, ProcessId caller) throws VolumeException {
         return answer(() -> {
             Claim claim = claim(id);
             List<Gpu> present = inventory.gpus();
             ClaimedNodes.refuseOthers(claim, present);
             reconciler.learnOfRunning(LIST_LIMIT);
-            if (!policy.allowUnmanaged()) {
-                refuseUsed(claim, present);
-            }
+            refuseUsed(claim, present);
             Lease lease = take(claim, present, use, caller);
             ender.mounted(id);
             try {
                 files.write(lease);
             } catch (IOException e) {
-                // Docker does not take back what it was refused.
-                registry.unmounted(id, use);
-                reconciler.lookAt(id);
-                throw e;
+                if (!files.hasLease(id)) {
+                    // Docker does not take back what it was refused.
+                    registry.unmounted(id, use);
+                    reconciler.lookAt(id);
+                    throw e;
+                }
+                LOG.warn(
+                        "claim {}: its container sees the lease.json of before: {}",
+                        id,
+                        FileErrors.describe(e));
             }
             return files.mounted(id);
         });
@@ -151,9 +179,12 @@ public final class ClaimVolumes implements PluginVolumes {
     public void unmount(String name, String use) throws VolumeException {
         String id = id(name);
         answer(() -> {
-            registry.unmounted(id, use);
-            ender.unmounted(id);
-            reconciler.lookAt(id);
+            try {
+                registry.unmounted(id, use);
+            } finally {
+                ender.unmounted(id);
+                reconciler.lookAt(id);
+            }
             return null;
         });
     }
@@ -220,11 +251,10 @@ public final class ClaimVolumes implements PluginVolumes {
             return;
         }
         List<GpuUse> seen = strangers.lookWithoutEngine(gpus(claim, present));
-        Unmanaged unmanaged = new Unmanaged(strangers.among(seen, registry.live()), false);
+        Unmanaged unmanaged =
+                new Unmanaged(strangers.among(seen, registry.live()), policy.allowUnmanaged());
         List<ClaimedGpu> used =
-                claim.gpus().stream()
-                        .filter(gpu -> unmanaged.first(gpu.uuid()).isPresent())
-                        .toList();
+                claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
         if (!used.isEmpty()) {
             throw new VolumeException(
                     Refusals.taken(used, List.of(), unmanaged, Map.of())
@@ -242,14 +272,15 @@ public final class ClaimVolumes implements PluginVolumes {
                 .toList();
     }
 
-    /** What the lab's policy has against a new lease. */
-    private Optional<String> objection(
-            Claim claim, List<Gpu> present, LeaseRegistry.Holdings holdings) {
+    /** A lease that is new is given as the lab's policy has it. */
+    private void refuseAgainstPolicy(
+            Claim claim, List<Gpu> present, LeaseRegistry.Holdings holdings)
+            throws VolumeException {
         Cordons cordons = new Cordons(policy, holdings.cordoned());
         for (Gpu gpu : gpus(claim, present)) {
             Optional<Cordon> cordon = cordons.of(gpu);
             if (cordon.isPresent()) {
-                return Optional.of(
+                throw new VolumeException(
                         Refusals.name(gpu.index(), gpu.uuid())
                                 + " is "
                                 + cordon.get().words()
@@ -260,31 +291,36 @@ public final class ClaimVolumes implements PluginVolumes {
         Quota quota = new Quota(policy, holdings.held());
         int gpus = claim.gpus().size();
         if (!quota.allowsEver(gpus)) {
-            return Optional.of(
+            throw new VolumeException(
                     "this container has "
                             + gpus
                             + " GPUs, and "
                             + quota.rule()
                             + "; create it again with fewer");
         }
-        return quota.allows(claim.owner(), gpus)
-                ? Optional.empty()
-                : Optional.of(
-                        quota.excess(claim.owner())
-                                + "; stop one of them, then start this container again"
-                                + MEANWHILE);
+        if (!quota.allows(claim.owner(), gpus)) {
+            throw new VolumeException(
+                    quota.excess(claim.owner())
+                            + "; stop one of them, then start this container again"
+                            + MEANWHILE);
+        }
     }
 
     private Lease take(Claim claim, List<Gpu> present, String use, ProcessId caller)
             throws IOException, VolumeException {
         LeaseRegistry.Earlier earlier = new LeaseRegistry.Unknown();
+        Optional<Lease> own = Optional.empty();
         for (int attempt = 1; ; attempt++) {
-            switch (registry.mount(
-                    claim, use, caller, earlier, holdings -> objection(claim, present, holdings))) {
+            LeaseRegistry.Mounted result;
+            try {
+                result = mount(claim, present, use, caller, earlier);
+            } catch (RegistryException e) {
+                return unwritten(claim, own, caller, e);
+            }
+            switch (result) {
                 case LeaseRegistry.Granted(Lease lease) -> {
                     return lease;
                 }
-                case LeaseRegistry.Objected(String why) -> throw new VolumeException(why);
                 case LeaseRegistry.Blocked(List<Lease> by) -> {
                     if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
                         throw blocked(claim, by);
@@ -295,9 +331,55 @@ public final class ClaimVolumes implements PluginVolumes {
                         throw twice(claim, lease, users(claim));
                     }
                     earlier = judge(claim, lease, known);
+                    own = Optional.of(lease);
                 }
             }
         }
+    }
+
+    /**
+     * What can't be written down is not given; but what a claim has on disk it keeps when its
+     * container is started again: as long as that lease is live, nobody else can have its GPUs.
+     *
+     * @param own the lease that it has, when that is over or goes on with this mount
+     */
+    private Lease unwritten(
+            Claim claim, Optional<Lease> own, ProcessId caller, RegistryException failure)
+            throws IOException {
+        if (own.isEmpty()
+                || registry.liveOf(claim.id()).filter(it -> it.id() == own.get().id()).isEmpty()) {
+            throw failure;
+        }
+        ender.mountedUnwritten(claim.id(), caller);
+        LOG.warn(
+                "claim {} is mounted again under lease {}, and that can't be written: {}",
+                claim.id(),
+                own.get().id(),
+                failure.getMessage());
+        return own.get();
+    }
+
+    /** Mounts it, if it would be a new lease only when the policy allows one. */
+    private LeaseRegistry.Mounted mount(
+            Claim claim,
+            List<Gpu> present,
+            String use,
+            ProcessId caller,
+            LeaseRegistry.Earlier earlier)
+            throws IOException, VolumeException {
+        AtomicReference<LeaseRegistry.Holdings> allowed = new AtomicReference<>();
+        return decisions.decide(() -> {
+            Optional<LeaseRegistry.Holdings> basis = Optional.ofNullable(allowed.get());
+            return switch (decisions.write(
+                    () -> registry.mount(claim, use, caller, earlier, basis))) {
+                case LeaseRegistry.Mounted decided -> Optional.of(decided);
+                case LeaseRegistry.Undecided(LeaseRegistry.Holdings now) -> {
+                    refuseAgainstPolicy(claim, present, now);
+                    allowed.set(now);
+                    yield Optional.empty();
+                }
+            };
+        });
     }
 
     /** What becomes of a lease that the claim has already. */
@@ -325,9 +407,10 @@ public final class ClaimVolumes implements PluginVolumes {
         }
     }
 
-    private static VolumeException blocked(Claim claim, List<Lease> by) {
+    private VolumeException blocked(Claim claim, List<Lease> by) {
         return new VolumeException(
                 Refusals.held(claim.gpus(), by)
+                        + (ender.isSettling(by) ? ", which may be restarting" : "")
                         + "; start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
                         + MEANWHILE);

@@ -16,6 +16,11 @@ public record ClaimedGpu(String uuid, int index, int minor) {
         return new ClaimedGpu(gpu.uuid(), gpu.index(), gpu.minor());
     }
 
+    /** Whether it is this one, under the same node. */
+    boolean isStill(Gpu gpu) {
+        return gpu.uuid().equals(uuid) && gpu.minor() == minor;
+    }
+
     /** {@code /dev/nvidia1}. */
     public String node() {
         return DeviceNodes.nameOf(minor);

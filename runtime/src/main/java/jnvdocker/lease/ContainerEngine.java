@@ -50,6 +50,27 @@ public interface ContainerEngine {
             Map<String, String> labels,
             List<String> volumes) {}
 
+    /**
+     * A container that the engine does not run, and is not about to.
+     *
+     * @param policy of its restarts: no, always, unless-stopped, on-failure, or nothing
+     * @param error why it could not be started the last time; empty when it could
+     * @param finished when it had run last, as the engine writes that
+     */
+    record Down(
+            String id,
+            String name,
+            String policy,
+            String error,
+            String finished,
+            Map<String, String> labels) {}
+
+    /**
+     * Whether it has answered since it tells us what happens to it: while it starts it has volumes
+     * mounted, and answers nobody. One that does not get on has started all the same.
+     */
+    boolean hasStarted();
+
     /** The engine's own id, as far as it is known without asking. */
     Optional<String> knownId();
 
@@ -64,6 +85,12 @@ public interface ContainerEngine {
 
     /** Waits while the container is being started or stopped; empty when there is none. */
     Optional<Inspected> inspect(String container, Duration limit) throws IOException;
+
+    /** Waits likewise; empty when there is none, or it runs, or is about to. */
+    Optional<Down> down(String container, Duration limit) throws IOException;
+
+    /** Starts a container; one that runs is no error. */
+    void start(String container, Duration limit) throws IOException;
 
     /** The options that a volume was made with; none when there is no such volume. */
     Map<String, String> volumeOptions(String volume, Duration limit) throws IOException;

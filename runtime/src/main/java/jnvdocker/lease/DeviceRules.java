@@ -1,7 +1,6 @@
 package jnvdocker.lease;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import jnvdocker.posix.FileErrors;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,15 +14,18 @@ import java.util.List;
  * one that had the GPU.
  */
 final class DeviceRules {
-    private static final Logger LOG = LoggerFactory.getLogger(DeviceRules.class);
-
     /** The driver's, for GPUs; see {@code /proc/devices}. */
     static final int MAJOR = 195;
 
     private DeviceRules() {}
 
-    /** Nothing of a container can open its GPUs any more. */
-    static void withdraw(Holder.MesosContainer container, List<ClaimedGpu> gpus) {
+    /**
+     * Nothing of a container can open its GPUs any more.
+     *
+     * @throws IOException saying which it may still be able to open, and why
+     */
+    static void withdraw(Holder.MesosContainer container, List<ClaimedGpu> gpus)
+            throws IOException {
         Path deny = Path.of(container.devices(), "devices.deny");
         for (ClaimedGpu gpu : gpus) {
             String rule = "c " + MAJOR + ":" + gpu.minor() + " rw";
@@ -32,7 +34,12 @@ final class DeviceRules {
             } catch (NoSuchFileException e) {
                 return;
             } catch (IOException e) {
-                LOG.warn("{}: cannot deny {}: {}", deny, rule, e.getMessage());
+                throw new IOException(
+                        "its devices cgroup can't be denied "
+                                + gpu.node()
+                                + ": "
+                                + FileErrors.describe(e),
+                        e);
             }
         }
     }

@@ -16,23 +16,30 @@ import java.util.stream.Stream;
 
 /** Puts together what is known of every GPU. */
 final class GpuBoard {
+    private static final String UNKNOWN =
+            "not known yet whether docker's containers use it: the engine does not answer";
+
     private final LeaseRegistry.Holdings holdings;
     private final Evidence evidence;
     private final Unmanaged unmanaged;
     private final GpuChoice choice;
+    private final boolean knowsContainers;
 
     /**
      * @param choice what would be chosen from now, for who came last
+     * @param knowsContainers whether it is known what docker has given to its containers
      */
     GpuBoard(
             LeaseRegistry.Holdings holdings,
             Evidence evidence,
             Unmanaged unmanaged,
-            GpuChoice choice) {
+            GpuChoice choice,
+            boolean knowsContainers) {
         this.holdings = holdings;
         this.evidence = evidence;
         this.unmanaged = unmanaged;
         this.choice = choice;
+        this.knowsContainers = knowsContainers;
     }
 
     List<GpuStatus> status(List<Gpu> gpus) {
@@ -74,7 +81,9 @@ final class GpuBoard {
         }
         String note =
                 gpu.hasUuid()
-                        ? choice.keptFor(gpu).map(Refusals::keptFor).orElse("")
+                        ? choice.keptFor(gpu)
+                                .map(Refusals::keptFor)
+                                .orElse(knowsContainers ? "" : UNKNOWN)
                         : "no UUID yet: run nvidia-smi once as root";
         return idle(gpu, GpuStatus.State.FREE, since, note);
     }
@@ -98,8 +107,14 @@ final class GpuBoard {
                 switch (finding) {
                     case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
                             "killed, but pid " + process.pid() + " does not end";
+                    case Evidence.Alive(ProcessId process)
+                            when !lease.isOfContainer() && evidence.isStopped(process) ->
+                            "pid " + process.pid() + " is stopped";
                     case Evidence.Alive _ -> "";
-                    case Evidence.Gone _ -> "ended, may be restarting";
+                    case Evidence.Gone _ ->
+                            evidence.kept(lease)
+                                    .map(why -> "ended, but " + why)
+                                    .orElse("ended, may be restarting");
                     case Evidence.Unclear _ -> "starting";
                 };
         List<GpuUse> strangers = unmanaged.of(gpu);

@@ -9,11 +9,14 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -29,6 +32,13 @@ final class GpuChoice {
     private final Map<String, Ticket> kept;
     private final Cordons cordons;
     private final Quota quota;
+    private final Prospects prospects;
+
+    /** Many may wait for the same, which comes to the same until more is kept. */
+    private record Asked(
+            GpuRequest request, Set<String> candidates, Optional<Owner> owner, int kept) {}
+
+    private final Map<Asked, Outcome> outcomes = new HashMap<>();
 
     /** Those that can be given out, to whomever. */
     private final List<Gpu> usable;
@@ -43,30 +53,87 @@ final class GpuChoice {
             Unmanaged unmanaged,
             Collection<Ticket> waiting,
             Policy policy) {
+        this(
+                gpus,
+                holdings,
+                unmanaged,
+                new HashMap<>(),
+                new Cordons(policy, holdings.cordoned()),
+                new Quota(policy, holdings.held()));
+        waiting.forEach(this::keep);
+    }
+
+    private GpuChoice(
+            List<Gpu> gpus,
+            LeaseRegistry.Holdings holdings,
+            Unmanaged unmanaged,
+            Map<String, Ticket> kept,
+            Cordons cordons,
+            Quota quota) {
         this.gpus = gpus;
         this.holdings = holdings;
         this.unmanaged = unmanaged;
-        cordons = new Cordons(policy, holdings.cordoned());
-        quota = new Quota(policy, holdings.held());
+        this.kept = kept;
+        this.cordons = cordons;
+        this.quota = quota;
+        prospects = new Prospects(gpus, holdings, unmanaged, cordons, quota);
         usable = gpus.stream().filter(gpu -> gpu.isSound() && cordons.of(gpu).isEmpty()).toList();
-        kept = kept(waiting);
     }
 
     /**
-     * For whom GPUs are to be when they are free, by UUID. Who has to give one back before they may
-     * have more keeps nobody waiting.
+     * From now on nobody else gets what is free of what somebody waits for, who comes next in the
+     * line. That is no more than he needs, and nothing when he can't be served whoever else gives
+     * GPUs back.
+     *
+     * @return whether he can be
      */
-    private Map<String, Ticket> kept(Collection<Ticket> waiting) {
-        List<Ticket> served =
-                waiting.stream()
-                        .filter(ticket -> quota.allows(ticket.owner(), number(ticket.request())))
+    boolean keep(Ticket ticket) {
+        GpuChoice his = among(ticket.candidates());
+        if (!his.prospects.canBeServed(ticket)) {
+            return false;
+        }
+        List<Gpu> free =
+                his.prospects.wanted(ticket.request()).stream()
+                        .filter(gpu -> his.isFreeFor(ticket.request(), gpu))
                         .toList();
-        return WaitingLine.keptFor(served, gpus);
+        if (ticket.request() instanceof GpuRequest.Count(int count)) {
+            free = best(free, count);
+        }
+        free.forEach(gpu -> kept.put(gpu.uuid(), ticket));
+        return true;
+    }
+
+    /** What is in the way of somebody who can't be served, for people. */
+    String obstacle(Ticket ticket) {
+        return among(ticket.candidates()).prospects.obstacle(ticket);
+    }
+
+    /** Whether the lab does not ever allow so many. */
+    boolean isForbidden(Ticket ticket) {
+        return !quota.allowsEver(among(ticket.candidates()).number(ticket.request()));
+    }
+
+    /** Of all GPUs only these may be given; any when there are none. */
+    private GpuChoice among(Set<String> candidates) {
+        return candidates.isEmpty()
+                ? this
+                : new GpuChoice(
+                        gpus.stream().filter(gpu -> candidates.contains(gpu.uuid())).toList(),
+                        holdings,
+                        unmanaged,
+                        kept,
+                        cordons,
+                        quota);
     }
 
     /** Who is to have a GPU that is free. */
     Optional<Ticket> keptFor(Gpu gpu) {
         return Optional.ofNullable(kept.get(gpu.uuid()));
+    }
+
+    /** Those for whom anything is kept. */
+    Set<Ticket> keepers() {
+        return Set.copyOf(kept.values());
     }
 
     /** What a request comes to. */
@@ -79,12 +146,17 @@ final class GpuChoice {
      * Others have GPUs that are needed.
      *
      * @param leases under which they have them; one who has none is named in the refusal alone
-     * @param reason who has them
+     * @param words who has them, put together when somebody wants to read it
      * @param remedy for the user, should nothing change
      */
-    record Busy(List<Lease> leases, String reason, String remedy) implements Outcome {
+    record Busy(List<Lease> leases, Supplier<String> words, String remedy) implements Outcome {
+        /** Who has them. */
+        String reason() {
+            return words.get();
+        }
+
         String refusal() {
-            return reason + remedy;
+            return reason() + remedy;
         }
     }
 
@@ -94,7 +166,35 @@ final class GpuChoice {
     }
 
     /**
-     * @throws RefusedException when this host can't ever serve the request, or the lab does not
+     * What somebody who waits may be given, when those before him are kept what they are to have.
+     *
+     * @throws RefusedException as for any request
+     */
+    Outcome of(Ticket ticket) throws RefusedException {
+        Asked asked =
+                new Asked(
+                        ticket.request(),
+                        ticket.candidates(),
+                        quota.isLimited() ? Optional.of(ticket.owner()) : Optional.empty(),
+                        kept.size());
+        Outcome known = outcomes.get(asked);
+        if (known == null) {
+            known = of(ticket.request(), ticket.owner(), ticket.candidates());
+            outcomes.put(asked, known);
+        }
+        return known;
+    }
+
+    /**
+     * @param candidates the UUIDs of the only GPUs that may be given; empty when any may
+     * @throws RefusedException as for any request
+     */
+    Outcome of(GpuRequest request, Owner owner, Set<String> candidates) throws RefusedException {
+        return among(candidates).of(request, owner);
+    }
+
+    /**
+     * @throws RefusedException when this host can't serve the request as it is, or the lab does not
      *     allow it
      */
     Outcome of(GpuRequest request, Owner owner) throws RefusedException {
@@ -120,7 +220,7 @@ final class GpuChoice {
         }
         return new Busy(
                 quota.leases(owner),
-                asked + ", and " + quota.excess(owner),
+                () -> asked + ", and " + quota.excess(owner),
                 "; wait with --gpu-wait, or stop one of them"
                         + (quota.left(owner) > 0 ? ", or ask for fewer" : ""));
     }
@@ -150,7 +250,7 @@ final class GpuChoice {
     private Outcome named(List<Gpu> named) throws RefusedException {
         List<Gpu> busy =
                 named.stream()
-                        .filter(gpu -> unmanaged.allowed() ? isGivenOut(gpu) : isBusy(gpu))
+                        .filter(gpu -> isGivenOut(gpu) || unmanaged.bars(gpu.uuid()))
                         .toList();
         return these(
                 named,
@@ -213,18 +313,22 @@ final class GpuChoice {
                     asked(count) + ", and " + left,
                     "; wait with --gpu-wait" + (free.isEmpty() ? "" : ", or ask for fewer"));
         }
-        List<Gpu> chosen =
-                free.stream()
-                        .sorted(
-                                Comparator.comparing(Gpu::hasUuid)
-                                        .reversed()
-                                        .thenComparing(this::idleSince)
-                                        .thenComparing(Gpu::index))
-                        .limit(count)
-                        .sorted(Comparator.comparing(Gpu::index))
-                        .toList();
+        List<Gpu> chosen = best(free, count);
         identify(chosen);
         return new Chosen(chosen);
+    }
+
+    /** The ones idle longest, in order of index. */
+    private List<Gpu> best(List<Gpu> free, int count) {
+        return free.stream()
+                .sorted(
+                        Comparator.comparing(Gpu::hasUuid)
+                                .reversed()
+                                .thenComparing(this::idleSince)
+                                .thenComparing(Gpu::index))
+                .limit(count)
+                .sorted(Comparator.comparing(Gpu::index))
+                .toList();
     }
 
     /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
@@ -293,7 +397,9 @@ final class GpuChoice {
                         .distinct()
                         .toList();
         List<ClaimedGpu> asked = busy.stream().map(ClaimedGpu::of).toList();
-        return new Busy(leases, before + Refusals.taken(asked, leases, unmanaged, kept), remedy);
+        Map<String, Ticket> keptNow = Map.copyOf(kept);
+        return new Busy(
+                leases, () -> before + Refusals.taken(asked, leases, unmanaged, keptNow), remedy);
     }
 
     private String elsewhere(String words) {
@@ -315,6 +421,11 @@ final class GpuChoice {
 
     private List<Gpu> busyAmong(List<Gpu> some) {
         return some.stream().filter(this::isBusy).toList();
+    }
+
+    private boolean isFreeFor(GpuRequest request, Gpu gpu) {
+        boolean anyway = unmanaged.allowed() && request instanceof GpuRequest.Devices;
+        return usable.contains(gpu) && !(anyway ? isGivenOut(gpu) : isBusy(gpu));
     }
 
     private boolean isBusy(Gpu gpu) {

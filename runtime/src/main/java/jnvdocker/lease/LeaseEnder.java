@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.process.ProcessGroup;
+import jnvdocker.process.ProcessId;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,31 +13,18 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Ends leases whose holders are gone, and no others. A container that ends may be about to start
- * again: for a moment after its last unmount, and as long as the engine says so, its GPUs are still
- * its own.
+ * again: until it is known that it does not, its GPUs are still its own.
  */
 final class LeaseEnder {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseEnder.class);
-
-    /** {@code docker restart} unmounts and mounts within 5 to 11 ms; a machine may be busy. */
-    private static final Duration GRACE = Duration.ofMillis(250);
-
-    /** For how long an engine may call running what has no process any more. */
-    private static final Duration SLOW_ENGINE = Duration.ofSeconds(10);
-
-    /** For how long others wait for what looks like an end. */
-    private static final Duration SETTLING = Duration.ofSeconds(2);
-
     private final LeaseRegistry registry;
     private final Evidence evidence;
-    private final ContainerEngine engine;
+    private final Comebacks comebacks;
     private final Pace pace;
-    private final Map<String, Long> quietSince = new ConcurrentHashMap<>();
+    private final UnwrittenMounts unwritten;
 
     /** Held from when a cgroup loses its rules until the lease has ended for which it had them. */
     private final Object rules = new Object();
@@ -44,64 +32,138 @@ final class LeaseEnder {
     LeaseEnder(LeaseRegistry registry, Evidence evidence, ContainerEngine engine, Pace pace) {
         this.registry = registry;
         this.evidence = evidence;
-        this.engine = engine;
+        this.comebacks = new Comebacks(registry, evidence, engine, pace);
         this.pace = pace;
+        unwritten = new UnwrittenMounts(evidence);
     }
 
-    /** What an end may be waited for. */
+    /** Who wants leases ended whose holders are gone, and how long he waits for that. */
     enum Caller {
-        /** A verb of the volume plugin, while dockerd waits: a quick list is all it may ask. */
-        VERB(Duration.ofMillis(200)),
-        /** Whoever has the time to ask the engine about one container after another. */
-        CLIENT(Duration.ofSeconds(5));
+        /** A verb of the volume plugin: dockerd waits, with a lock of the container in question. */
+        VERB(Duration.ofSeconds(3)),
+        /** Whoever has time. */
+        CLIENT(Duration.ofSeconds(1)),
+        /** Whoever is woken by an end. */
+        WAITER(Duration.ZERO);
 
-        private final Duration limit;
+        private final Duration patience;
 
-        Caller(Duration limit) {
-            this.limit = limit;
+        Caller(Duration patience) {
+            this.patience = patience;
         }
+    }
+
+    /** The claim was mounted again under the lease that it has, which could not be written. */
+    void mountedUnwritten(String claim, ProcessId engine) {
+        unwritten.add(claim, engine);
     }
 
     /** The claim was just unmounted: it may be mounted again at once. */
     void unmounted(String claim) {
-        quietSince.put(claim, pace.nanos());
+        unwritten.remove(claim);
+        comebacks.unmounted(claim);
     }
 
     /** The claim's quiet time is over: it was mounted again, or is gone. */
     void mounted(String claim) {
-        quietSince.remove(claim);
+        comebacks.lives(claim);
+    }
+
+    /** Finds out in the background whether the claim's container is gone. */
+    void lookAt(String claim) {
+        if (!unwritten.has(claim)) {
+            comebacks.find(claim, Comebacks.STEP);
+        }
     }
 
     /**
-     * Ends those of the leases whose holders are gone. Waits for at most a quarter of a second, and
-     * for the engine as long as the caller may.
+     * Ends those of the leases whose holders are gone. Waits as long as the caller may, and no
+     * longer than until it is known of all whether they are; the engine is asked by others.
      *
      * @return whether any has ended, also when it was somebody else who saw it
+     * @throws IOException when one has ended and that can't be written
      */
     boolean end(Collection<Lease> leases, Caller caller) throws IOException {
-        List<Lease> containers = new ArrayList<>();
+        Map<String, Integer> quiet = new HashMap<>();
         for (Lease lease : leases) {
+            String claim = lease.claim().id();
             Evidence.Finding finding = evidence.of(lease);
-            if (lease.isOfContainer()) {
-                if (isQuiet(lease, finding)) {
-                    containers.add(lease);
-                }
-            } else if (finding instanceof Evidence.Gone(String why)) {
+            if (finding instanceof Evidence.Gone(String why) && isOver(lease)) {
                 endNow(lease, why);
+            } else if (finding instanceof Evidence.Alive) {
+                unwritten.remove(claim);
+                comebacks.lives(claim);
+            } else if (lease.isOfContainer() && !unwritten.has(claim)) {
+                quiet.put(claim, comebacks.find(claim, Duration.ZERO));
             }
         }
-        if (!containers.isEmpty()) {
-            waitForGrace(containers);
-            endContainers(registry.stillLive(containers), caller);
-        }
+        await(leases, quiet, caller.patience);
         return registry.stillLive(leases).size() < leases.size();
     }
 
-    /** Ends a lease of which nothing can start again. */
+    /** Nothing starts of it again, whatever an engine does. */
+    private boolean isOver(Lease lease) {
+        return !lease.isOfContainer() || !lease.boot().equals(registry.boot());
+    }
+
+    /**
+     * @param quiet claims that may come back, and what was known of each before
+     */
+    private void await(Collection<Lease> leases, Map<String, Integer> quiet, Duration patience)
+            throws IOException {
+        long begun = pace.nanos();
+        while (pace.nanos() - begun < patience.toNanos()) {
+            long seen = registry.changes().count();
+            boolean open =
+                    registry.stillLive(leases).stream()
+                            .map(lease -> lease.claim().id())
+                            .filter(quiet::containsKey)
+                            .anyMatch(claim -> !comebacks.isComingBack(claim, quiet.get(claim)));
+            for (Map.Entry<String, Integer> claim : quiet.entrySet()) {
+                comebacks.refuseUnwritten(claim.getKey(), claim.getValue());
+            }
+            if (!open || Thread.currentThread().isInterrupted()) {
+                return;
+            }
+            pace.sleep(Comebacks.STEP, registry.changes(), seen);
+        }
+    }
+
+    /**
+     * Ends a lease of which nothing can start again. One whose GPUs may still be opened by others
+     * that share its cgroup stays, until that can be put right.
+     */
     void endNow(Lease lease, String why) throws IOException {
         synchronized (rules) {
-            withdrawRules(lease);
+            try {
+                withdrawRules(lease);
+            } catch (IOException e) {
+                if (lease.boot().equals(registry.boot())) {
+                    if (evidence.keep(lease, e.getMessage())) {
+                        LOG.error(
+                                "lease {} of claim {} can't end: {}",
+                                lease.id(),
+                                lease.claim().id(),
+                                e.getMessage());
+                    }
+                    return;
+                }
+            }
             registry.end(lease, why);
+        }
+        evidence.forget(lease);
+        comebacks.lives(lease.claim().id());
+    }
+
+    /**
+     * Ends a lease as it was seen.
+     *
+     * @return false when it has ended meanwhile, or is another one by now
+     */
+    boolean endUnused(Lease seen, String why) throws IOException {
+        synchronized (rules) {
+            withdrawRules(seen);
+            return registry.end(seen, why);
         }
     }
 
@@ -112,7 +174,12 @@ final class LeaseEnder {
      */
     boolean endByForce(Lease lease, String why) throws IOException {
         synchronized (rules) {
-            withdrawRules(lease);
+            try {
+                withdrawRules(lease);
+            } catch (IOException e) {
+                LOG.error("lease {} ends by force, though {}", lease.id(), e.getMessage());
+            }
+            evidence.forget(lease);
             return registry.endByForce(lease, why);
         }
     }
@@ -128,13 +195,18 @@ final class LeaseEnder {
     /**
      * The cgroups of processes that have ended. One stays as long as a process in it is dead, and
      * its parent does not take notice.
+     *
+     * @return the claims whose cgroups are gone now
      */
-    void removeGroups() throws IOException {
+    List<String> removeGroups() throws IOException {
+        List<String> claims = new ArrayList<>();
         for (String group : registry.groupsOfEnded()) {
             if (ProcessGroup.remove(group)) {
                 registry.groupIsGone(group);
+                Evidence.claimOfGroup(group).ifPresent(claims::add);
             }
         }
+        return claims;
     }
 
     /** Whether the holder of one of the leases is gone of whose end no engine tells us. */
@@ -144,148 +216,11 @@ final class LeaseEnder {
                 .anyMatch(lease -> evidence.of(lease) instanceof Evidence.Gone);
     }
 
-    /** Whether one of the leases looks as if it were about to end, or to begin anew. */
+    /** Whether one of the leases is about to end, or to begin anew, which does not take long. */
     boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
                 .filter(Lease::isOfContainer)
-                .anyMatch(lease ->
-                        isQuiet(lease, evidence.of(lease)) && quiet(lease).compareTo(SETTLING) < 0);
-    }
-
-    /** Whether nothing of the container runs; remembers since when. */
-    private boolean isQuiet(Lease lease, Evidence.Finding finding) {
-        if (finding instanceof Evidence.Alive) {
-            quietSince.remove(lease.claim().id());
-            return false;
-        }
-        quietSince.putIfAbsent(lease.claim().id(), pace.nanos());
-        return true;
-    }
-
-    private void waitForGrace(List<Lease> leases) {
-        Duration longest = Duration.ZERO;
-        for (Lease lease : leases) {
-            boolean otherBoot = !lease.boot().equals(registry.boot());
-            Duration left = otherBoot ? Duration.ZERO : GRACE.minus(quiet(lease));
-            longest = left.compareTo(longest) > 0 ? left : longest;
-        }
-        if (longest.isPositive()) {
-            pace.sleep(longest);
-        }
-    }
-
-    private Duration quiet(Lease lease) {
-        long now = pace.nanos();
-        return Duration.ofNanos(now - quietSince.getOrDefault(lease.claim().id(), now));
-    }
-
-    private void endContainers(List<Lease> leases, Caller caller) throws IOException {
-        Map<Lease, Evidence.Finding> findings = new HashMap<>();
-        for (Lease lease : leases) {
-            Evidence.Finding finding = evidence.of(lease);
-            if (isQuiet(lease, finding)) {
-                findings.put(lease, finding);
-            }
-        }
-        Map<String, List<ContainerEngine.Listed>> users = users(findings.keySet(), caller);
-        for (var entry : findings.entrySet()) {
-            Lease lease = entry.getKey();
-            Optional<List<ContainerEngine.Listed>> its =
-                    Optional.ofNullable(users.get(lease.claim().id()));
-            Optional<String> why =
-                    switch (entry.getValue()) {
-                        case Evidence.Alive _ -> Optional.empty();
-                        case Evidence.Gone(String gone) ->
-                                isComingBack(lease, its.orElse(List.of()))
-                                        ? Optional.empty()
-                                        : Optional.of(gone);
-                        case Evidence.Unclear _ ->
-                                its.isPresent() && caller != Caller.VERB
-                                        ? wordOfTheEngine(lease, its.get(), caller)
-                                        : Optional.empty();
-                    };
-            if (why.isPresent() && registry.end(lease, why.get())) {
-                LOG.info(
-                        "lease {} of claim {} has ended: {}",
-                        lease.id(),
-                        lease.claim().id(),
-                        why.get());
-                quietSince.remove(lease.claim().id());
-            }
-        }
-    }
-
-    /**
-     * The containers that mount the claims, by claim. One of another engine is left out, and all
-     * are when the engine does not answer, as while it starts.
-     */
-    private Map<String, List<ContainerEngine.Listed>> users(
-            Collection<Lease> leases, Caller caller) {
-        Map<String, List<ContainerEngine.Listed>> users = new HashMap<>();
-        if (leases.isEmpty()) {
-            return users;
-        }
-        try {
-            String id = engine.id(caller.limit);
-            leases.stream()
-                    .map(Lease::claim)
-                    .filter(claim -> claim.engine().equals(id))
-                    .forEach(claim -> users.put(claim.id(), new ArrayList<>()));
-            List<String> volumes = users.keySet().stream().map(ClaimVolumes::name).toList();
-            if (!volumes.isEmpty()) {
-                for (ContainerEngine.Listed container : engine.using(volumes, caller.limit)) {
-                    container.volumes().stream()
-                            .flatMap(volume -> ClaimVolumes.claimOf(volume).stream())
-                            .filter(users::containsKey)
-                            .forEach(claim -> users.get(claim).add(container));
-                }
-            }
-            return users;
-        } catch (IOException e) {
-            LOG.debug("no list of containers: {}", e.getMessage());
-            return Map.of();
-        }
-    }
-
-    private boolean isComingBack(Lease lease, List<ContainerEngine.Listed> users) {
-        boolean slow = quiet(lease).compareTo(SLOW_ENGINE) < 0;
-        return lease.boot().equals(registry.boot())
-                && users.stream()
-                        .anyMatch(container ->
-                                container.isRestarting() || container.isActive() && slow);
-    }
-
-    /**
-     * A container that can be looked into is not just being started. So when it does not run after
-     * that, what was mounted for it has no use any more.
-     */
-    private Optional<String> wordOfTheEngine(
-            Lease lease, List<ContainerEngine.Listed> users, Caller caller) throws IOException {
-        if (users.stream().anyMatch(user -> mayRun(user.id(), caller))) {
-            return Optional.empty();
-        }
-        boolean stillUnclear =
-                registry.liveOf(lease.claim().id())
-                        .filter(now -> now.id() == lease.id() && now.mounts() == lease.mounts())
-                        .filter(now -> evidence.of(now) instanceof Evidence.Unclear)
-                        .isPresent();
-        if (!stillUnclear) {
-            return Optional.empty();
-        }
-        return Optional.of(
-                users.isEmpty()
-                        ? "the engine has no container of it"
-                        : "the engine says that its container does not run");
-    }
-
-    private boolean mayRun(String container, Caller caller) {
-        try {
-            return engine.inspect(container, caller.limit)
-                    .filter(found -> found.pid() != 0 || found.restarting())
-                    .isPresent();
-        } catch (IOException e) {
-            LOG.debug("container {}: {}", container, e.getMessage());
-            return true;
-        }
+                .filter(lease -> !(evidence.of(lease) instanceof Evidence.Alive))
+                .anyMatch(lease -> comebacks.isSettling(lease.claim().id()));
     }
 }

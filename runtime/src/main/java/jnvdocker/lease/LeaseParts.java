@@ -5,7 +5,7 @@ import jnvdocker.use.GpuUses;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.InstantSource;
+import java.time.Duration;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
 public record LeaseParts(
@@ -13,8 +13,13 @@ public record LeaseParts(
         Leases leases,
         ClaimVolumes volumes,
         Reconciler reconciler,
-        ClaimPrune prune)
+        LineKeeper keeper,
+        RefusedStarts refusedStarts,
+        ClaimPrune prune,
+        Unleased unleased)
         implements AutoCloseable {
+    /** After a start, in which engines and their containers start, too. */
+    private static final Duration CALM = Duration.ofSeconds(15);
 
     /**
      * Where the parts find the world.
@@ -34,7 +39,7 @@ public record LeaseParts(
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
             Policy policy,
-            InstantSource clock,
+            HostClock clock,
             Pace pace) {}
 
     /**
@@ -47,8 +52,17 @@ public record LeaseParts(
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         try {
             ClaimFiles files = new ClaimFiles(world.state());
-            Evidence evidence = new Evidence(world.processes(), world.boot());
-            Strangers strangers = new Strangers(world.uses(), registry, evidence);
+            Evidence evidence = new Evidence(world.processes(), world.boot(), world.state());
+            Decisions decisions = new Decisions();
+            Unleased unleased = new Unleased(registry, evidence);
+            ClaimRemover remover = new ClaimRemover(registry, files, evidence);
+            Strangers strangers =
+                    new Strangers(
+                            world.uses(),
+                            registry,
+                            evidence,
+                            unleased,
+                            new OtherClaims(world.processes(), evidence));
             LeaseEnder ender = new LeaseEnder(registry, evidence, world.engine(), world.pace());
             Reconciler reconciler =
                     new Reconciler(
@@ -58,20 +72,45 @@ public record LeaseParts(
                             ender,
                             world.engine(),
                             world.inventory(),
-                            world.pace());
+                            unleased,
+                            remover);
             reconciler.start();
-            new LostTasks(registry, world.processes(), world.inventory()).restore();
-            WaitingLine line = WaitingLine.open(registry, evidence, world.pace());
+            new LostTasks(registry, world.processes(), world.inventory(), evidence).restore();
+            WaitingLine line = WaitingLine.open(registry, evidence, world.policy(), world.pace());
+            RefusedStarts refusedStarts =
+                    new RefusedStarts(
+                            registry,
+                            world.engine(),
+                            world.inventory(),
+                            strangers,
+                            line,
+                            world.policy(),
+                            world.pace());
+            Cancellation cancellation = new Cancellation(registry, remover);
+            LineKeeper keeper =
+                    new LineKeeper(
+                            registry,
+                            cancellation,
+                            line,
+                            ender,
+                            world.inventory(),
+                            strangers,
+                            world.policy(),
+                            decisions,
+                            world.pace());
             Reservations reservations =
                     new Reservations(
                             registry,
                             files,
+                            cancellation,
                             ender,
                             reconciler,
-                            evidence,
                             line,
+                            keeper,
+                            world.inventory(),
                             strangers,
                             world.policy(),
+                            decisions,
                             world.pace());
             return new LeaseParts(
                     registry,
@@ -87,19 +126,43 @@ public record LeaseParts(
                     new ClaimVolumes(
                             registry,
                             files,
+                            remover,
                             evidence,
                             ender,
                             world.engine(),
                             reconciler,
                             world.inventory(),
                             strangers,
-                            world.policy()),
+                            world.policy(),
+                            decisions,
+                            refusedStarts),
                     reconciler,
-                    new ClaimPrune(registry, files, evidence, ender, world.engine(), reconciler));
+                    keeper,
+                    refusedStarts,
+                    new ClaimPrune(
+                            registry, files, remover, evidence, ender, world.engine(), reconciler),
+                    unleased);
         } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;
         }
+    }
+
+    /**
+     * Has the whole registry looked through, in the background and a little later: what decides was
+     * read when it was opened, and who starts a daemon waits for its first answer.
+     */
+    public void examine() {
+        Thread thread =
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("examine")
+                        .priority(Thread.MIN_PRIORITY)
+                        .unstarted(() -> {
+                            Pace.REAL.sleep(CALM);
+                            registry.examine();
+                        });
+        thread.start();
     }
 
     @Override

@@ -2,11 +2,14 @@ package jnvdocker.lease;
 
 import jnvdocker.process.ProcessId;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.HashMap;
@@ -14,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 
 /**
  * Who has which GPU, and who had it, on disk. Each method is one transaction; that a GPU has one
@@ -22,15 +24,26 @@ import java.util.function.Function;
  * so.
  */
 public final class LeaseRegistry implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LeaseRegistry.class);
+
+    /** For how long a host may have been off when its clock is believed. */
+    private static final Duration OFF = Duration.ofDays(31);
+
     private final RegistryDatabase database;
     private final String boot;
-    private final InstantSource clock;
+    private final BootTime time;
     private final Changes changes = new Changes();
 
-    private LeaseRegistry(RegistryDatabase database, String boot, InstantSource clock) {
+    /** Why an end could not be written; empty once one could again. */
+    private volatile Optional<String> unwrittenEnd = Optional.empty();
+
+    private boolean following;
+
+    private LeaseRegistry(RegistryDatabase database, String boot, BootTime time) {
         this.database = database;
         this.boot = boot;
-        this.clock = clock;
+        this.time = time;
+        database.beforeEach(this::followTheClock);
     }
 
     /**
@@ -39,9 +52,32 @@ public final class LeaseRegistry implements AutoCloseable {
      * @throws RegistryException when a newer version has made it, or it can't be opened; a damaged
      *     one is kept beside, and a new one made
      */
-    public static LeaseRegistry open(Path folder, String boot, InstantSource clock)
-            throws IOException {
-        return new LeaseRegistry(RegistryDatabase.open(folder), boot, clock);
+    public static LeaseRegistry open(Path folder, String boot, HostClock clock) throws IOException {
+        RegistryDatabase database = RegistryDatabase.open(folder);
+        BootTime time;
+        try {
+            time = database.transaction(transaction -> BootTime.read(transaction, boot, clock));
+        } catch (IOException | RuntimeException e) {
+            database.close();
+            throw e;
+        }
+        LeaseRegistry registry = new LeaseRegistry(database, boot, time);
+        if (database.wasAnother()) {
+            LOG.warn(
+                    "the registry in {} is not as it was left: a copy was put in its place, or a"
+                            + " part of it is lost; what runs, and the engine, are asked",
+                    folder);
+            registry.unreconciled();
+        }
+        return registry;
+    }
+
+    /**
+     * Looks through all that is on disk, which may take long; when it is damaged nothing is given
+     * out any more, or taken back, until the registry is next opened.
+     */
+    void examine() {
+        database.examine();
     }
 
     /** The boot id that new leases get. */
@@ -50,7 +86,35 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     Instant now() {
-        return clock.instant();
+        return time.now();
+    }
+
+    /** Before each transaction: ages stay what they are when somebody sets the clock. */
+    private void followTheClock() {
+        if (following || !time.hasJumped()) {
+            return;
+        }
+        following = true;
+        try {
+            time.followed(database.transaction(time::follow));
+        } catch (IOException e) {
+            // What is written by the clock of before agrees with all else.
+            LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
+        } finally {
+            following = false;
+        }
+    }
+
+    /** Reads what may be long; nobody who writes waits for that. */
+    private <T> T reading(RegistryDatabase.Work<T> work) throws IOException {
+        if (time.hasJumped()) {
+            try {
+                database.transaction(_ -> null); // follows the clock
+            } catch (RegistryException e) {
+                LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
+            }
+        }
+        return database.reading(work);
     }
 
     /**
@@ -63,25 +127,38 @@ public final class LeaseRegistry implements AutoCloseable {
             Instant now,
             Map<String, Lease> held,
             Map<String, Instant> idleSince,
-            Map<String, Cordon.ByCommand> cordoned) {}
+            Map<String, Cordon.ByCommand> cordoned) {
+
+        /** Whether what is decided on these would be decided on those as well. */
+        boolean decidesLike(Holdings other) {
+            return leases().equals(other.leases()) && cordoned.equals(other.cordoned);
+        }
+
+        /** Numbers are never used again. */
+        private Map<String, Long> leases() {
+            Map<String, Long> leases = new HashMap<>();
+            held.forEach((gpu, lease) -> leases.put(gpu, lease.id()));
+            return leases;
+        }
+    }
 
     /** A new claim that reserves its GPUs for a client. */
     record Reservation(Claim claim, ProcessId client) {}
 
     /**
-     * Makes a claim and reserves its GPUs, in one transaction with the choice of them.
+     * Makes a claim and reserves its GPUs, unless anything has changed on which that was decided.
      *
-     * @param choice given who holds what, makes the claim; empty changes nothing
+     * @param basis what was known then
+     * @return whether it was done
      */
-    Optional<Claim> reserve(Function<Holdings, Optional<Reservation>> choice) throws IOException {
+    boolean reserve(Holdings basis, Reservation reservation) throws IOException {
         return database.transaction(transaction -> {
-            Optional<Reservation> chosen = choice.apply(holdings(transaction));
-            if (chosen.isPresent()) {
-                Claim claim = chosen.get().claim();
-                insertClaim(transaction, claim);
-                insertLease(transaction, claim, new Holder.Client(chosen.get().client()));
+            if (!holdings(transaction).decidesLike(basis)) {
+                return false;
             }
-            return chosen.map(Reservation::claim);
+            insertClaim(transaction, reservation.claim());
+            insertLease(transaction, reservation.claim(), new Holder.Client(reservation.client()));
+            return true;
         });
     }
 
@@ -109,6 +186,26 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
+    /**
+     * A claim that was forgotten, and that somebody has mounted all the same, is known again.
+     *
+     * @return whether it was known once
+     */
+    boolean revive(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction.update(
+                                "UPDATE claim SET forgotten = NULL, volume = 1 WHERE id = ?", claim)
+                        == 1);
+    }
+
+    /** Whether a claim is known, be it forgotten. */
+    boolean knew(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(row -> claim, "SELECT 1 FROM claim WHERE id = ?", claim)
+                        .isPresent());
+    }
+
     /** Docker was told of the claim's volume, and remembers it. */
     boolean created(String claim) throws IOException {
         return database.transaction(transaction -> setVolume(transaction, claim) == 1);
@@ -117,13 +214,16 @@ public final class LeaseRegistry implements AutoCloseable {
     /** What a mount came to. */
     sealed interface MountResult {}
 
-    record Granted(Lease lease) implements MountResult {}
+    /** It was mounted, or can't be, whatever the lab's policy allows. */
+    sealed interface Mounted extends MountResult {}
 
-    /** The lab's policy is against a new lease. */
-    record Objected(String why) implements MountResult {}
+    record Granted(Lease lease) implements Mounted {}
+
+    /** It would be a new lease, and whether the lab's policy allows one was not decided on this. */
+    record Undecided(Holdings now) implements MountResult {}
 
     /** Others have GPUs of the claim. */
-    record Blocked(List<Lease> by) implements MountResult {}
+    record Blocked(List<Lease> by) implements Mounted {}
 
     /**
      * The claim has a lease already: of an earlier start of its container, of one that runs, or of
@@ -131,7 +231,7 @@ public final class LeaseRegistry implements AutoCloseable {
      *
      * @param known whether it was taken by this very mount
      */
-    record Another(Lease lease, boolean known) implements MountResult {}
+    record Another(Lease lease, boolean known) implements Mounted {}
 
     /** What is to be done with a lease that the claim may have already. */
     sealed interface Earlier {}
@@ -151,14 +251,11 @@ public final class LeaseRegistry implements AutoCloseable {
      *
      * @param use docker's name for the mount
      * @param engine the process that mounts it
-     * @param policy says what is against a lease of a claim that has had none just before
+     * @param allowed on what the lab's policy allows a lease of a claim that has had none just
+     *     before; empty when it was not asked
      */
     MountResult mount(
-            Claim claim,
-            String use,
-            ProcessId engine,
-            Earlier earlier,
-            Function<Holdings, Optional<String>> policy)
+            Claim claim, String use, ProcessId engine, Earlier earlier, Optional<Holdings> allowed)
             throws IOException {
         return database.transaction(transaction -> {
             boolean again =
@@ -188,10 +285,9 @@ public final class LeaseRegistry implements AutoCloseable {
                 if (!others.isEmpty()) {
                     return new Blocked(others);
                 }
-                Optional<String> objection =
-                        again ? Optional.empty() : policy.apply(holdings(transaction));
-                if (objection.isPresent()) {
-                    return new Objected(objection.get());
+                Holdings now = holdings(transaction);
+                if (!again && allowed.filter(now::decidesLike).isEmpty()) {
+                    return new Undecided(now);
                 }
                 insertLease(
                         transaction,
@@ -199,7 +295,8 @@ public final class LeaseRegistry implements AutoCloseable {
                         new Holder.Container(engine, Optional.empty(), Optional.empty()));
             }
             transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim.id(), use);
-            transaction.update("UPDATE claim SET released = 0 WHERE id = ?", claim.id());
+            transaction.update(
+                    "UPDATE claim SET released = 0, stopped = 0 WHERE id = ?", claim.id());
             return new Granted(LeaseRows.liveOf(transaction, claim.id()).orElseThrow());
         });
     }
@@ -250,6 +347,23 @@ public final class LeaseRegistry implements AutoCloseable {
                         init.startTime(),
                         cgroup.orElse(null),
                         lease));
+    }
+
+    /** A container runs for which a client has reserved: nobody has seen its mount. */
+    void runs(Lease reservation, Holder.Container holder) throws IOException {
+        database.transaction(transaction -> {
+            int rows =
+                    transaction.update(
+                            "UPDATE lease SET holder = 'container', pid = ?, start = ?"
+                                    + " WHERE id = ? AND holder = 'client' AND until IS NULL",
+                            holder.process().pid(),
+                            holder.process().startTime(),
+                            reservation.id());
+            if (rows == 1) {
+                setContainer(transaction, reservation.id(), holder);
+            }
+            return null;
+        });
     }
 
     /**
@@ -325,10 +439,10 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /**
-     * A container that runs without a lease has its GPUs all the same: gives it one, unless others
-     * have them.
+     * Whoever runs without a lease has his GPUs all the same: gives him one, unless others have
+     * them.
      */
-    List<Lease> adopt(Claim claim, Holder.Container holder) throws IOException {
+    List<Lease> adopt(Claim claim, Holder holder) throws IOException {
         return database.transaction(transaction -> {
             if (LeaseRows.liveOf(transaction, claim.id()).isPresent()) {
                 return List.of();
@@ -346,11 +460,43 @@ public final class LeaseRegistry implements AutoCloseable {
      * reservation may have become a container's, or docker may have mounted it again.
      */
     boolean end(Lease seen, String evidence) throws IOException {
-        boolean ended = database.transaction(transaction -> end(transaction, seen, evidence));
+        return end(seen, evidence, false);
+    }
+
+    /**
+     * The same.
+     *
+     * @param said whether its engine says that the container has ended, which it does not when it
+     *     has ended with its engine
+     */
+    boolean end(Lease seen, String evidence, boolean said) throws IOException {
+        boolean ended;
+        try {
+            ended =
+                    database.transaction(transaction -> {
+                        boolean done = end(transaction, seen, evidence);
+                        if (done) {
+                            transaction.update(
+                                    "UPDATE claim SET stopped = ? WHERE id = ?",
+                                    said ? 1 : 0,
+                                    seen.claim().id());
+                        }
+                        return done;
+                    });
+        } catch (RegistryException e) {
+            unwrittenEnd = Optional.of(e.getMessage());
+            throw e;
+        }
         if (ended) {
+            unwrittenEnd = Optional.empty();
             changes.add();
         }
         return ended;
+    }
+
+    /** Why leases are live whose ends were seen; empty when there are none that we know of. */
+    Optional<String> unwrittenEnd() {
+        return unwrittenEnd;
     }
 
     /**
@@ -431,11 +577,46 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** The claim's container is gone, and so is its volume. Its leases stay, as history. */
     void forget(String claim) throws IOException {
-        database.transaction(transaction ->
-                transaction.update(
-                        "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
-                        now().toEpochMilli(),
-                        claim));
+        database.transaction(transaction -> {
+            RefusedRows.remove(transaction, claim);
+            return transaction.update(
+                    "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
+                    now().toEpochMilli(),
+                    claim);
+        });
+    }
+
+    /**
+     * Docker was refused to mount a claim.
+     *
+     * @param starts whether its engine is just starting: then its container is to be started later
+     */
+    void refusedStart(String claim, String reason, boolean starts) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.add(transaction, claim, reason, starts, now());
+            return null;
+        });
+    }
+
+    /** The containers that are to be started when they can have their GPUs, the oldest first. */
+    List<RefusedStart> refusedStarts() throws IOException {
+        return database.transaction(RefusedRows::all);
+    }
+
+    /** What docker says of one of them. */
+    void seen(String claim, RefusedStart.Seen seen) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.seen(transaction, claim, seen);
+            return null;
+        });
+    }
+
+    /** The claim's container is none of them any more. */
+    void notRefused(String claim) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.remove(transaction, claim);
+            return null;
+        });
     }
 
     /** A claim that is not forgotten. */
@@ -491,6 +672,17 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
+    /**
+     * The registry may know less than there is: as if it had just been made. Nor is it known who
+     * has run since he was released by force.
+     */
+    void unreconciled() throws IOException {
+        database.transaction(transaction -> {
+            transaction.update("DELETE FROM reconciled");
+            return transaction.update("UPDATE claim SET released = 0 WHERE released <> 0");
+        });
+    }
+
     /** Whether that was never so, since this registry was made. */
     boolean isNew() throws IOException {
         return database.transaction(
@@ -517,24 +709,29 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** Leases that have ended, the latest first. */
     List<Lease> past(int limit) throws IOException {
-        return database.transaction(transaction -> LeaseRows.past(transaction, limit));
+        return past(Long.MAX_VALUE, limit);
+    }
+
+    /** Likewise those with a smaller number. Nobody waits while they are read. */
+    List<Lease> past(long before, int limit) throws IOException {
+        return reading(transaction -> LeaseRows.past(transaction, before, limit));
     }
 
     /** Leases of one GPU that have ended, the latest first. */
     List<Lease> pastOf(String gpu, int limit) throws IOException {
-        return database.transaction(transaction ->
-                LeaseRows.pastOf(transaction, gpu, Instant.EPOCH, Optional.empty(), limit));
+        return pastOf(gpu, Instant.EPOCH, Optional.empty(), Long.MAX_VALUE, limit);
     }
 
     /**
-     * Leases of one GPU that have ended since then, the latest first.
+     * Leases of one GPU that have ended since then, the latest first, with a smaller number.
      *
      * @param uids of the only owners that count; empty when all do
      */
-    List<Lease> pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit)
+    List<Lease> pastOf(
+            String gpu, Instant from, Optional<Set<Integer>> uids, long before, int limit)
             throws IOException {
-        return database.reading(
-                transaction -> LeaseRows.pastOf(transaction, gpu, from, uids, limit));
+        return reading(
+                transaction -> LeaseRows.pastOf(transaction, gpu, from, uids, before, limit));
     }
 
     /**
@@ -543,7 +740,7 @@ public final class LeaseRegistry implements AutoCloseable {
      * @param gpu the UUID of the one that counts; empty counts all
      */
     GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
-        return database.reading(transaction -> {
+        return reading(transaction -> {
             // Finer than what is written down, times would differ that are the same.
             Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
             Instant until = now().truncatedTo(ChronoUnit.MILLIS);
@@ -553,7 +750,7 @@ public final class LeaseRegistry implements AutoCloseable {
 
     /** The UUIDs of GPUs that were given back once. */
     List<String> pastGpus() throws IOException {
-        return database.reading(HistoryRows::gpus);
+        return reading(HistoryRows::gpus);
     }
 
     /**
@@ -563,6 +760,37 @@ public final class LeaseRegistry implements AutoCloseable {
     int deleteUntil(Instant then, int limit) throws IOException {
         return database.transaction(
                 transaction -> HistoryRows.deleteUntil(transaction, then, limit));
+    }
+
+    /**
+     * What counts as now when it comes to deleting what is old: a clock that says 2099 is not
+     * believed. What has ended in an earlier boot is in the past, and as much time has passed since
+     * as this boot has taken; a host may also have been off for a month. Times of this boot move
+     * with the clock.
+     */
+    Instant plausibleNow() throws IOException {
+        return database.transaction(transaction -> {
+            Instant now = now();
+            return HistoryRows.latestNotOf(transaction, boot)
+                    .map(end -> end.plusMillis(time.up()))
+                    .filter(least -> now.isAfter(least.plus(OFF)))
+                    .orElse(now);
+        });
+    }
+
+    /**
+     * Adds up some reservations that came to nothing that long ago, and were not released by force;
+     * says how many, 0 when none is left.
+     */
+    int fold(Duration ago, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.fold(transaction, now().minus(ago), limit));
+    }
+
+    /** Deletes some of the oldest leases that are more than that; says how many. */
+    int deleteBeyond(int most, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.deleteBeyond(transaction, most, limit));
     }
 
     /** Who holds what, and since when the rest is idle. */
@@ -612,29 +840,47 @@ public final class LeaseRegistry implements AutoCloseable {
 
     private void insertLease(Transaction transaction, Claim claim, Holder holder)
             throws SQLException {
-        Optional<Holder.Container> container =
-                holder instanceof Holder.Container found ? Optional.of(found) : Optional.empty();
-        Optional<ProcessId> init = container.flatMap(Holder.Container::init);
+        long up = time.up();
         long id =
                 transaction
                         .first(
                                 row -> row.getLong(1),
-                                "INSERT INTO lease (claim, holder, boot, pid, start, init_pid,"
-                                        + " init_start, cgroup, since)"
-                                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                                "INSERT INTO lease (claim, holder, boot, pid, start, since,"
+                                        + " since_up) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
                                 claim.id(),
-                                container.isPresent() ? "container" : "client",
+                                LeaseRows.kind(holder),
                                 boot,
                                 holder.process().pid(),
                                 holder.process().startTime(),
-                                init.map(ProcessId::pid).orElse(null),
-                                init.map(ProcessId::startTime).orElse(null),
-                                container.flatMap(Holder.Container::cgroup).orElse(null),
-                                now().toEpochMilli())
+                                time.at(up).toEpochMilli(),
+                                up)
                         .orElseThrow();
+        switch (holder) {
+            case Holder.Client _ -> {}
+            case Holder.Process(ProcessId _, String cgroup) ->
+                    transaction.update("UPDATE lease SET cgroup = ? WHERE id = ?", cgroup, id);
+            case Holder.MesosContainer container ->
+                    transaction.update(
+                            "UPDATE lease SET cgroup = ?, runtime = ?, devices = ? WHERE id = ?",
+                            container.freezer(),
+                            container.runtime(),
+                            container.devices(),
+                            id);
+            case Holder.Container container -> setContainer(transaction, id, container);
+        }
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update("INSERT INTO lease_gpu (lease, gpu) VALUES (?, ?)", id, gpu.uuid());
         }
+    }
+
+    private static void setContainer(
+            Transaction transaction, long lease, Holder.Container container) throws SQLException {
+        transaction.update(
+                "UPDATE lease SET init_pid = ?, init_start = ?, cgroup = ? WHERE id = ?",
+                container.init().map(ProcessId::pid).orElse(null),
+                container.init().map(ProcessId::startTime).orElse(null),
+                container.cgroup().orElse(null),
+                lease);
     }
 
     private boolean end(Transaction transaction, Lease seen, String evidence) throws SQLException {
@@ -657,10 +903,16 @@ public final class LeaseRegistry implements AutoCloseable {
                 Claim.HOST,
                 Claim.MESOS,
                 lease);
+        // One of another boot has ended before this one began.
+        long up = time.up();
         return transaction.update(
-                        "UPDATE lease SET until = max(since, ?), evidence = ?"
-                                + " WHERE id = ? AND until IS NULL",
-                        now().toEpochMilli(),
+                        "UPDATE lease SET until = max(since, iif(boot = ?1, ?2, ?3)),"
+                                + " until_up = iif(boot = ?1, ?4, 0), until_boot = ?1,"
+                                + " evidence = ?5 WHERE id = ?6 AND until IS NULL",
+                        boot,
+                        time.at(up).toEpochMilli(),
+                        time.at(0).toEpochMilli(),
+                        up,
                         evidence,
                         lease)
                 == 1;

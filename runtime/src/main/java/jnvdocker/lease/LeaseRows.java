@@ -78,15 +78,18 @@ final class LeaseRows {
                 .toList();
     }
 
-    static List<Lease> past(Transaction transaction, int limit) throws SQLException {
+    /** Those that have ended, of a smaller number than that one, the latest first. */
+    static List<Lease> past(Transaction transaction, long before, int limit) throws SQLException {
+        // By its number and by no other index, so that the next ones begin where these end.
         return transaction.list(
                 LeaseRows::lease,
-                LEASE + "WHERE until IS NOT NULL ORDER BY lease.id DESC LIMIT ?",
+                LEASE + "WHERE +until IS NOT NULL AND lease.id < ? ORDER BY lease.id DESC LIMIT ?",
+                before,
                 limit);
     }
 
     /**
-     * Of one GPU, and of those that have ended since then.
+     * Likewise of one GPU, and of those that have ended since then.
      *
      * @param uids of the only owners that count; empty when all do
      */
@@ -95,22 +98,26 @@ final class LeaseRows {
             String gpu,
             Instant from,
             Optional<Set<Integer>> uids,
+            long before,
             int limit)
             throws SQLException {
         String owners =
                 uids.map(set ->
                                 set.stream()
                                         .map(String::valueOf)
-                                        .collect(Collectors.joining(",", " AND uid IN (", ")")))
+                                        .collect(Collectors.joining(",", " AND +uid IN (", ")")))
                         .orElse("");
         return transaction.list(
                 LeaseRows::lease,
                 LEASE
-                        + "JOIN lease_gpu ON lease_gpu.lease = lease.id"
-                        + " WHERE lease_gpu.gpu = ? AND until > ?"
+                        + "WHERE lease.id IN (SELECT lease_gpu.lease FROM lease_gpu"
+                        + " CROSS JOIN lease ON lease.id = lease_gpu.lease"
+                        + " CROSS JOIN claim ON claim.id = lease.claim"
+                        + " WHERE gpu = ? AND lease_gpu.lease < ? AND +until > ?"
                         + owners
-                        + " ORDER BY lease.id DESC LIMIT ?",
+                        + " ORDER BY lease_gpu.lease DESC LIMIT ?) ORDER BY lease.id DESC",
                 gpu,
+                before,
                 from.toEpochMilli(),
                 limit);
     }
@@ -153,6 +160,16 @@ final class LeaseRows {
                 Instant.ofEpochMilli(row.getLong("since")),
                 row.getInt("mounts"),
                 end(row));
+    }
+
+    /** What a row calls such a holder. */
+    static String kind(Holder holder) {
+        return switch (holder) {
+            case Holder.Client _ -> "client";
+            case Holder.Container _ -> "container";
+            case Holder.MesosContainer _ -> "mesos";
+            case Holder.Process _ -> "process";
+        };
     }
 
     private static Holder holder(ResultSet row) throws SQLException {

@@ -6,6 +6,7 @@ import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
+import jnvdocker.process.OpenDevices;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** Gives GPUs to containers, each to one at a time, and says who has them. */
@@ -30,6 +32,8 @@ public final class Leases {
 
     /** Likewise: the UUIDs of its GPUs, parted by commas. */
     static final String GPUS_LABEL = "jnvdocker.gpus";
+
+    private static final String FORCED = "released by force: ";
 
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private final LeaseRegistry registry;
@@ -63,8 +67,7 @@ public final class Leases {
     /**
      * Who asks for GPUs, and for what.
      *
-     * @param gpus those of this host that it may be given, in order of index
-     * @param restricted whether these are not all, nor would be one that is added to the host
+     * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
      * @param client the process that is about to become docker: as long as it lives, what it was
      *     given is reserved
      * @param engine the id of the engine that the container will be of, or its address; {@link
@@ -74,28 +77,25 @@ public final class Leases {
      */
     public record Request(
             GpuRequest request,
-            List<Gpu> gpus,
-            boolean restricted,
+            Set<String> candidates,
             Owner owner,
             ProcessId client,
             String engine,
             String image,
             Optional<Waiting> waiting) {
+        public Request {
+            candidates = Set.copyOf(candidates);
+        }
+
         /** Of one that may be given any GPU. */
         public Request(
                 GpuRequest request,
-                List<Gpu> gpus,
                 Owner owner,
                 ProcessId client,
                 String engine,
                 String image,
                 Optional<Waiting> waiting) {
-            this(request, gpus, false, owner, client, engine, image, waiting);
-        }
-
-        /** The UUIDs of the only GPUs that it may be given; empty when it may any. */
-        Set<String> candidates() {
-            return restricted ? gpus.stream().map(Gpu::uuid).collect(Collectors.toSet()) : Set.of();
+            this(request, Set.of(), owner, client, engine, image, waiting);
         }
     }
 
@@ -160,8 +160,14 @@ public final class Leases {
         reservations.resume();
     }
 
-    /** What the claim's container gets of it. */
-    public Allocation allocation(Claim claim, List<Gpu> gpus) {
+    /**
+     * What the claim's container gets of it.
+     *
+     * @param gpus those that the host has at this moment
+     * @throws RefusedException when the claim's are not all among them
+     */
+    public Allocation allocation(Claim claim, List<Gpu> gpus) throws RefusedException {
+        List<Gpu> its = gpus(claim, gpus);
         List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
         VolumeMount mount =
                 new VolumeMount(
@@ -170,9 +176,28 @@ public final class Leases {
                         FOLDER,
                         ClaimOptions.of(claim));
         return new Allocation(
-                gpus.stream().filter(gpu -> uuids.contains(gpu.uuid())).toList(),
+                its,
                 List.of(mount),
                 Map.of(CLAIM_LABEL, claim.id(), GPUS_LABEL, String.join(",", uuids)));
+    }
+
+    /**
+     * The claim's GPUs, as they are now.
+     *
+     * @param gpus those that the host has at this moment
+     * @throws RefusedException when the claim's are not all among them
+     */
+    public static List<Gpu> gpus(Claim claim, List<Gpu> gpus) throws RefusedException {
+        List<Gpu> its =
+                gpus.stream()
+                        .filter(gpu -> claim.gpus().stream().anyMatch(it -> it.isStill(gpu)))
+                        .toList();
+        if (its.size() < claim.gpus().size()) {
+            throw new RefusedException(
+                    Refusals.vanished(claim.gpus())
+                            + "; look at 'jnvdocker gpu ls' and at dmesg, then try again");
+        }
+        return its;
     }
 
     /** Every GPU of the host, and those that are held and missing, in order of index. */
@@ -182,7 +207,8 @@ public final class Leases {
         LeaseRegistry.Holdings holdings = registry.holdings();
         Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
         GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
-        return new GpuBoard(holdings, evidence, unmanaged, choice).status(gpus);
+        return new GpuBoard(holdings, evidence, unmanaged, choice, strangers.knowsContainers())
+                .status(gpus);
     }
 
     /**
@@ -230,9 +256,44 @@ public final class Leases {
         return registry.live();
     }
 
-    /** Those who wait for GPUs, first come first. */
-    public List<Ticket> waiting() {
-        return line.all();
+    /** The processes of the last look that have more files open than are looked at at once. */
+    public List<OpenDevices.Beyond> beyondLook() {
+        return strangers.beyond();
+    }
+
+    /**
+     * Claims of other daemons that containers of this host have mounted, and of which it can't be
+     * learnt which GPUs they are for: by their folder, a process.
+     */
+    public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
+        Map<String, ProcessId> unknown = new TreeMap<>();
+        for (OtherClaims.Mounted mounted : strangers.otherClaims()) {
+            if (mounted.gpus().isEmpty()) {
+                unknown.put(mounted.folder().path(), mounted.process());
+            }
+        }
+        return unknown;
+    }
+
+    /**
+     * Somebody who waits for GPUs.
+     *
+     * @param obstacle why others are served before him; empty when they are not
+     */
+    public record Waiter(Ticket ticket, Optional<String> obstacle) {}
+
+    /** Those who wait for GPUs, first come first, as they were told last. */
+    public List<Waiter> waiting() {
+        return line.places().stream()
+                .map(place ->
+                        new Waiter(
+                                place.ticket(), place.standing().flatMap(Place.Standing::obstacle)))
+                .toList();
+    }
+
+    /** Containers that are started as soon as they can have their GPUs, the oldest first. */
+    public List<RefusedStart> refusedStarts() throws IOException {
+        return registry.refusedStarts();
     }
 
     /** Every claim that a volume of docker's is for, in order of id. */
@@ -246,8 +307,8 @@ public final class Leases {
     }
 
     /** Leases that have ended, the latest first. */
-    public List<Lease> past(int limit) throws IOException {
-        return registry.past(limit);
+    public PastLeases past(int limit) {
+        return new PastLeases(registry::past, limit);
     }
 
     /** Leases of one GPU that have ended, the latest first. */
@@ -270,9 +331,9 @@ public final class Leases {
      *
      * @param uids of the only owners that count; empty when all do
      */
-    public List<Lease> pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit)
-            throws IOException {
-        return registry.pastOf(gpu, from, uids, limit);
+    public PastLeases pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit) {
+        return new PastLeases(
+                (before, some) -> registry.pastOf(gpu, from, uids, before, some), limit);
     }
 
     /** The UUIDs of GPUs that were given back once; the host need not have them any more. */
@@ -287,7 +348,8 @@ public final class Leases {
                     Refusals.command(lease.claim(), process)
                             + (lease.claim().isOfProcess()
                                     ? " has not started its command yet"
-                                    : " has not started its container yet");
+                                    : " has not started its container yet")
+                            + stopped(process);
             case Evidence.Alive(ProcessId process)
                     when lease.holder() instanceof Holder.MesosContainer container
                             && !evidence.isAlive(process) ->
@@ -307,10 +369,28 @@ public final class Leases {
                             + cgroup
                             + "/cgroup.procs lists them";
             case Evidence.Alive(ProcessId process) ->
-                    "its process (pid " + process.pid() + ") runs";
-            case Evidence.Gone(String why) -> why + "; the engine may be about to start it again";
+                    "its process (pid "
+                            + process.pid()
+                            + ") runs"
+                            + (lease.isOfContainer() ? "" : stopped(process));
+            case Evidence.Gone(String why) ->
+                    why
+                            + evidence.kept(lease)
+                                    .map(kept -> ", but " + kept)
+                                    .orElse("; the engine may be about to start it again");
             case Evidence.Unclear _ -> "docker has mounted its claim, and nothing of it runs yet";
         };
+    }
+
+    private String stopped(ProcessId process) {
+        int pid = process.pid();
+        return evidence.isStopped(process)
+                ? ", and is stopped: kill -CONT "
+                        + pid
+                        + " lets it go on, kill -KILL "
+                        + pid
+                        + " ends it"
+                : "";
     }
 
     /**
@@ -328,28 +408,68 @@ public final class Leases {
                             + " is not released: "
                             + explain(lease)
                             + "; "
-                            + Refusals.toEnd(lease.claim())
-                            + ", or use --force if you know better");
+                            + Refusals.toEnd(lease.claim()));
         }
         return lease;
     }
 
     /**
-     * Ends the lease of a claim, whatever its holder does.
+     * Ends the lease of a claim whose holder does not run: a reservation, or one whose container
+     * the engine may be about to start again.
+     *
+     * @param who does it, and why: it stays in the history
+     * @throws RefusedException when the claim has none, or its holder runs and would go on to use
+     *     the GPUs
+     */
+    public Lease releaseUnused(String claim, String who) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        Optional<Lease> now = registry.liveOf(claim).filter(it -> it.id() == lease.id());
+        if (now.isEmpty()) {
+            return lease;
+        }
+        boolean unused =
+                now.get().isReservation() || evidence.of(now.get()) instanceof Evidence.Gone;
+        if (!unused || !ender.endUnused(now.get(), FORCED + who)) {
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " is not released: "
+                            + explain(now.get())
+                            + ", and could go on to use what another would get; "
+                            + Refusals.toEnd(lease.claim())
+                            + ", or ask root, who may release it all the same");
+        }
+        LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
+        return lease;
+    }
+
+    /**
+     * A lease that root has ended.
+     *
+     * @param runs what of its holder runs, and can use the GPUs as before; empty when nothing does
+     */
+    public record Released(Lease lease, Optional<String> runs) {}
+
+    /**
+     * Ends the lease of a claim, whatever its holder does: its GPUs are given to others from now
+     * on, though it may run. For root alone, who answers for that.
      *
      * @param who does it, and why: it stays in the history
      * @throws RefusedException when the claim has none
      */
-    public Lease releaseByForce(String claim, String who) throws RefusedException, IOException {
+    public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        if (!ender.endByForce(lease, "released by force: " + who)) {
+        boolean idle = lease.isReservation() || evidence.of(lease) instanceof Evidence.Gone;
+        String what = explain(lease);
+        if (!ender.endByForce(lease, FORCED + who)) {
             throw new RefusedException(
                     "claim "
                             + claim
                             + " has just ended by itself; 'jnvdocker gpu leases --all' says how");
         }
         LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
-        return lease;
+        return new Released(lease, idle ? Optional.empty() : Optional.of(what));
     }
 
     /** The live lease of a claim. */
@@ -370,10 +490,26 @@ public final class Leases {
         return lease.get();
     }
 
-    /** Containers are seen to in the background: who asks does not wait for an engine. */
+    /**
+     * Containers are seen to in the background: who asks does not wait for an engine. What can't be
+     * written is shown as it is known, and {@link #unwrittenEnd} says so.
+     */
     private void endReservations() throws IOException {
         List<Lease> others =
                 registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
-        ender.end(others, LeaseEnder.Caller.VERB);
+        try {
+            ender.end(others, LeaseEnder.Caller.WAITER);
+        } catch (RegistryException e) {
+            if (registry.unwrittenEnd().isEmpty()) {
+                throw e;
+            }
+            LOG.warn("the end of a lease is not written: {}", e.getMessage());
+        }
+    }
+
+    /** Why leases are shown whose holders may be gone: for people, with what to do. */
+    public Optional<String> unwrittenEnd() {
+        return registry.unwrittenEnd()
+                .map(why -> "what has ended since can't be written down, and may be shown: " + why);
     }
 }

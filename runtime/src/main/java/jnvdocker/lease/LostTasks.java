@@ -29,13 +29,20 @@ final class LostTasks {
     private final Processes processes;
     private final ClaimVolumes.Inventory inventory;
 
-    LostTasks(LeaseRegistry registry, Processes processes, ClaimVolumes.Inventory inventory) {
+    private final Evidence evidence;
+
+    LostTasks(
+            LeaseRegistry registry,
+            Processes processes,
+            ClaimVolumes.Inventory inventory,
+            Evidence evidence) {
         this.registry = registry;
         this.processes = processes;
         this.inventory = inventory;
+        this.evidence = evidence;
     }
 
-    /** Gives each of them a lease of those of its GPUs that nobody else has. */
+    /** Gives each of them a lease of those of its GPUs that nobody else uses. */
     void restore() throws IOException {
         if (!registry.isNew()) {
             return;
@@ -56,27 +63,8 @@ final class LostTasks {
                         .filter(gpu -> gpu.isSound() && allowed.minors().contains(gpu.minor()))
                         .toList();
         Claim.ContainerRef container = new Claim.ContainerRef(id, id);
-        Optional<Claim> claim =
-                registry.reserve(holdings -> {
-                    List<ClaimedGpu> free =
-                            gpus.stream()
-                                    .filter(gpu -> !holdings.held().containsKey(gpu.uuid()))
-                                    .map(ClaimedGpu::of)
-                                    .toList();
-                    return free.isEmpty()
-                            ? Optional.empty()
-                            : Optional.of(
-                                    new LeaseRegistry.Reservation(
-                                            new Claim(
-                                                    Claim.newId(),
-                                                    Claim.MESOS,
-                                                    Owner.UNKNOWN,
-                                                    free,
-                                                    id,
-                                                    holdings.now(),
-                                                    Optional.of(container)),
-                                            allowed.process()));
-                });
+        endLeasesOfThePast(gpus, id);
+        Optional<Claim> claim = reserve(gpus, container, allowed);
         if (claim.isPresent()) {
             registry.becomes(
                     claim.get().id(),
@@ -88,6 +76,45 @@ final class LostTasks {
                             freezer.orElse(allowed.folder()),
                             allowed.folder()));
             LOG.warn("the lease of Mesos container {} was lost, and is known again", id);
+        }
+    }
+
+    /** A registry that was put back may say that they are others', of whom nothing runs. */
+    private void endLeasesOfThePast(List<Gpu> gpus, String id) throws IOException {
+        for (Lease lease : registry.live()) {
+            boolean concerned = gpus.stream().anyMatch(gpu -> lease.isOf(gpu.uuid()));
+            if (concerned && !(evidence.of(lease) instanceof Evidence.Alive)) {
+                registry.end(lease, "Mesos container " + id + " runs with its GPU");
+            }
+        }
+    }
+
+    private Optional<Claim> reserve(
+            List<Gpu> gpus, Claim.ContainerRef container, AllowedDevices allowed)
+            throws IOException {
+        while (true) {
+            LeaseRegistry.Holdings holdings = registry.holdings();
+            List<ClaimedGpu> free =
+                    gpus.stream()
+                            .filter(gpu -> !holdings.held().containsKey(gpu.uuid()))
+                            .map(ClaimedGpu::of)
+                            .toList();
+            if (free.isEmpty()) {
+                return Optional.empty();
+            }
+            Claim claim =
+                    new Claim(
+                            Claim.newId(),
+                            Claim.MESOS,
+                            Owner.UNKNOWN,
+                            free,
+                            container.id(),
+                            holdings.now(),
+                            Optional.of(container));
+            if (registry.reserve(
+                    holdings, new LeaseRegistry.Reservation(claim, allowed.process()))) {
+                return Optional.of(claim);
+            }
         }
     }
 }

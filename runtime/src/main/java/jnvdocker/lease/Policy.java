@@ -14,6 +14,7 @@ import java.util.OptionalInt;
  *
  * @param maxGpusPerUser how many GPUs a user may have at a time; empty when as many as there are
  * @param maxWait how long somebody may wait for GPUs; empty when for ever
+ * @param maxWaitsPerUser how many times a user other than root may wait for GPUs at a time
  * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
  * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
  * @param file where this was said, for messages
@@ -21,12 +22,25 @@ import java.util.OptionalInt;
 public record Policy(
         OptionalInt maxGpusPerUser,
         Optional<Duration> maxWait,
+        int maxWaitsPerUser,
         List<String> cordon,
         boolean allowUnmanaged,
         String file) {
+    /** More than anybody types; who has a program do it may set another. */
+    public static final int WAITS_PER_USER = 64;
 
     public Policy {
         cordon = List.copyOf(cordon);
+    }
+
+    /** With the usual number of waits. */
+    public Policy(
+            OptionalInt maxGpusPerUser,
+            Optional<Duration> maxWait,
+            List<String> cordon,
+            boolean allowUnmanaged,
+            String file) {
+        this(maxGpusPerUser, maxWait, WAITS_PER_USER, cordon, allowUnmanaged, file);
     }
 
     /** Whether the file cordons a GPU: a beginning that several UUIDs have cordons each of them. */

@@ -23,6 +23,11 @@ final class Quota {
         this.held = held;
     }
 
+    /** Whether it matters who asks. */
+    boolean isLimited() {
+        return policy.maxGpusPerUser().isPresent();
+    }
+
     /** Whether a user may have so many more now. */
     boolean allows(Owner owner, int more) {
         return more <= left(owner);

@@ -26,17 +26,15 @@ public final class Reconciler {
     private static final Logger LOG = LoggerFactory.getLogger(Reconciler.class);
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    /** A little more than what a lease may be quiet before it ends. */
-    private static final Duration SOON = Duration.ofMillis(260);
-
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Evidence evidence;
     private final LeaseEnder ender;
     private final ContainerEngine engine;
     private final ClaimVolumes.Inventory inventory;
-    private final Pace pace;
-    private volatile boolean runningAreKnown;
+    private final Unleased unleased;
+    private final Adoption adoption;
+    private final ClaimRemover remover;
 
     Reconciler(
             LeaseRegistry registry,
@@ -45,14 +43,17 @@ public final class Reconciler {
             LeaseEnder ender,
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
-            Pace pace) {
+            Unleased unleased,
+            ClaimRemover remover) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
         this.ender = ender;
         this.engine = engine;
         this.inventory = inventory;
-        this.pace = pace;
+        this.unleased = unleased;
+        this.adoption = new Adoption(registry, evidence, unleased);
+        this.remover = remover;
     }
 
     /** Whether every claim is known that an engine may ask for. */
@@ -62,8 +63,9 @@ public final class Reconciler {
 
     /** What this machine's processes and our own files tell; asks no engine. */
     void start() throws IOException {
-        restoreFiles();
+        new LostClaims(registry, files, evidence, unleased).restore();
         meetProcesses();
+        new LostProcesses(registry, files, evidence, adoption).restore();
         for (Lease lease : registry.live()) {
             boolean ofThisBoot = lease.boot().equals(registry.boot());
             // Whether a container is about to start again, the engine knows; it is asked later.
@@ -77,8 +79,7 @@ public final class Reconciler {
     /** Who has a claim mounted holds its GPUs, whatever we or the engine know of it. */
     private void meetProcesses() throws IOException {
         // Before the processes: what is seen then is of these leases or of later ones.
-        Map<String, Lease> live = new HashMap<>();
-        registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+        Map<String, Lease> live = live();
         for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
             Optional<Claim> claim = registry.claim(running.getKey());
             if (claim.isPresent()) {
@@ -88,28 +89,7 @@ public final class Reconciler {
                 Optional<Lease> lease = Optional.ofNullable(live.get(claim.get().id()));
                 // The engine itself may have it mounted for a moment, while it copies files.
                 Optional<ProcessId> init = cgroup.map(_ -> process);
-                runs(claim.get(), lease, new Holder.Container(process, init, cgroup));
-            }
-        }
-    }
-
-    /**
-     * A registry that is new, or has come through a loss of power, may know less than the files do.
-     */
-    private void restoreFiles() throws IOException {
-        if (!isComplete()) {
-            for (Claim claim : files.read()) {
-                if (registry.restore(claim, true)) {
-                    LOG.warn("claim {} was lost, and is known again from its file", claim.id());
-                }
-            }
-            return;
-        }
-        Set<String> known = new HashSet<>();
-        registry.claims().forEach(claim -> known.add(claim.id()));
-        for (String id : files.ids()) {
-            if (!known.contains(id)) {
-                files.delete(id);
+                runs(claim.get(), lease, new Holder.Container(process, init, cgroup), live);
             }
         }
     }
@@ -139,22 +119,29 @@ public final class Reconciler {
         registry.reconciled();
     }
 
+    /** Takes cgroups away that were left behind; takes a while where there are many. */
+    public void removeLostGroups() throws IOException {
+        new LostGroups(registry).remove();
+    }
+
     /**
      * Reconciles if there is something that can't stay as it is; without an engine, as far as that
      * goes.
      */
     public void sweep() throws IOException {
-        ender.removeGroups();
+        for (String claim : ender.removeGroups()) {
+            files.delete(claim);
+        }
         boolean unclear =
                 registry.live().stream()
                         .anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
-        if (!unclear && isComplete() && !hasUnused()) {
+        if (!unclear && isComplete() && !hasUnused() && unleased.running().isEmpty()) {
             return;
         }
         try {
             reconcile();
         } catch (IOException e) {
-            ender.end(registry.live(), LeaseEnder.Caller.VERB);
+            ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
             throw e;
         }
     }
@@ -175,7 +162,8 @@ public final class Reconciler {
             return;
         }
         // Before the engine is asked: what it says then is of this lease's start or a later one.
-        Optional<Lease> lease = registry.liveOf(claim);
+        Map<String, Lease> live = live();
+        Optional<Lease> lease = Optional.ofNullable(live.get(claim));
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
         if (found.flatMap(now -> claimOf(now.labels(), now.volumes()))
                 .filter(claim::equals)
@@ -189,7 +177,7 @@ public final class Reconciler {
         Optional<ProcessId> init = evidence.process(found.get().pid());
         if (init.isPresent()) {
             Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
-            runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup));
+            runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup), live);
         }
     }
 
@@ -206,27 +194,16 @@ public final class Reconciler {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && evidence.of(lease.get()) instanceof Evidence.Gone(String why)) {
             // It can't start again, so nobody need wait for that.
-            registry.end(lease.get(), why);
+            ender.endNow(lease.get(), why);
         }
         if (!removeOrUnname(claim)) {
             reconcile();
         }
     }
 
-    /** Looks a little later whether the claim's container is gone. */
+    /** Finds out in the background whether the claim's container is gone. */
     public void lookAt(String claim) {
-        pace.later(
-                SOON,
-                () -> {
-                    try {
-                        Optional<Lease> lease = registry.liveOf(claim);
-                        if (lease.isPresent()) {
-                            ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
-                        }
-                    } catch (IOException e) {
-                        LOG.warn("claim {}: {}", claim, FileErrors.describe(e));
-                    }
-                });
+        ender.lookAt(claim);
     }
 
     /** Restores all claims that containers carry, as far as the engine tells in that time. */
@@ -242,31 +219,19 @@ public final class Reconciler {
     }
 
     /**
-     * Learns of the containers that run with claims that were lost with the registry and the files:
-     * they have GPUs all the same, and until it is known which, nobody else may have any.
-     *
-     * @throws RegistryException when the engine does not tell in that time
+     * Learns of the containers that run with claims that were lost with the registry and the files,
+     * as far as the engine tells in that time. What is not learnt counts as {@link Unleased}.
      */
     void learnOfRunning(Duration limit) throws IOException {
-        if (runningAreKnown || !registry.isNew()) {
-            return;
-        }
-        if (unknownThatRun().isEmpty()) {
-            // Somebody else may be about to learn of them: a claim is known before its lease.
-            meetProcesses();
-            // Whoever starts from now on has a claim that we know, also where no engine ever tells.
-            runningAreKnown = true;
+        if (unleased.unknown().isEmpty()) {
             return;
         }
         try {
             restore(limit);
+        } catch (RegistryException e) {
+            throw e;
         } catch (IOException e) {
-            throw new RegistryException(
-                    "the registry was lost, and which GPUs the containers have that run is known"
-                            + " when the engine answers ("
-                            + e.getMessage()
-                            + "); try again when 'docker ps' does",
-                    e);
+            LOG.debug("lost claims stay unknown: {}", FileErrors.describe(e));
         }
     }
 
@@ -367,11 +332,21 @@ public final class Reconciler {
         return registry.liveOf(claim).flatMap(Reconciler::init).isPresent();
     }
 
+    /** By their claims. */
+    private Map<String, Lease> live() throws IOException {
+        Map<String, Lease> live = new HashMap<>();
+        registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+        return live;
+    }
+
     /** The claim's container runs. */
-    private void runs(Claim claim, Optional<Lease> lease, Holder.Container holder)
+    private void runs(
+            Claim claim, Optional<Lease> lease, Holder.Container holder, Map<String, Lease> before)
             throws IOException {
         if (lease.isEmpty()) {
-            adopt(claim, holder);
+            adoption.adopt(claim, holder, before);
+        } else if (lease.get().isReservation()) {
+            registry.runs(lease.get(), holder);
         } else if (holder.init().isPresent() && !holder.init().equals(init(lease.get()))) {
             registry.started(lease.get().id(), holder.init().get(), holder.cgroup());
         }
@@ -381,21 +356,6 @@ public final class Reconciler {
         return lease.holder() instanceof Holder.Container container
                 ? container.init()
                 : Optional.empty();
-    }
-
-    private void adopt(Claim claim, Holder.Container holder) throws IOException {
-        if (registry.isReleased(claim.id())) {
-            return;
-        }
-        List<Lease> others = registry.adopt(claim, holder);
-        if (!others.isEmpty()) {
-            LOG.error(
-                    "{} runs without a lease, and {}; stop one of the two",
-                    claim.displayName(),
-                    Refusals.held(claim.gpus(), others));
-        } else {
-            LOG.warn("the lease of {} was lost, and is known again", claim.displayName());
-        }
     }
 
     /** Returns whether it was not known. */
@@ -484,9 +444,7 @@ public final class Reconciler {
         if (registry.hasVolume(claim) && !engine.removeVolume(ClaimVolumes.name(claim), LIMIT)) {
             return false;
         }
-        registry.forget(claim);
-        files.delete(claim);
-        return true;
+        return remover.remove(claim);
     }
 
     /** The claim that a container carries: its label alone may come from an image. */

@@ -5,6 +5,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.use.RunningContainer;
 
 import java.time.Instant;
 import java.time.LocalDate;
@@ -23,6 +24,7 @@ public final class Refusals {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm");
     private static final DateTimeFormatter DAY = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
     private static final int NAMED = 4;
+    private static final int SHORT_ID = 12;
 
     private Refusals() {}
 
@@ -143,20 +145,51 @@ public final class Refusals {
     }
 
     private static String usedBy(GpuUse use) {
-        boolean ours = use.container().flatMap(Strangers::claimOf).isPresent();
-        return "used by "
+        return (use.kind() == GpuUse.Kind.UNKNOWN ? "perhaps used by " : "used by ")
                 + user(use).map(name -> Quote.shown(name) + "'s ").orElse("")
-                + (use.container().isPresent() ? "container " : "process ")
+                + (containerId(use).isPresent() ? "container " : "process ")
                 + name(use)
-                + (ours ? ", which has no lease of it" : ", which jnvdocker did not start");
+                + ", "
+                + relation(use);
+    }
+
+    private static String relation(GpuUse use) {
+        return switch (use.kind()) {
+            case UNKNOWN -> "which has too many files open to be looked through at once";
+            case CLAIM -> "which has no lease of it";
+            case OTHER_CLAIM -> "which has it from another jnvdocker of this host";
+            default ->
+                    use.container().flatMap(Strangers::claimOf).isPresent()
+                            ? "which has no lease of it"
+                            : "which jnvdocker did not start";
+        };
+    }
+
+    /** Of the container that uses it; of another engine's no more is known. */
+    public static Optional<String> containerId(GpuUse use) {
+        return use.container()
+                .map(RunningContainer::id)
+                .or(() ->
+                        use.kind() == GpuUse.Kind.OTHER_CLAIM
+                                ? use.process().flatMap(GpuUse.User::containerId)
+                                : Optional.empty());
     }
 
     /** {@code train-7}, or {@code python3 (pid 4711)}. */
     public static String name(GpuUse use) {
         return use.container()
                 .map(container -> Quote.shown(container.name()))
+                .or(() -> containerId(use).map(id -> shortId(id) + pid(use)))
                 .or(() -> use.process().map(Refusals::process))
                 .orElse("");
+    }
+
+    private static String shortId(String container) {
+        return container.substring(0, Math.min(SHORT_ID, container.length()));
+    }
+
+    private static String pid(GpuUse use) {
+        return use.process().map(process -> " (pid " + process.id().pid() + ")").orElse("");
     }
 
     /** {@code python3 (pid 4711)}. */
@@ -168,7 +201,7 @@ public final class Refusals {
     public static Optional<Owner> owner(GpuUse use) {
         return use.process()
                 .map(GpuUse.User::uid)
-                .filter(uid -> uid != 0 || use.container().isEmpty())
+                .filter(uid -> uid != 0 || containerId(use).isEmpty())
                 .map(Owner::of);
     }
 
@@ -178,9 +211,16 @@ public final class Refusals {
 
     /** By what it is known that a GPU is used, in a few words. */
     static String how(GpuUse use) {
-        if (use.kind() != GpuUse.Kind.OPEN) {
-            return "given by docker: " + use.kind().words();
-        }
+        return switch (use.kind()) {
+            case OPEN -> opened(use);
+            case CLAIM -> "its lease was lost, or is another's";
+            case OTHER_CLAIM -> "given by another jnvdocker of this host";
+            case UNKNOWN -> "perhaps: not all that it has open was looked at yet";
+            default -> "given by docker: " + use.kind().words();
+        };
+    }
+
+    private static String opened(GpuUse use) {
         return use.container().isPresent()
                 ? "opened by its " + use.process().map(Refusals::process).orElse("processes")
                 : "not in a container";
@@ -206,6 +246,22 @@ public final class Refusals {
         }
         others.forEach((by, its) -> clauses.add(clause(its, by)));
         return several(clauses);
+    }
+
+    /** {@code GPU 2 (GPU-5c1a3009) was there a moment ago and is not any more}. */
+    static String vanished(List<ClaimedGpu> gpus) {
+        String names =
+                gpus.stream()
+                        .map(gpu -> name(gpu.index(), gpu.uuid()))
+                        .collect(Collectors.joining(", "));
+        return gpus.size() == 1
+                ? names + " was there a moment ago and is not any more"
+                : "of " + names + " not all are there any more";
+    }
+
+    /** One clause for each stranger and the GPUs that it uses. */
+    static String used(List<ClaimedGpu> gpus, Unmanaged unmanaged) {
+        return taken(gpus, List.of(), unmanaged, Map.of());
     }
 
     /**

@@ -9,33 +9,31 @@ import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
 final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
+    private static final String GONE = "its GPU has vanished before it could be used";
 
-    /** How often who waits is looked after meanwhile. */
-    private static final Duration A_WHILE = Duration.ofMillis(100);
-
-    /** After how many whiles he looks again, though nothing is known to have changed. */
-    private static final int LOOK_AGAIN = 10;
+    /** How often a GPU may vanish that was just chosen, before the next is not taken either. */
+    private static final int TRIES = 3;
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
+    private final Cancellation cancellation;
     private final LeaseEnder ender;
     private final Reconciler reconciler;
-    private final Evidence evidence;
     private final WaitingLine line;
+    private final LineKeeper keeper;
+    private final ClaimVolumes.Inventory inventory;
     private final Strangers strangers;
     private final Policy policy;
+    private final Decisions decisions;
     private final Pace pace;
 
     /** Claims that a daemon before this one has reserved GPUs for. */
@@ -46,22 +44,28 @@ final class Reservations {
     Reservations(
             LeaseRegistry registry,
             ClaimFiles files,
+            Cancellation cancellation,
             LeaseEnder ender,
             Reconciler reconciler,
-            Evidence evidence,
             WaitingLine line,
+            LineKeeper keeper,
+            ClaimVolumes.Inventory inventory,
             Strangers strangers,
             Policy policy,
+            Decisions decisions,
             Pace pace)
             throws IOException {
         this.registry = registry;
         this.files = files;
+        this.cancellation = cancellation;
         this.ender = ender;
         this.reconciler = reconciler;
-        this.evidence = evidence;
         this.line = line;
+        this.keeper = keeper;
+        this.inventory = inventory;
         this.strangers = strangers;
         this.policy = policy;
+        this.decisions = decisions;
         this.pace = pace;
         registry.live().stream()
                 .filter(Lease::isReservation)
@@ -77,9 +81,7 @@ final class Reservations {
      * @throws IOException when the registry can't be written
      */
     Optional<Claim> claim(Leases.Request request) throws RefusedException, IOException {
-        if (stopped) {
-            throw stoppedRefusal();
-        }
+        refuseWhenStopped();
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
         }
@@ -123,18 +125,32 @@ final class Reservations {
     }
 
     private Claim now(Leases.Request request) throws RefusedException, IOException {
+        int vanished = 0;
         while (true) {
             Choice choice = new Choice(request, line.all());
-            Optional<Claim> claim = reserve(choice);
-            if (claim.isPresent()) {
-                return claim.get();
-            }
-            GpuChoice.Busy busy = choice.busy();
-            if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
-                if (!ender.isSettling(busy.leases())) {
-                    throw new RefusedException(busy.refusal());
+            switch (reserve(choice)) {
+                case Reserved(Claim claim) -> {
+                    if (isThere(claim)) {
+                        write(claim);
+                        return claim;
+                    }
+                    cancel(claim, GONE);
+                    if (++vanished == TRIES) {
+                        throw new RefusedException(
+                                Refusals.vanished(claim.gpus())
+                                        + "; look at 'jnvdocker gpu ls' and at dmesg, then try"
+                                        + " again");
+                    }
                 }
-                pace.sleep(A_MOMENT);
+                case Missed(GpuChoice.Busy busy) -> {
+                    if (!line.forgetTheDead(choice.keepers())
+                            && !ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
+                        if (!ender.isSettling(busy.leases())) {
+                            throw new RefusedException(busy.refusal());
+                        }
+                        pace.sleep(A_MOMENT);
+                    }
+                }
             }
         }
     }
@@ -145,25 +161,64 @@ final class Reservations {
      */
     private Optional<Claim> atOnce(Leases.Request request, Waiting waiting)
             throws RefusedException, IOException {
-        line.forgetTheDead();
         if (line.has(request.client())) {
             return Optional.empty();
         }
         refuseTooLong(waiting);
-        Choice choice = new Choice(request, line.all());
-        Optional<Claim> claim = reserve(choice);
-        if (claim.isEmpty()) {
-            choice.busy();
+        if (reserve(new Choice(request, line.all())) instanceof Reserved(Claim claim)) {
+            if (isThere(claim)) {
+                write(claim);
+                return Optional.of(claim);
+            }
+            cancel(claim, GONE);
         }
-        return claim;
+        return Optional.empty();
     }
 
-    private Optional<Claim> reserve(Choice choice) throws IOException {
-        Optional<Claim> claim = registry.reserve(choice::make);
-        if (claim.isPresent()) {
-            write(claim.get());
+    /** Whether its GPUs have not vanished since they were chosen, nor become others. */
+    private boolean isThere(Claim claim) {
+        try {
+            return inventory.gpus().stream()
+                            .filter(gpu -> claim.gpus().stream().anyMatch(it -> it.isStill(gpu)))
+                            .count()
+                    == claim.gpus().size();
+        } catch (IOException e) {
+            return false;
         }
-        return claim;
+    }
+
+    /** What a choice came to. */
+    private sealed interface Reservable {}
+
+    private record Reserved(Claim claim) implements Reservable {}
+
+    /** Others have GPUs that are needed. */
+    private record Missed(GpuChoice.Busy busy) implements Reservable {}
+
+    private Reservable reserve(Choice choice) throws RefusedException, IOException {
+        return decisions.decide(() -> attempt(choice));
+    }
+
+    /** Empty when somebody else has had something meanwhile. */
+    private Optional<Reservable> attempt(Choice choice) throws RefusedException, IOException {
+        LeaseRegistry.Holdings holdings = registry.holdings();
+        if (!choice.hasLooked(holdings)) {
+            return Optional.empty();
+        }
+        switch (choice.of(holdings)) {
+            case GpuChoice.Busy busy -> {
+                return Optional.of(new Missed(busy));
+            }
+            case GpuChoice.Chosen(List<Gpu> gpus) -> {
+                LeaseRegistry.Reservation reservation = choice.reservation(gpus, holdings);
+                boolean done =
+                        decisions.write(() -> {
+                            refuseWhenStopped();
+                            return registry.reserve(holdings, reservation);
+                        });
+                return done ? Optional.of(new Reserved(reservation.claim())) : Optional.empty();
+            }
+        }
     }
 
     private void write(Claim claim) throws IOException {
@@ -180,7 +235,15 @@ final class Reservations {
      * @throws IOException when its children could not be watched
      */
     void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
-        String cgroup = ProcessGroup.make(client, Evidence.group(claim));
+        // Should the registry be lost: the cgroup says who has it, and the file what.
+        files.write(claim);
+        String cgroup;
+        try {
+            cgroup = ProcessGroup.make(client, Evidence.group(claim));
+        } catch (IOException e) {
+            files.delete(claim.id());
+            throw e;
+        }
         if (!registry.becomes(claim.id(), client, cgroup)) {
             throw new RefusedException(
                     "the reservation of "
@@ -211,24 +274,79 @@ final class Reservations {
     /** In the line. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(Leases.Request request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
-        Ticket ticket = line.enter(request);
+        Optional<Duration> limit = waiting.limit().or(policy::maxWait);
+        Place place = line.enter(request, limit);
         try {
-            if (earlier.isEmpty()) {
+            Claim claim;
+            if (earlier.isPresent()) {
+                claim = earlier.get();
+            } else {
                 // It may have a place of an earlier daemon, which allowed more.
                 refuseTooLong(waiting);
+                claim =
+                        new Wait(
+                                        request,
+                                        waiting,
+                                        limit,
+                                        place,
+                                        policy,
+                                        pace,
+                                        registry.now(),
+                                        new Sight(request, place))
+                                .await();
+                write(claim);
             }
-            Claim claim =
-                    earlier.isPresent()
-                            ? earlier.get()
-                            : new Turn(request, waiting, ticket).await();
-            line.leave(ticket);
+            line.leave(place);
             return claim;
         } catch (RefusedException e) {
-            line.leave(ticket);
+            takeBack(place);
+            line.leave(place);
             throw e;
         } catch (IOException e) {
-            line.lose(ticket);
+            takeBack(place);
+            line.lose(place);
             throw e;
+        }
+    }
+
+    /** Nobody is there to take what it was given, or that could not be handed over. */
+    private void takeBack(Place place) throws IOException {
+        Optional<Claim> given = place.close();
+        if (given.isPresent()) {
+            cancel(given.get());
+        }
+    }
+
+    /** What somebody who waits needs to see of the rest. */
+    private final class Sight implements Wait.Counter {
+        private final Leases.Request request;
+        private final Place place;
+
+        Sight(Leases.Request request, Place place) {
+            this.request = request;
+            this.place = place;
+        }
+
+        @Override
+        public boolean isThere(Claim claim) {
+            return Reservations.this.isThere(claim);
+        }
+
+        @Override
+        public void takeBack(Claim claim) throws IOException {
+            cancel(claim, GONE);
+        }
+
+        @Override
+        public String reason() throws RefusedException, IOException {
+            List<Ticket> before =
+                    line.all().stream().filter(other -> other.id() < place.id()).toList();
+            Choice choice = new Choice(request, before);
+            choice.look();
+            return switch (choice.of(registry.holdings())) {
+                case GpuChoice.Busy busy -> busy.reason();
+                case GpuChoice.Chosen _ -> "others have just given back what is asked for";
+            };
         }
     }
 
@@ -248,11 +366,20 @@ final class Reservations {
     /** Refuses claims from now on. What was given before is among the live leases. */
     void stop() {
         stopped = true;
+        keeper.stop(stoppedRefusal());
+        decisions.settle();
     }
 
     /** Grants claims again. */
     void resume() {
         stopped = false;
+        keeper.resume();
+    }
+
+    private void refuseWhenStopped() throws RefusedException {
+        if (stopped) {
+            throw stoppedRefusal();
+        }
     }
 
     private static RefusedException stoppedRefusal() {
@@ -263,140 +390,21 @@ final class Reservations {
 
     /** Gives back what was reserved for a client that does not become docker. */
     void cancel(Claim claim) throws IOException {
-        Optional<Lease> lease = registry.liveOf(claim.id());
-        if (lease.filter(Lease::isReservation).isPresent()) {
-            String what = claim.isOfProcess() ? "its command" : claim.isOfTask() ? "it" : "docker";
-            registry.end(lease.get(), what + " was not run");
-        }
-        if (!registry.hasVolume(claim.id())) {
-            registry.forget(claim.id());
-            files.delete(claim.id());
-        }
+        String what = claim.isOfProcess() ? "its command" : claim.isOfTask() ? "it" : "docker";
+        cancel(claim, what + " was not run");
     }
 
-    /** Somebody's wait, until it is his turn and there is enough for him. */
-    private final class Turn {
-        private final Leases.Request request;
-        private final Waiting waiting;
-        private final Ticket ticket;
-        private final Optional<Duration> limit;
-        private final long began;
-        private String said = "";
-
-        Turn(Leases.Request request, Waiting waiting, Ticket ticket) {
-            this.request = request;
-            this.waiting = waiting;
-            this.ticket = ticket;
-            limit = waiting.limit().or(policy::maxWait);
-            // It may have waited for the daemon before this one.
-            Duration before = Duration.between(ticket.since(), registry.now());
-            began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
-        }
-
-        Claim await() throws RefusedException, IOException {
-            while (true) {
-                long freed = registry.changes().count();
-                long moved = line.moves().count();
-                List<Ticket> before = line.before(ticket);
-                Choice choice = new Choice(request, before);
-                Optional<Claim> claim = reserve(choice);
-                if (claim.isPresent()) {
-                    tellOfTheEnd(claim.get());
-                    return claim.get();
-                }
-                GpuChoice.Busy busy = choice.busy();
-                if (!ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
-                    tell(before.size() + 1, busy);
-                    if (before.isEmpty()) {
-                        pause(registry.changes(), freed, busy.leases());
-                    } else {
-                        // What becomes free is for those before, mostly; when one of them has it,
-                        // the line moves.
-                        pause(line.moves(), moved, List.of());
-                    }
-                }
-            }
-        }
-
-        private void tell(int place, GpuChoice.Busy busy) throws RefusedException, IOException {
-            String text =
-                    "waiting for "
-                            + Refusals.asked(request.request())
-                            + ", "
-                            + (place == 1 ? "next" : "number " + place)
-                            + " in line"
-                            + longest(", for ", " at most")
-                            + ": "
-                            + busy.reason();
-            if (!text.equals(said)) {
-                said = text;
-                waiting.listener().hear(text);
-            }
-            if (limit.filter(it -> waited().compareTo(it) >= 0).isPresent()) {
-                String longest = longest(" for ", ", the longest that anybody may");
-                throw new RefusedException(
-                        "waited in vain"
-                                + longest
-                                + ", "
-                                + busy.reason()
-                                + (request.engine().equals(Claim.MESOS)
-                                        ? "; start the task again later, or let the agent offer"
-                                                + " fewer GPUs ('jnvdocker mesos flags')"
-                                        : "; wait "
-                                                + (longest.isEmpty() ? "longer" : "again")
-                                                + " with --gpu-wait"));
-            }
-        }
-
-        /** The lab's limit, when it is that which ends the wait. */
-        private String longest(String before, String after) {
-            return waiting.limit().isPresent() || limit.isEmpty()
-                    ? ""
-                    : before + Span.text(limit.get()) + after + " (" + policy.key("max_wait") + ")";
-        }
-
-        private void tellOfTheEnd(Claim claim) throws IOException {
-            if (!said.isEmpty()) {
-                waiting.listener()
-                        .hear(
-                                "got "
-                                        + claim.gpus().stream()
-                                                .map(gpu -> Refusals.name(gpu.index(), gpu.uuid()))
-                                                .collect(Collectors.joining(", "))
-                                        + " after "
-                                        + Span.text(waited()));
-            }
-        }
-
-        private Duration waited() {
-            return Duration.ofNanos(pace.nanos() - began);
-        }
-
-        /** Until there is a change, or one of these leases is over, or a second. */
-        private void pause(Changes changes, long seen, Collection<Lease> leases)
-                throws IOException {
-            for (int i = 0; i < LOOK_AGAIN && changes.count() == seen; i++) {
-                pace.sleep(A_WHILE, changes, seen);
-                if (Thread.currentThread().isInterrupted()) {
-                    throw new IOException("the daemon is stopping");
-                }
-                if (!evidence.isAlive(request.client())) {
-                    throw new ClientGoneException(request.client());
-                }
-                if (ender.isOver(leases)) {
-                    return;
-                }
-            }
-        }
+    private void cancel(Claim claim, String why) throws IOException {
+        cancellation.of(claim, why);
     }
 
-    /** One choice, made inside the registry's transaction. */
+    /** One choice, made on what the registry holds, as often as that changes. */
     private final class Choice {
         private final Leases.Request request;
         private final List<Ticket> before;
-        private final List<GpuUse> seen;
-        private RefusedException refusal;
-        private GpuChoice.Busy busy;
+        private final List<Gpu> gpus;
+        private Optional<List<GpuUse>> seen = Optional.empty();
+        private Set<Ticket> keepers = Set.of();
 
         /**
          * @param before who waits and has come before
@@ -404,61 +412,53 @@ final class Reservations {
         Choice(Leases.Request request, List<Ticket> before) throws IOException {
             this.request = request;
             this.before = before;
-            seen = canHaveNone() ? List.of() : strangers.look(request.gpus(), Strangers.LIMIT);
+            gpus = inventory.gpus();
+            if (request.waiting().isEmpty()) {
+                look();
+            }
+        }
+
+        private void look() throws IOException {
+            seen = Optional.of(strangers.look(gpus, Strangers.LIMIT));
         }
 
         /**
-         * Many may wait, and to those who can't have any yet it does not matter who else uses them.
-         * Whom their quota keeps from being served is not known yet.
+         * To who waits and can't have any yet it does not matter who else uses them.
+         *
+         * @return false when it was not looked before the leases were read, and is now
          */
-        private boolean canHaveNone() {
-            Map<String, Ticket> kept = WaitingLine.keptFor(before, request.gpus());
-            return request.waiting().isPresent()
-                    && policy.maxGpusPerUser().isEmpty()
-                    && request.gpus().stream().allMatch(gpu -> kept.containsKey(gpu.uuid()));
-        }
-
-        Optional<LeaseRegistry.Reservation> make(LeaseRegistry.Holdings holdings) {
-            try {
-                if (stopped) {
-                    throw stoppedRefusal();
-                }
-                GpuChoice choice =
-                        new GpuChoice(
-                                request.gpus(),
-                                holdings,
-                                strangers.unmanaged(seen, holdings, policy),
-                                before,
-                                policy);
-                return switch (choice.of(request.request(), request.owner())) {
-                    case GpuChoice.Chosen(List<Gpu> gpus) ->
-                            Optional.of(
-                                    new LeaseRegistry.Reservation(
-                                            claim(gpus, holdings), request.client()));
-                    case GpuChoice.Busy found -> {
-                        busy = found;
-                        yield Optional.empty();
-                    }
-                };
-            } catch (RefusedException e) {
-                refusal = e;
-                return Optional.empty();
+        boolean hasLooked(LeaseRegistry.Holdings holdings) throws IOException {
+            boolean needed =
+                    gpus.stream().anyMatch(gpu -> !holdings.held().containsKey(gpu.uuid()));
+            if (seen.isEmpty() && needed) {
+                look();
+                return false;
             }
+            return true;
         }
 
-        GpuChoice.Busy busy() throws RefusedException {
-            if (refusal != null) {
-                throw refusal;
-            }
-            return busy;
+        GpuChoice.Outcome of(LeaseRegistry.Holdings holdings) throws RefusedException {
+            Unmanaged unmanaged = strangers.unmanaged(seen.orElse(List.of()), holdings, policy);
+            GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy);
+            keepers = choice.keepers();
+            return choice.of(request.request(), request.owner(), request.candidates());
         }
 
-        private Claim claim(List<Gpu> gpus, LeaseRegistry.Holdings holdings) {
+        /** Those who come first with what is free. */
+        Set<Ticket> keepers() {
+            return keepers;
+        }
+
+        LeaseRegistry.Reservation reservation(List<Gpu> chosen, LeaseRegistry.Holdings holdings) {
+            return new LeaseRegistry.Reservation(claim(chosen, holdings), request.client());
+        }
+
+        private Claim claim(List<Gpu> chosen, LeaseRegistry.Holdings holdings) {
             return new Claim(
                     Claim.newId(),
                     request.engine(),
                     request.owner(),
-                    gpus.stream().map(ClaimedGpu::of).toList(),
+                    chosen.stream().map(ClaimedGpu::of).toList(),
                     request.image(),
                     holdings.now(),
                     Optional.empty());

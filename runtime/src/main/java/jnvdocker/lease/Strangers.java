@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.process.OpenDevices;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
@@ -21,6 +22,7 @@ final class Strangers {
     /** Those with a container first, and the oldest process of it. */
     private static final Comparator<GpuUse> ORDER =
             Comparator.comparing((GpuUse use) -> use.container().isEmpty())
+                    .thenComparing(use -> use.kind() == GpuUse.Kind.UNKNOWN)
                     .thenComparing(use -> use.kind() == GpuUse.Kind.OPEN)
                     .thenComparing(use ->
                             use.process()
@@ -34,11 +36,20 @@ final class Strangers {
     private final GpuUses uses;
     private final LeaseRegistry registry;
     private final Evidence evidence;
+    private final Unleased unleased;
+    private final OtherClaims otherClaims;
 
-    Strangers(GpuUses uses, LeaseRegistry registry, Evidence evidence) {
+    Strangers(
+            GpuUses uses,
+            LeaseRegistry registry,
+            Evidence evidence,
+            Unleased unleased,
+            OtherClaims otherClaims) {
         this.uses = uses;
         this.registry = registry;
         this.evidence = evidence;
+        this.unleased = unleased;
+        this.otherClaims = otherClaims;
     }
 
     /**
@@ -46,12 +57,23 @@ final class Strangers {
      * that, or none.
      */
     List<GpuUse> look(List<Gpu> gpus, Duration limit) throws IOException {
-        return withoutClaims(uses.look(gpus, limit));
+        return withClaims(gpus, uses.look(gpus, limit));
     }
 
     /** The same, asking no engine. */
     List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
-        return withoutClaims(uses.lookWithoutEngine(gpus));
+        return withClaims(gpus, uses.lookWithoutEngine(gpus));
+    }
+
+    /**
+     * Whoever has a claim mounted has its GPUs, idle or not: one of ours that has no lease, or one
+     * of another daemon's.
+     */
+    private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
+        List<GpuUse> all = withoutClaims(seen);
+        all.addAll(unleased.uses(gpus));
+        all.addAll(otherClaims.uses(gpus));
+        return all;
     }
 
     /**
@@ -71,6 +93,21 @@ final class Strangers {
     private boolean isClaimed(GpuUse use) throws IOException {
         Optional<String> claim = use.container().flatMap(Strangers::claimOf);
         return claim.isPresent() && registry.wasClaimed(claim.get(), use.gpu().uuid());
+    }
+
+    /** Whether it is known by now what docker has given to its containers. */
+    boolean knowsContainers() {
+        return uses.knowsContainers();
+    }
+
+    /** The processes of the last look that have more descriptors than are looked at at once. */
+    List<OpenDevices.Beyond> beyond() {
+        return uses.beyond();
+    }
+
+    /** Claims of other daemons on this host that containers have mounted. */
+    List<OtherClaims.Mounted> otherClaims() throws IOException {
+        return otherClaims.mounted();
     }
 
     /** The claim of a container that we started. */
@@ -115,6 +152,9 @@ final class Strangers {
     private static void add(List<GpuUse> strangers, GpuUse use) {
         for (int i = 0; i < strangers.size(); i++) {
             GpuUse known = strangers.get(i);
+            if (use.container().isEmpty() && use.process().equals(known.process())) {
+                return;
+            }
             if (use.container().isPresent() && id(known).equals(id(use))) {
                 if (known.process().isEmpty()) {
                     strangers.set(

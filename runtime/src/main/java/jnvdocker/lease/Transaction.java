@@ -11,6 +11,7 @@ import java.util.Optional;
 /** SQL with parameters, inside one transaction. */
 final class Transaction {
     private final Connection connection;
+    private boolean changed;
 
     Transaction(Connection connection) {
         this.connection = connection;
@@ -25,8 +26,15 @@ final class Transaction {
     /** Returns how many rows it has changed. */
     int update(String sql, Object... parameters) throws SQLException {
         try (PreparedStatement statement = prepare(sql, parameters)) {
-            return statement.executeUpdate();
+            int rows = statement.executeUpdate();
+            changed |= rows > 0;
+            return rows;
         }
+    }
+
+    /** Whether any row was changed. */
+    boolean hasChanged() {
+        return changed;
     }
 
     <T> List<T> list(Row<T> row, String sql, Object... parameters) throws SQLException {

@@ -24,6 +24,12 @@ record Unmanaged(Map<String, List<GpuUse>> users, boolean allowed) {
         return users.getOrDefault(gpu.uuid(), List.of());
     }
 
+    /** Whether nobody may take a GPU, though he names it. */
+    boolean bars(String uuid) {
+        return users.getOrDefault(uuid, List.of()).stream()
+                .anyMatch(use -> !allowed || use.kind() == GpuUse.Kind.CLAIM);
+    }
+
     /** The one to name, when one is enough. */
     Optional<GpuUse> first(String uuid) {
         return users.getOrDefault(uuid, List.of()).stream().findFirst();

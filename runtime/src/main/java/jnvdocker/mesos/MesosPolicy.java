@@ -69,7 +69,8 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
                     refuseUnless(
                             count <= given.size() || count > host.size(),
                             count + " GPUs are asked for");
-            case GpuRequest.All _, GpuRequest.None _ -> {}
+            case GpuRequest.All _ -> refuseUnless(!given.isEmpty(), "GPUs are asked for");
+            case GpuRequest.None _ -> {}
         }
         return given;
     }

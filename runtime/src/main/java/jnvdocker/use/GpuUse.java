@@ -23,8 +23,14 @@ public record GpuUse(
         CDI("a CDI device"),
         /** NVIDIA's runtime gives it to a container. */
         RUNTIME("NVIDIA's runtime"),
+        /** A process has a claim of ours mounted. */
+        CLAIM("a claim"),
+        /** Another jnvdocker of this host has given it to a container. */
+        OTHER_CLAIM("a claim of another jnvdocker"),
         /** A process has its node open. */
-        OPEN("an open node");
+        OPEN("an open node"),
+        /** What a process has open is not known yet, and it may open the node. */
+        UNKNOWN("files that were not looked through yet");
 
         private final String words;
 
@@ -39,7 +45,7 @@ public record GpuUse(
     }
 
     /**
-     * A process that has the GPU's node open.
+     * A process that has the GPU's node open, or is by another kind known to use it.
      *
      * @param name which it may have given itself
      */

@@ -1,6 +1,7 @@
 package jnvdocker.use;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.process.OpenDevices;
 
 import java.time.Duration;
 import java.util.List;
@@ -15,4 +16,17 @@ public interface GpuUses {
 
     /** The same with the containers that were listed last, so that it waits for nobody. */
     List<GpuUse> lookWithoutEngine(List<Gpu> gpus);
+
+    /**
+     * Whether an engine has listed its containers since we began to look: what they were given is
+     * not known before. Where there is no engine there is nothing to know.
+     */
+    default boolean knowsContainers() {
+        return true;
+    }
+
+    /** The processes of the last look that have more descriptors than are looked at at once. */
+    default List<OpenDevices.Beyond> beyond() {
+        return List.of();
+    }
 }

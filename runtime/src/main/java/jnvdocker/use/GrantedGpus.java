@@ -9,8 +9,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Function;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -21,22 +19,27 @@ final class GrantedGpus {
     /** Of a host without a driver. */
     static final int NO_MAJOR = -1;
 
-    /** {@code c 195:2 rw}, {@code c *:* rwm}, {@code a}. */
-    private static final Pattern RULE =
-            Pattern.compile("a|[ac]\\s+(\\*|[0-9]+):(\\*|[0-9]+)\\s+([rwm]+)");
-
     private static final Pattern NODE = Pattern.compile(".*/nvidia[0-9]+|/dev/char/[0-9:]+");
     private static final Pattern PLACE = Pattern.compile("/|/dev(/.*)?|.*/dev|.*/nvidia[0-9]+");
 
     private final GpuAccess access;
-    private final Function<String, Set<Integer>> minorsAt;
+    private final List<DeviceRule> rules;
+    private final Paths paths;
 
-    /**
-     * @param minorsAt the minors of the GPUs whose nodes a path of the host leads to
-     */
-    GrantedGpus(GpuAccess access, Function<String, Set<Integer>> minorsAt) {
+    /** The minors of GPUs, by paths of the host. */
+    interface Paths {
+        /** Of the nodes that docker gives for {@code --device}. */
+        Set<Integer> given(String path);
+
+        /** Of the nodes that are seen where a path is mounted. */
+        Set<Integer> seen(String path);
+    }
+
+    GrantedGpus(GpuAccess access, Paths paths) {
         this.access = access;
-        this.minorsAt = minorsAt;
+        this.rules =
+                access.rules().stream().flatMap(rule -> DeviceRule.parse(rule).stream()).toList();
+        this.paths = paths;
     }
 
     /**
@@ -65,13 +68,13 @@ final class GrantedGpus {
 
     private Set<Integer> minors(int major) {
         Set<Integer> minors = new HashSet<>();
-        access.devices().forEach(path -> minors.addAll(minorsAt.apply(path)));
+        access.devices().forEach(path -> minors.addAll(paths.given(path)));
         for (String path : access.binds()) {
             boolean named = access.privileged() && NODE.matcher(path).matches();
             // Any other folder may be of a file system that does not answer.
-            boolean looked = !access.rules().isEmpty() && PLACE.matcher(path).matches();
+            boolean looked = !rules.isEmpty() && PLACE.matcher(path).matches();
             if (named || looked) {
-                minorsAt.apply(path).stream()
+                paths.seen(path).stream()
                         .filter(minor -> named || isAllowed(major, minor))
                         .forEach(minors::add);
             }
@@ -81,29 +84,12 @@ final class GrantedGpus {
 
     /** A mount alone gives no right to open what is mounted. */
     private boolean isAllowed(int major, int minor) {
-        return access.rules().stream().anyMatch(rule -> allows(rule, major, minor, true));
+        return rules.stream().anyMatch(rule -> rule.covers(major, minor));
     }
 
-    /** Who may open it can make a node for it. */
+    /** Who may open it can make a node for it. A rule for all devices is as good as privileges. */
     private boolean isNamedByRule(int major, int minor) {
-        return access.rules().stream().anyMatch(rule -> allows(rule, major, minor, false));
-    }
-
-    /**
-     * @param all whether a rule for all devices counts
-     */
-    private static boolean allows(String rule, int major, int minor, boolean all) {
-        Matcher matcher = RULE.matcher(rule.strip());
-        if (!matcher.matches()) {
-            return false;
-        }
-        if (matcher.group(1) == null) {
-            return all;
-        }
-        boolean its = matcher.group(1).equals("" + major);
-        return (its || all && matcher.group(1).equals("*"))
-                && List.of("*", "" + minor).contains(matcher.group(2))
-                && !matcher.group(3).equals("m");
+        return rules.stream().anyMatch(rule -> !rule.isOfAnyMajor() && rule.covers(major, minor));
     }
 
     /** {@code 0}, {@code 0:1} for a part of it, {@code GPU-5c1a1003}, {@code all}. */

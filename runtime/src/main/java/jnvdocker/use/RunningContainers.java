@@ -14,6 +14,11 @@ public interface RunningContainers {
      */
     List<RunningContainer> running(Duration limit) throws IOException;
 
+    /** Whether there may be such an engine on this host at all. */
+    default boolean isThere() {
+        return true;
+    }
+
     /** Those of the last answer that still run. Asks no engine. */
     List<RunningContainer> lastKnown();
 }

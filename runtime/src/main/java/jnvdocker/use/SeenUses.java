@@ -1,9 +1,12 @@
 package jnvdocker.use;
 
 import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.DriverUse;
 import jnvdocker.host.Gpu;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.DeviceUser;
+import jnvdocker.process.OpenDevices;
+import jnvdocker.process.ProcessId;
 import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 
@@ -11,11 +14,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
@@ -24,21 +27,30 @@ import java.util.function.Predicate;
 public final class SeenUses implements GpuUses {
     private static final Logger LOG = LoggerFactory.getLogger(SeenUses.class);
 
+    private static final Duration PATH_LIMIT = Duration.ofMillis(500);
+
     private final Processes processes;
     private final RunningContainers engine;
     private final DeviceNodes nodes;
+    private final GrantedGpus.Paths paths;
     private final IgnoredUsers ignored;
-    private final SharedAnswer<List<DeviceUser>> open = new SharedAnswer<>();
+    private final DriverUse driver;
+    private final SharedAnswer<OpenDevices> open = new SharedAnswer<>();
     private final SharedAnswer<List<RunningContainer>> running = new SharedAnswer<>();
+    private volatile List<OpenDevices.Beyond> beyond = List.of();
+    private volatile boolean knowsContainers;
 
     public SeenUses(
             Processes processes,
             RunningContainers engine,
             DeviceNodes nodes,
+            DriverUse driver,
             IgnoredUsers ignored) {
         this.processes = processes;
         this.engine = engine;
         this.nodes = nodes;
+        this.driver = driver;
+        this.paths = new Named(new HostPaths(nodes, PATH_LIMIT));
         this.ignored = ignored;
     }
 
@@ -47,7 +59,7 @@ public final class SeenUses implements GpuUses {
         var listed =
                 CompletableFuture.supplyAsync(
                         () -> running.get(() -> running(limit)), Thread::startVirtualThread);
-        List<DeviceUser> users = open.get(this::users);
+        OpenDevices users = open.get(this::users);
         return uses(gpus, users, listed.join());
     }
 
@@ -58,29 +70,43 @@ public final class SeenUses implements GpuUses {
 
     private List<RunningContainer> running(Duration limit) {
         try {
-            return engine.running(limit);
+            List<RunningContainer> containers = engine.running(limit);
+            knowsContainers = true;
+            return containers;
         } catch (IOException e) {
             LOG.debug("containers are taken as they were last seen: {}", e.getMessage());
             return engine.lastKnown();
         }
     }
 
-    private List<DeviceUser> users() {
+    @Override
+    public boolean knowsContainers() {
+        return knowsContainers || !engine.isThere();
+    }
+
+    @Override
+    public List<OpenDevices.Beyond> beyond() {
+        return beyond;
+    }
+
+    private OpenDevices users() {
         try {
-            return processes.usersOf(nodes.gpuMajor());
+            OpenDevices found =
+                    driver.isUnused() ? OpenDevices.NONE : processes.usersOf(nodes.gpuMajor());
+            beyond = found.beyond();
+            return found;
         } catch (IOException e) {
             // Then nobody can be given a GPU either: its node is checked against the same number.
             LOG.debug("the GPUs' major is not known: {}", FileErrors.describe(e));
-            return List.of();
+            return OpenDevices.NONE;
         }
     }
 
-    private List<GpuUse> uses(
-            List<Gpu> gpus, List<DeviceUser> users, List<RunningContainer> containers) {
+    private List<GpuUse> uses(List<Gpu> gpus, OpenDevices open, List<RunningContainer> containers) {
         List<GpuUse> uses = new ArrayList<>();
         for (RunningContainer container : containers) {
             if (!ignored.hasImage(container.image())) {
-                GrantedGpus granted = new GrantedGpus(container.access(), this::minorsAt);
+                GrantedGpus granted = new GrantedGpus(container.access(), paths);
                 granted.kinds(gpus, major())
                         .forEach((gpu, kind) ->
                                 uses.add(
@@ -91,10 +117,15 @@ public final class SeenUses implements GpuUses {
                                                 Optional.empty())));
             }
         }
-        for (DeviceUser user : users) {
-            Optional<ProcessTraits> traits = processes.traits(user.process());
-            if (traits.isPresent() && !ignored.has(traits.get())) {
-                uses.addAll(uses(gpus, user, traits.get(), containers));
+        for (DeviceUser user : open.users()) {
+            Predicate<Gpu> its = gpu -> user.minors().contains(gpu.minor());
+            uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN, its, containers));
+        }
+        for (OpenDevices.Beyond process : open.beyond()) {
+            if (process.pending()) {
+                // By opening it he could have it to himself, too: he gains nothing by this.
+                Predicate<Gpu> any = gpu -> driver.mayOpen(gpu, process.credentials());
+                uses.addAll(uses(gpus, process.process(), GpuUse.Kind.UNKNOWN, any, containers));
             }
         }
         return uses;
@@ -102,9 +133,15 @@ public final class SeenUses implements GpuUses {
 
     private List<GpuUse> uses(
             List<Gpu> gpus,
-            DeviceUser user,
-            ProcessTraits traits,
+            ProcessId user,
+            GpuUse.Kind kind,
+            Predicate<Gpu> its,
             List<RunningContainer> containers) {
+        Optional<ProcessTraits> found = processes.traits(user);
+        if (found.isEmpty() || ignored.has(found.get())) {
+            return List.of();
+        }
+        ProcessTraits traits = found.get();
         Predicate<RunningContainer> itsOwn =
                 container -> traits.container().filter(container.id()::equals).isPresent();
         Optional<RunningContainer> container = containers.stream().filter(itsOwn).findFirst();
@@ -112,10 +149,10 @@ public final class SeenUses implements GpuUses {
             return List.of();
         }
         GpuUse.User process =
-                new GpuUse.User(user.process(), traits.name(), traits.uid(), traits.container());
+                new GpuUse.User(user, traits.name(), traits.uid(), traits.container());
         return gpus.stream()
-                .filter(gpu -> gpu.isSound() && user.minors().contains(gpu.minor()))
-                .map(gpu -> new GpuUse(gpu, GpuUse.Kind.OPEN, container, Optional.of(process)))
+                .filter(gpu -> gpu.isSound() && its.test(gpu))
+                .map(gpu -> new GpuUse(gpu, kind, container, Optional.of(process)))
                 .toList();
     }
 
@@ -127,12 +164,36 @@ public final class SeenUses implements GpuUses {
         }
     }
 
-    private Set<Integer> minorsAt(String path) {
-        try {
-            return nodes.gpusAt(Path.of(path));
-        } catch (IOException | RuntimeException e) {
-            LOG.debug("{}", e instanceof IOException io ? FileErrors.describe(io) : e.toString());
-            return Set.of();
+    /** Of a path that does not answer the name alone counts. */
+    private static final class Named implements GrantedGpus.Paths {
+        private final HostPaths paths;
+
+        Named(HostPaths paths) {
+            this.paths = paths;
+        }
+
+        private interface Look {
+            DeviceNodes.Reached at(String path) throws IOException;
+        }
+
+        @Override
+        public Set<Integer> given(String path) {
+            return minors(path, paths::given);
+        }
+
+        @Override
+        public Set<Integer> seen(String path) {
+            return minors(path, paths::seen);
+        }
+
+        private static Set<Integer> minors(String path, Look look) {
+            try {
+                return look.at(path).minors();
+            } catch (IOException e) {
+                LOG.debug("{}", FileErrors.describe(e));
+                OptionalInt minor = DeviceNodes.minorOf(path);
+                return minor.isEmpty() ? Set.of() : Set.of(minor.getAsInt());
+            }
         }
     }
 }

@@ -15,7 +15,8 @@ final class SharedAnswer<T> {
     private long answered;
     private T last;
 
-    T get(Supplier<T> question) {
+    /** An answer to the question, put now or by somebody who comes as well. */
+    public T get(Supplier<T> question) {
         long number = came.incrementAndGet();
         asking.lock();
         try {

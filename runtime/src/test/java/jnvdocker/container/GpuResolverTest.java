@@ -62,6 +62,7 @@ class GpuResolverTest {
 
     @Test
     void digitsAreAnIndexAndNoPartOfAUuid() {
+        assertRefusal("invalid device: \\u{1b}[31m; this host has 0, 1, 2", "\u001b[31m");
         assertRefusal("invalid device: 7777; this host has 0, 1, 2", "7777");
     }
 

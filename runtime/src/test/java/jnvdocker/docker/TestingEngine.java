@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
 
 /**
  * Speaks HTTP on a Unix socket as dockerd does, about what the test tells it. Like dockerd it
@@ -31,6 +32,8 @@ final class TestingEngine implements AutoCloseable {
     private volatile String version = "1.41";
     private volatile boolean mute;
     private volatile Duration delay = Duration.ZERO;
+    private volatile String hanging = "";
+    private final Semaphore givenUp = new Semaphore(0);
     private ServerSocketChannel server;
 
     private TestingEngine(Path socket) {
@@ -69,6 +72,16 @@ final class TestingEngine implements AutoCloseable {
     /** From now on connections end when a request has come. */
     void goMute() {
         mute = true;
+    }
+
+    /** From now on a path, spelled without the version, has no answer. */
+    void hangs(String path) {
+        hanging = path;
+    }
+
+    /** One more for each connection that was closed by who has asked for that. */
+    Semaphore givenUp() {
+        return givenUp;
     }
 
     /** Ends all connections, like a restart of dockerd. */
@@ -125,6 +138,12 @@ final class TestingEngine implements AutoCloseable {
                 }
                 Thread.sleep(delay);
                 String path = URLDecoder.decode(request.split(" ")[1], StandardCharsets.UTF_8);
+                if (path.replaceFirst("^/v[0-9.]+", "").equals(hanging)) {
+                    if (in.read() < 0) {
+                        givenUp.release();
+                    }
+                    return;
+                }
                 String response = answer(path);
                 connection.write(ByteBuffer.wrap(response.getBytes(StandardCharsets.UTF_8)));
                 if (!response.contains("Content-Length")) {

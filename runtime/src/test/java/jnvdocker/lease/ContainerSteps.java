@@ -6,6 +6,7 @@ import jnvdocker.lease.SimulatedContainer.Settings;
 import jnvdocker.lease.SimulatedContainer.State;
 import jnvdocker.process.ProcessId;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,9 @@ import java.util.function.UnaryOperator;
 
 /** What docker's users, docker itself and chance do to the containers of a simulated world. */
 final class ContainerSteps {
+    /** For how long an engine may be in the middle of a restart. */
+    private static final Duration LONGEST = Duration.ofSeconds(60);
+
     private final SimulatedWorld world;
     private final List<ProcessId> lingering = new ArrayList<>();
 
@@ -154,7 +158,7 @@ final class ContainerSteps {
         return true;
     }
 
-    boolean restart(int index) {
+    boolean restart(int index, boolean slowly) {
         Optional<SimulatedContainer> found = container(index, SimulatedContainer::isRunning);
         found.ifPresent(container -> {
             boolean holds =
@@ -164,11 +168,39 @@ final class ContainerSteps {
                             && world.daemon.isUp()
                             && canStart(container)
                             && world.course.isUndisturbed();
-            Optional<String> error = world.engine().restart(container);
-            world.say("restart " + container + ": " + error.orElse("done"));
+            container.mustComeBack = holds && world.daemon.isWatching();
+            Optional<String> error = world.engine().restart(container, slowly);
+            world.say("restart " + container + ": " + error.orElse(slowly ? "slowly" : "done"));
             assertTrue(!holds || error.isEmpty(), "a restart was refused: " + error.orElse(""));
         });
         return found.isPresent();
+    }
+
+    /** However long an engine was in the middle of it: nobody else has got the GPUs. */
+    boolean finishRestart(int index) {
+        List<SimulatedContainer> those =
+                world.engine().containers.stream()
+                        .filter(it -> it.restarted.isPresent() && !it.waiting)
+                        .toList();
+        if (those.isEmpty() || !world.engine().serves()) {
+            return false;
+        }
+        SimulatedContainer container = those.get(index % those.size());
+        Duration gap = Duration.ofNanos(world.machine.nanos() - container.restarted.orElseThrow());
+        boolean mustComeBack =
+                container.mustComeBack
+                        && !container.released
+                        && !container.troubled
+                        && world.daemon.isUp()
+                        && world.daemon.isWatching()
+                        && world.daemon.age().compareTo(gap) > 0
+                        && gap.compareTo(LONGEST) < 0
+                        && canStart(container)
+                        && world.course.isUndisturbed();
+        Optional<String> error = world.engine().finishRestart(container);
+        world.say(container + " starts again after " + gap + ": " + error.orElse("done"));
+        assertTrue(!mustComeBack || error.isEmpty(), "a restart was refused: " + error.orElse(""));
+        return true;
     }
 
     /**
@@ -222,6 +254,16 @@ final class ContainerSteps {
         return container(index, it -> it.isRunning() && it.lives(world.machine))
                 .map(container -> {
                     world.engine().pause(container);
+                    return true;
+                })
+                .orElse(false);
+    }
+
+    boolean update(int index, boolean policy) {
+        return container(index, it -> !it.settings.remove() && it.policy != policy)
+                .map(container -> {
+                    world.say("update " + container + (policy ? ": always" : ": no restart"));
+                    world.engine().update(container, policy);
                     return true;
                 })
                 .orElse(false);

@@ -29,10 +29,20 @@ final class DaemonSteps {
         return world.daemon.perform("sweep", () -> world.daemon.parts().reconciler().sweep());
     }
 
+    /** Starts what was refused when the engine began. */
+    boolean startRefused() throws IOException {
+        boolean calm = world.course.isUndisturbed();
+        world.check.mayStart(calm);
+        return world.daemon.perform(
+                "start refused", () -> world.daemon.parts().refusedStarts().review());
+    }
+
     boolean reconcileTwice() throws IOException {
         if (!world.daemon.isUp()
                 || !world.engine().serves()
-                || world.engine().mood != SimulatedEngine.Mood.WELL) {
+                || world.engine().mood != SimulatedEngine.Mood.WELL
+                || world.engine().containers.stream().anyMatch(it -> it.restarted.isPresent())) {
+            // While a restart is under way, time alone changes what is known.
             return false;
         }
         world.course.calm();
@@ -69,6 +79,35 @@ final class DaemonSteps {
                     "release", () -> world.daemon.parts().leases().releaseByForce(claim, "root"));
         }
         return world.daemon.perform("release", () -> world.daemon.parts().leases().release(claim));
+    }
+
+    /** The user whose it is releases it by force: what runs goes on to be his. */
+    boolean releaseOwn(int index) throws IOException {
+        if (!world.daemon.isUp()) {
+            return false;
+        }
+        List<Lease> live = world.daemon.parts().registry().live();
+        if (live.isEmpty()) {
+            return false;
+        }
+        String claim = live.get(index % live.size()).claim().id();
+        world.say("release one's own " + claim + " by force");
+        return world.daemon.perform(
+                "release",
+                () -> {
+                    world.daemon.parts().leases().releaseUnused(claim, "its user");
+                    released(claim);
+                });
+    }
+
+    /** A start that is under way will ask anew, and may be refused. */
+    private void released(String claim) {
+        for (SimulatedContainer container : world.allContainers()) {
+            if (container.claim().equals(Optional.of(claim))) {
+                container.troubled = true;
+            }
+        }
+        world.clients.end(claim);
     }
 
     private void forced(String claim) {
@@ -110,10 +149,35 @@ final class DaemonSteps {
         return true;
     }
 
-    /** Whether anybody uses GPUs that were released by force, and may be another's by now. */
+    /** Whether anybody uses GPUs, or is about to, that were released by force. */
     private boolean isAnyReleased() {
         return world.allContainers().stream()
-                .anyMatch(container -> container.released && container.lives(world.machine));
+                .filter(container -> container.released)
+                .anyMatch(container ->
+                        container.lives(world.machine)
+                                || container.state == SimulatedContainer.State.STARTING);
+    }
+
+    boolean backUp() throws IOException {
+        world.disk.backUp();
+        return true;
+    }
+
+    /** The registry is what it was when somebody copied it, in the same boot or in one before. */
+    boolean restoreBackup() throws IOException {
+        if (!world.disk.hasBackup() || world.machine.hidesAny() || isAnyReleased()) {
+            return false;
+        }
+        finishStarts();
+        kill();
+        world.disk.restoreBackup();
+        world.lab.lookUp();
+        world.forgetLeases();
+        start();
+        if (world.daemon.isUp()) {
+            world.waiters.rollBack(world.daemon.parts().registry().tickets());
+        }
+        return true;
     }
 
     boolean loseState() throws IOException {

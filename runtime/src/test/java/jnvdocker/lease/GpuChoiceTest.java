@@ -285,7 +285,51 @@ class GpuChoiceTest {
         assertEquals(Optional.of(second), choice.keptFor(C));
         assertEquals(new GpuChoice.Chosen(List.of(D)), choice.of(ONE, BOB));
         GpuChoice without = choice(POLICY, List.of(train), List.of(first, second));
-        assertInstanceOf(GpuChoice.Busy.class, without.of(ONE, BOB));
+        assertEquals(Optional.of(first), without.keptFor(C));
+        assertEquals(new GpuChoice.Chosen(List.of(D)), without.of(ONE, BOB));
+    }
+
+    /** Nobody but she can end what she waits for. */
+    @Test
+    void nothingFreeIsKeptForWhoNeedsWhatSheHoldsHerself() throws RefusedException {
+        Lease train = held(1, ALICE, "train-7", A);
+        for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
+            Ticket waits = TestingLeases.ticket(1, ALICE, request);
+            GpuChoice choice = choice(POLICY, List.of(train), List.of(waits));
+            assertEquals(Optional.empty(), choice.keptFor(D), request::toString);
+            assertEquals(new GpuChoice.Chosen(List.of(B, C)), choice.of(TWO, BOB));
+        }
+    }
+
+    /** The same request, when somebody else has the GPU: that ends without her. */
+    @Test
+    void whatOthersHoldKeepsTheFreeOnesForTheFirst() throws RefusedException {
+        Lease train = held(1, BOB, "train-7", A);
+        for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
+            Ticket waits = TestingLeases.ticket(1, ALICE, request);
+            GpuChoice choice = choice(POLICY, List.of(train), List.of(waits));
+            assertEquals(Optional.of(waits), choice.keptFor(D), request::toString);
+        }
+    }
+
+    @Test
+    void nothingFreeIsKeptForWhoNeedsWhatIsUsedBehindOurBackOrCordonedOrNotThere()
+            throws RefusedException {
+        Unmanaged used = unmanaged(false, process(A));
+        for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
+            Ticket waits = TestingLeases.ticket(1, ALICE, request);
+            GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(waits), POLICY);
+            assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, BOB), request::toString);
+        }
+        for (GpuRequest request : List.of(new GpuRequest.Count(4), devices("0", "3"))) {
+            Ticket waits = TestingLeases.ticket(1, ALICE, request);
+            GpuChoice choice = choice(policy(0, "0"), List.of(), List.of(waits));
+            assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, BOB), request::toString);
+            var without =
+                    new GpuChoice(
+                            List.of(B, C, D), holdings(), Unmanaged.NONE, List.of(waits), POLICY);
+            assertEquals(new GpuChoice.Chosen(List.of(B)), without.of(ONE, BOB));
+        }
     }
 
     /**

@@ -21,7 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -40,7 +42,7 @@ class GpuTimeTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", () -> now);
+        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
     }
 
     @AfterEach
@@ -113,7 +115,11 @@ class GpuTimeTest {
         registry.end(first, "seen");
         at(2);
         registry.mount(
-                first.claim(), "use", DOCKERD, new LeaseRegistry.Unknown(), TestingLeases.ANYBODY);
+                first.claim(),
+                "use",
+                DOCKERD,
+                new LeaseRegistry.Unknown(),
+                Optional.of(registry.holdings()));
         at(4);
         assertEquals(List.of(use(ALICE, 3, 2, 1, 1, 4)), since(0).users());
     }
@@ -157,17 +163,28 @@ class GpuTimeTest {
         Instant from = START.plus(Duration.ofHours(2));
         assertEquals(
                 List.of(BOB),
-                registry.pastOf(A.uuid(), from, Optional.empty(), 9).stream()
+                registry.pastOf(A.uuid(), from, Optional.empty(), Long.MAX_VALUE, 9).stream()
                         .map(lease -> lease.claim().owner())
                         .toList());
-        assertEquals(2, registry.pastOf(A.uuid(), START, Optional.empty(), 9).size());
-        assertEquals(1, registry.pastOf(A.uuid(), START, Optional.empty(), 1).size());
+        assertEquals(
+                2, registry.pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 9).size());
+        assertEquals(
+                1, registry.pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 1).size());
         assertEquals(
                 List.of(ALICE),
-                registry.pastOf(A.uuid(), START, Optional.of(Set.of(ALICE.uid())), 1).stream()
+                registry
+                        .pastOf(
+                                A.uuid(),
+                                START,
+                                Optional.of(Set.of(ALICE.uid())),
+                                Long.MAX_VALUE,
+                                1)
+                        .stream()
                         .map(lease -> lease.claim().owner())
                         .toList());
-        assertEquals(List.of(), registry.pastOf(A.uuid(), START, Optional.of(Set.of()), 9));
+        assertEquals(
+                List.of(),
+                registry.pastOf(A.uuid(), START, Optional.of(Set.of()), Long.MAX_VALUE, 9));
     }
 
     /** Nothing becomes negative, and no more than the window counts. */
@@ -189,16 +206,27 @@ class GpuTimeTest {
     void whatIsReadWaitsForNobodyWhoWrites() throws Exception {
         lease(0, 1, ALICE, A);
         at(2);
-        registry.reserve(_ -> {
+        try (Connection other =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                Statement statement = other.createStatement()) {
+            statement.execute("BEGIN IMMEDIATE");
+            Thread writer = Thread.ofPlatform().start(this::write);
             Thread reader =
                     Thread.ofVirtual().start(() -> assertEquals(1, usersUnchecked().size()));
-            try {
-                assertTrue(reader.join(Duration.ofSeconds(30)), "the reader waits");
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
-            return Optional.empty();
-        });
+            assertTrue(reader.join(Duration.ofSeconds(30)), "the reader waits");
+            statement.execute("ROLLBACK");
+            writer.join();
+        }
+    }
+
+    /** As soon as the other has done, or never. */
+    private void write() {
+        try {
+            registry.reconciled();
+        } catch (IOException e) {
+            // The machine was so busy that it has waited in vain.
+        }
     }
 
     private List<GpuTime.Use> usersUnchecked() {
@@ -235,7 +263,11 @@ class GpuTimeTest {
         assertEquals(1, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
         assertEquals(old.claim(), registry.claim(old.claim().id()).orElseThrow());
         registry.mount(
-                old.claim(), "use", DOCKERD, new LeaseRegistry.Unknown(), TestingLeases.ANYBODY);
+                old.claim(),
+                "use",
+                DOCKERD,
+                new LeaseRegistry.Unknown(),
+                Optional.of(registry.holdings()));
         Lease next = registry.liveOf(old.claim().id()).orElseThrow();
         assertTrue(next.id() > old.id(), "a lease's number is never used again");
     }
@@ -375,15 +407,22 @@ class GpuTimeTest {
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {
         Claim claim = claim("%012x".formatted(++claims), owner, gpus);
-        return registry.reserve(_ -> Optional.of(new LeaseRegistry.Reservation(claim, CLIENT)))
-                .orElseThrow();
+        assertTrue(
+                registry.reserve(
+                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
+        return claim;
     }
 
     /** A container has them from then on. */
     private Lease mounted(int from, Owner owner, Gpu... gpus) throws IOException {
         at(from);
         Claim claim = reserve(owner, gpus);
-        registry.mount(claim, "use", DOCKERD, new LeaseRegistry.Unknown(), TestingLeases.ANYBODY);
+        registry.mount(
+                claim,
+                "use",
+                DOCKERD,
+                new LeaseRegistry.Unknown(),
+                Optional.of(registry.holdings()));
         return registry.liveOf(claim.id()).orElseThrow();
     }
 

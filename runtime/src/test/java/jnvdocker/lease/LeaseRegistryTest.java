@@ -4,13 +4,16 @@ import static jnvdocker.lease.TestingLeases.A;
 import static jnvdocker.lease.TestingLeases.ALICE;
 import static jnvdocker.lease.TestingLeases.B;
 import static jnvdocker.lease.TestingLeases.BOB;
+import static jnvdocker.lease.TestingLeases.C;
 import static jnvdocker.lease.TestingLeases.CLIENT;
+import static jnvdocker.lease.TestingLeases.D;
 import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static jnvdocker.lease.TestingLeases.claim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -42,7 +45,7 @@ class LeaseRegistryTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", () -> now);
+        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
     }
 
     @AfterEach
@@ -62,9 +65,39 @@ class LeaseRegistryTest {
     }
 
     @Test
-    void whatTheChoiceRefusesIsNotWritten() throws Exception {
-        assertEquals(Optional.empty(), registry.reserve(_ -> Optional.empty()));
-        assertEquals(List.of(), registry.claims());
+    void whatWasDecidedOnOtherHoldingsIsNotWritten() throws Exception {
+        LeaseRegistry.Holdings nobody = registry.holdings();
+        reserve(ONE);
+        Claim other = claim("0123456789ac", BOB, C);
+        var reservation = new LeaseRegistry.Reservation(other, CLIENT);
+        assertFalse(registry.reserve(nobody, reservation));
+        assertEquals(List.of(ONE), registry.claims());
+        LeaseRegistry.Holdings uncordoned = registry.holdings();
+        registry.cordon(D.uuid(), BOB, "");
+        assertFalse(registry.reserve(uncordoned, reservation));
+        assertTrue(registry.reserve(registry.holdings(), reservation));
+    }
+
+    @Test
+    void aMountIsANewLeaseOnlyAsThePolicyWasAskedAboutIt() throws Exception {
+        registry.restore(ONE, true);
+        LeaseRegistry.Holdings before = registry.holdings();
+        registry.cordon(D.uuid(), BOB, "");
+        LeaseRegistry.Holdings now = registry.holdings();
+        assertNotEquals(before, now);
+        for (Optional<LeaseRegistry.Holdings> basis :
+                List.of(Optional.<LeaseRegistry.Holdings>empty(), Optional.of(before))) {
+            assertEquals(
+                    new LeaseRegistry.Undecided(now),
+                    registry.mount(ONE, "use", DOCKERD, NOT_KNOWN, basis));
+        }
+        assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
+        Lease lease = granted(ONE, "use");
+        // The container of before is over, and nobody could have had its GPU in between.
+        var over = new LeaseRegistry.Over(lease, "seen");
+        assertInstanceOf(
+                LeaseRegistry.Granted.class,
+                registry.mount(ONE, "use", DOCKERD, over, Optional.empty()));
     }
 
     @Test
@@ -265,12 +298,14 @@ class LeaseRegistryTest {
     }
 
     private void reserve(Claim claim) throws IOException {
-        registry.reserve(_ -> Optional.of(new LeaseRegistry.Reservation(claim, CLIENT)));
+        assertTrue(
+                registry.reserve(
+                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
     }
 
     private LeaseRegistry.MountResult mount(Claim claim, String use, LeaseRegistry.Earlier earlier)
             throws IOException {
-        return registry.mount(claim, use, DOCKERD, earlier, TestingLeases.ANYBODY);
+        return registry.mount(claim, use, DOCKERD, earlier, Optional.of(registry.holdings()));
     }
 
     private Lease granted(Claim claim, String use) throws IOException {

@@ -52,7 +52,6 @@ class MesosLeasesTest {
         return leases().claim(
                         new Leases.Request(
                                 new GpuRequest.Count(1),
-                                world.gpus(),
                                 TestingLeases.ALICE,
                                 helper,
                                 Claim.MESOS,
@@ -84,7 +83,7 @@ class MesosLeasesTest {
     }
 
     private String evidence() throws IOException {
-        return leases().past(1).getFirst().end().orElseThrow().evidence();
+        return world.daemon.parts().registry().past(1).getFirst().end().orElseThrow().evidence();
     }
 
     @Test
@@ -153,6 +152,34 @@ class MesosLeasesTest {
         assertEquals(
                 "c 195:" + claim.gpus().getFirst().minor() + " rw",
                 Files.readString(devices.resolve("devices.deny")));
+    }
+
+    /** What shares the cgroup could open the GPU, whoever has it by then. */
+    @Test
+    void gpuThatCantBeTakenAwayStaysStuck() throws Exception {
+        launch();
+        Path deny = devices.resolve("devices.deny");
+        Files.delete(deny);
+        Files.createDirectory(deny);
+        world.machine.end(helper);
+        Lease lease = leases().live().getFirst();
+        GpuStatus gpu = leases().status(world.gpus()).getFirst();
+        assertEquals(GpuStatus.State.STUCK, gpu.state());
+        assertEquals(
+                "ended, but its devices cgroup can't be denied "
+                        + lease.claim().gpus().getFirst().node()
+                        + ": "
+                        + deny
+                        + ": Is a directory",
+                gpu.note());
+        assertTrue(leases().explain(lease).endsWith("Is a directory"));
+        restart();
+        assertEquals(1, leases().live().size());
+
+        Files.delete(deny);
+        Files.createFile(deny);
+        assertEquals(List.of(), leases().live());
+        assertTrue(Files.readString(deny).startsWith("c 195:"));
     }
 
     @Test

@@ -25,9 +25,65 @@ final class ModelCheck {
     private final SimulatedWorld world;
     private List<Lease> before = List.of();
     private long highest;
+    private boolean calm;
 
     ModelCheck(SimulatedWorld world) {
         this.world = world;
+    }
+
+    /**
+     * The daemon may start containers now.
+     *
+     * @param calm whether nothing else happens meanwhile
+     */
+    void mayStart(boolean calm) {
+        this.calm = calm;
+    }
+
+    /** The daemon is about to start one by itself. */
+    void startOfRefused(SimulatedContainer container) {
+        if (!calm) {
+            return;
+        }
+        assertTrue(container.refusedAtBegin, () -> "was not refused: " + container);
+        assertTrue(container.policy, () -> "has no policy: " + container);
+        try {
+            for (Lease lease : world.daemon.parts().registry().live()) {
+                for (String gpu : container.gpus().keySet()) {
+                    assertTrue(!lease.isOf(gpu), () -> container + " is started beside " + lease);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Who was refused when the engine began runs, or somebody else has what he needs. */
+    void nobodyIsLeftDown() throws IOException {
+        LeaseRegistry registry = world.daemon.parts().registry();
+        Map<String, Lease> held = registry.holdings().held();
+        if (!registry.tickets().isEmpty()) {
+            return;
+        }
+        Set<String> used = world.uses.used();
+        for (RefusedStart refused : registry.refusedStarts()) {
+            Claim claim = refused.claim();
+            boolean free =
+                    claim.gpus().stream()
+                            .map(ClaimedGpu::uuid)
+                            .noneMatch(gpu ->
+                                    held.containsKey(gpu)
+                                            || used.contains(gpu)
+                                            || world.lab.isCordoned(gpu));
+            boolean allowed =
+                    world.lab.heldBy(claim.owner(), held) + claim.gpus().size()
+                            <= world.lab.quota();
+            List<ClaimedGpu> present = world.gpus().stream().map(ClaimedGpu::of).toList();
+            boolean same = present.containsAll(claim.gpus());
+            boolean ours = claim.engine().equals(world.engine().id);
+            assertTrue(
+                    !free || !allowed || !same || !ours, () -> "left down, though free: " + claim);
+        }
     }
 
     /** What was known of leases is known no more. */
@@ -110,7 +166,10 @@ final class ModelCheck {
                     ended.holder() instanceof Holder.Client(var process)
                             && world.machine.lives(process);
             assertTrue(
-                    !waiting || evidence.startsWith("released by force") || isGivenBack(ended),
+                    !waiting
+                            || evidence.startsWith("released by force")
+                            || evidence.endsWith("runs with its GPU")
+                            || isGivenBack(ended),
                     () -> "its client lives: " + ended);
             world.say("lease " + lease.id() + " has ended: " + evidence);
             // A docker that takes more than ten seconds to notice an end finds the GPUs given away.
@@ -121,10 +180,13 @@ final class ModelCheck {
         }
     }
 
-    /** By a client that asks again, since it never got the answer. */
+    /** By a client that asks again, since it never got the answer, or for one that never had it. */
     private boolean isGivenBack(Lease ended) {
-        return ended.end().orElseThrow().evidence().equals("docker was not run")
-                && world.waiters.hasReturned(ended.holder().process());
+        String evidence = ended.end().orElseThrow().evidence();
+        return evidence.equals("docker was not run")
+                        && world.waiters.hasReturned(ended.holder().process())
+                || evidence.equals("its GPU has vanished before it could be used")
+                || evidence.equals("its client waits no more");
     }
 
     /** A lease that ended while a process of its container lived would be missing here. */
@@ -155,17 +217,25 @@ final class ModelCheck {
     }
 
     private void everyGpuIsShownOnce(LeaseRegistry registry) throws IOException {
-        Evidence evidence = new Evidence(world.machine, world.machine.bootId());
+        Evidence evidence =
+                new Evidence(world.machine, world.machine.bootId(), world.machine.state());
         List<Gpu> gpus = world.gpus();
         LeaseRegistry.Holdings holdings = registry.holdings();
-        Strangers strangers = new Strangers(world.uses.quietly(), registry, evidence);
+        Strangers strangers =
+                new Strangers(
+                        world.uses.quietly(),
+                        registry,
+                        evidence,
+                        world.daemon.parts().unleased(),
+                        new OtherClaims(world.machine, evidence));
         Unmanaged unmanaged =
                 new Unmanaged(
                         strangers.among(
                                 strangers.lookWithoutEngine(gpus), holdings.held().values()),
                         false);
         GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), world.lab.policy());
-        List<GpuStatus> status = new GpuBoard(holdings, evidence, unmanaged, choice).status(gpus);
+        List<GpuStatus> status =
+                new GpuBoard(holdings, evidence, unmanaged, choice, true).status(gpus);
         Set<String> shown = new HashSet<>();
         Set<String> used = world.uses.used();
         for (GpuStatus gpu : status) {
@@ -210,13 +280,16 @@ final class ModelCheck {
             for (Claim claim : registry.claims()) {
                 boolean named =
                         held.contains(claim.id())
+                                || isMounted(claim.id())
                                 || !claim.engine().equals(world.engine().id)
                                 || isNamed(ClaimVolumes.name(claim.id()));
                 assertTrue(named, () -> "nobody wants " + claim);
             }
             for (String volume : volumes()) {
                 assertTrue(
-                        isNamed(volume) || held.contains(ClaimVolumes.claimOf(volume).orElse("")),
+                        isNamed(volume)
+                                || held.contains(ClaimVolumes.claimOf(volume).orElse(""))
+                                || isMounted(ClaimVolumes.claimOf(volume).orElse("")),
                         () -> "nobody wants " + volume);
             }
             world.waiters.checkAll(registry.tickets());
@@ -239,6 +312,13 @@ final class ModelCheck {
                 .map(VolumeInfo::name)
                 .filter(world.engine().volumes::containsKey)
                 .toList();
+    }
+
+    /** By what has outlived its container, also when the lease was released by force. */
+    private boolean isMounted(String claim) {
+        return world.allContainers().stream()
+                .filter(it -> it.claim().equals(Optional.of(claim)))
+                .anyMatch(it -> it.lives(world.machine));
     }
 
     private boolean isNamed(String volume) {

@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,8 @@ final class RefusalCheck {
     private static final String KEPT =
             "kept for user[0-2] \\(pid [0-9]+\\), who has waited for .* since ";
     private static final String USED =
-            "used by .*, which (jnvdocker did not start|has no lease of it)";
+            "used by .*, which (jnvdocker did not start|has no lease of it"
+                    + "|has it from another jnvdocker of this host)";
     private static final String TAKEN = ".*" + GPUS + "(" + HELD + "|" + KEPT + "|" + USED + ").*";
     private static final String CORDONED =
             "is cordoned (by root since .* \\(fan\\)|\\(cordon in " + SimulatedLab.FILE + "\\))";
@@ -116,6 +118,7 @@ final class RefusalCheck {
 
     private static boolean isForEver(String message) {
         return message.matches("invalid device: .*|.* GPUs are asked for, and this host has .*")
+                || message.matches("(GPU|of GPU) .* (is not|not all are there) any more; .*")
                 || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
                 || message.matches("[1-3] GPUs are asked for, and " + EACH + "; ask for fewer");
     }
@@ -126,6 +129,7 @@ final class RefusalCheck {
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
                 .filter(it -> young || world.waiters.isConnected(it.client()))
+                .sorted(Comparator.comparingLong(Ticket::id))
                 .toList();
     }
 
@@ -136,30 +140,27 @@ final class RefusalCheck {
         if (!named || !world.lab.policy().allowUnmanaged()) {
             taken.addAll(world.uses.used());
         }
-        for (Ticket ticket : line()) {
-            long more = world.lab.number(ticket.request(), request.gpus());
-            if (world.lab.heldBy(ticket.owner(), held) + more <= world.lab.quota()) {
-                taken.addAll(world.lab.wanted(ticket.request(), request.gpus()));
-            }
-        }
+        List<Gpu> gpus = world.gpus();
+        Set<String> seen = new HashSet<>();
+        world.uses.known().forEach(use -> seen.add(use.gpu()));
+        Set<String> wished = world.lab.wanted(request.request(), gpus);
+        taken.addAll(
+                new ModelLine(world.lab, gpus, held, seen)
+                        .kept(line(), gpu -> wished.contains(gpu) && !taken.contains(gpu)));
         List<String> usable =
-                request.gpus().stream()
-                        .map(Gpu::uuid)
-                        .filter(gpu -> !world.lab.isCordoned(gpu))
-                        .toList();
+                gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
         List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();
         boolean enough =
                 switch (request.request()) {
                     case GpuRequest.All _ -> free.size() == usable.size() && !free.isEmpty();
                     case GpuRequest.Count(int count) -> free.size() >= count;
                     case GpuRequest.Devices(List<String> ids) -> {
-                        Set<String> wanted = world.lab.wanted(request.request(), request.gpus());
+                        Set<String> wanted = world.lab.wanted(request.request(), gpus);
                         yield wanted.size() == ids.size() && free.containsAll(wanted);
                     }
                     case GpuRequest.None _ -> true;
                 };
         long has = world.lab.heldBy(request.owner(), held);
-        return enough
-                && has + world.lab.number(request.request(), request.gpus()) <= world.lab.quota();
+        return enough && has + world.lab.number(request.request(), gpus) <= world.lab.quota();
     }
 }

@@ -2,6 +2,7 @@ package jnvdocker.lease;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -61,7 +63,7 @@ class RegistryDatabaseTest {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }
-        assertEquals(4, version());
+        assertEquals(5, version());
         try (RegistryDatabase database = filled(folder, 1)) {
             assertEquals(1, count(database));
         }
@@ -76,7 +78,7 @@ class RegistryDatabaseTest {
         oldFile();
         assertEquals(1, version());
         try (LeaseRegistry registry =
-                LeaseRegistry.open(folder, "boot", () -> TestingLeases.THEN)) {
+                LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN))) {
             Lease held = registry.liveOf("333333333333").orElseThrow();
             assertEquals("train-3", held.claim().displayName());
             assertEquals(
@@ -87,7 +89,7 @@ class RegistryDatabaseTest {
                     registry.claims().stream().map(Claim::id).toList());
             assertTrue(registry.isReconciled());
         }
-        assertEquals(4, version());
+        assertEquals(5, version());
         assertEquals(
                 List.of("claim_forgotten", "lease_by_end"),
                 names(
@@ -100,19 +102,18 @@ class RegistryDatabaseTest {
     /** Its client, which waits meanwhile, says anew what it is for. */
     @Test
     void aPlaceInTheLineOfSchemaThreeIsKept() throws Exception {
-        RegistryDatabase.open(folder).close();
-        for (String column : List.of("engine", "image", "gpus")) {
-            sql("ALTER TABLE ticket DROP COLUMN " + column);
-        }
-        for (String column : List.of("runtime", "devices")) {
-            sql("ALTER TABLE lease DROP COLUMN " + column);
+        for (int version = 1; version <= 3; version++) {
+            try (var in =
+                    RegistryDatabase.class.getResourceAsStream("schema-" + version + ".sql")) {
+                script(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+            }
         }
         sql("PRAGMA user_version = 3");
         sql(
                 "INSERT INTO ticket (boot, pid, start, uid, owner, request, since)"
                         + " VALUES ('boot', 7, 1, 0, 'root', '1', 0)");
         try (LeaseRegistry registry =
-                LeaseRegistry.open(folder, "boot", () -> TestingLeases.THEN)) {
+                LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN))) {
             Ticket old = registry.tickets().getFirst();
             assertEquals("?", Refusals.purpose(old));
             assertEquals(Set.of(), old.candidates());
@@ -120,8 +121,7 @@ class RegistryDatabaseTest {
                     registry.addTicket(
                             new Leases.Request(
                                     old.request(),
-                                    List.of(TestingLeases.A),
-                                    true,
+                                    Set.of(TestingLeases.A.uuid()),
                                     old.owner(),
                                     old.client(),
                                     Claim.MESOS,
@@ -131,7 +131,7 @@ class RegistryDatabaseTest {
             assertEquals("Mesos task train", Refusals.purpose(again));
             assertEquals(Set.of(TestingLeases.A.uuid()), again.candidates());
         }
-        assertEquals(4, version());
+        assertEquals(5, version());
     }
 
     @Test
@@ -167,7 +167,7 @@ class RegistryDatabaseTest {
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 7, made by a newer jnvdocker; this one knows 4 at most,"
+                        + " is of schema 7, made by a newer jnvdocker; this one knows 5 at most,"
                         + " install the newer one again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));
@@ -239,6 +239,71 @@ class RegistryDatabaseTest {
     }
 
     @Test
+    void aRegistryIsKnownThatIsNotTheOneThatWasWrittenLast() throws Exception {
+        filled(folder, 1).close();
+        byte[] copy = Files.readAllBytes(file);
+        assertFalse(wasAnother());
+        filled(folder, 1).close();
+        assertFalse(wasAnother());
+        Files.write(file, copy);
+        assertTrue(wasAnother());
+        // As long as nobody has taken note of it.
+        assertTrue(wasAnother());
+        filled(folder, 1).close();
+        assertFalse(wasAnother());
+    }
+
+    @Test
+    void theNumberOfAnotherRegistryIsNeverUsedAgain() throws Exception {
+        filled(folder, 1).close();
+        byte[] copy = Files.readAllBytes(file);
+        filled(folder, 1).close();
+        byte[] later = Files.readAllBytes(file);
+        Files.write(file, copy);
+        filled(folder, 1).close();
+        Files.write(file, later);
+        assertTrue(wasAnother());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "12", "0000000000000000001", "-000000000000000001\n"})
+    void aNumberThatCannotBeReadSaysThatItMayBeAnother(String content) throws Exception {
+        filled(folder, 1).close();
+        Files.writeString(folder.resolve(Generation.NAME), content);
+        assertTrue(wasAnother());
+        Files.delete(folder.resolve(Generation.NAME));
+        assertTrue(wasAnother());
+    }
+
+    /** SQLite drops it, and all that comes after it, without a word. */
+    @Test
+    void aLogWithAWrongByteMakesAnotherRegistryOfIt() throws Exception {
+        Path state = Files.createDirectory(folder.resolve("state"));
+        try (RegistryDatabase database = filled(folder, 1);
+                var parts = Files.list(folder)) {
+            filled(folder, 5).close();
+            assertEquals(6, count(database));
+            for (Path part : parts.filter(Files::isRegularFile).toList()) {
+                Files.copy(part, state.resolve(part.getFileName()));
+            }
+        }
+        Path log = state.resolve("registry.db-wal");
+        byte[] bytes = Files.readAllBytes(log);
+        bytes[bytes.length - 100] ^= 1;
+        Files.write(log, bytes);
+        try (RegistryDatabase database = RegistryDatabase.open(state)) {
+            assertTrue(count(database) < 6);
+            assertTrue(database.wasAnother());
+        }
+    }
+
+    private boolean wasAnother() throws IOException {
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            return database.wasAnother();
+        }
+    }
+
+    @Test
     void damageDuringUseSaysWhatToDo() throws Exception {
         filled(folder, 2000).close();
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
@@ -259,6 +324,80 @@ class RegistryDatabaseTest {
                     e.getMessage());
         }
         assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    /** What decides is read at the start, the rest later: it takes long, and everybody waits. */
+    @Test
+    void aLongHistoryIsLookedThroughWhileItIsUsed() throws Exception {
+        filled(folder, 6000).close();
+        assertTrue(Files.size(file) > 1 << 20);
+        hold(1, "GPU-a");
+        overwrite(leafOf("lease_of_claim"), new byte[PAGE]);
+        byte[] damaged = Files.readAllBytes(file);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(
+                    "GPU-a",
+                    database.transaction(transaction ->
+                            transaction
+                                    .first(row -> row.getString(1), "SELECT gpu FROM lease_gpu")
+                                    .orElseThrow()));
+            database.examine();
+            String message =
+                    assertThrows(RegistryException.class, () -> count(database)).getMessage();
+            assertTrue(
+                    message.startsWith("the registry " + file + " is damaged ("),
+                    message::toString);
+            assertTrue(message.contains("; restart jnvdockerd, which keeps"), message::toString);
+        }
+        assertMadeAnew(damaged);
+    }
+
+    /** Whoever brings a sound one back after damage was found keeps it. */
+    @Test
+    void aRegistryThatWasBroughtBackIsUsed() throws Exception {
+        filled(folder, 6000).close();
+        byte[] sound = Files.readAllBytes(file);
+        overwrite(leafOf("lease_of_claim"), new byte[PAGE]);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            database.examine();
+        }
+        Files.write(file, sound);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(6000, count(database));
+            database.examine();
+            assertEquals(6000, count(database));
+        }
+        assertEquals(List.of(), setAside());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"one_holder", "live_gpu", "one_lease"})
+    void anIndexThatDecidesAndIsOlderThanItsTableIsNoticedAtOnce(String index) throws Exception {
+        filled(folder, 6000).close();
+        hold(1, "GPU-a");
+        byte[] older = page(rootOf(index));
+        sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
+        hold(2, "GPU-b");
+        overwrite(rootOf(index), older);
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    @Test
+    void whatWasCopiedHereIsRootsAlone() throws Exception {
+        crashed(50);
+        List<Path> parts = List.of(file, folder.resolve("registry.db-wal"));
+        for (Path part : parts) {
+            Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rw-r--r--"));
+        }
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(50, count(database));
+            for (String part : List.of("", "-wal", "-shm")) {
+                assertEquals(
+                        "rw-------",
+                        PosixFilePermissions.toString(
+                                Files.getPosixFilePermissions(Path.of(file + part))));
+            }
+        }
     }
 
     @Test
@@ -349,6 +488,11 @@ class RegistryDatabaseTest {
         return number("SELECT rootpage - 1 FROM sqlite_schema WHERE name = '" + name + "'");
     }
 
+    /** Some page of an index that is not its first. */
+    private int leafOf(String index) throws Exception {
+        return number("SELECT max(pageno) - 1 FROM dbstat WHERE name = '" + index + "'");
+    }
+
     private int version() throws Exception {
         return number("PRAGMA user_version");
     }
@@ -378,6 +522,13 @@ class RegistryDatabaseTest {
                 var statement = connection.createStatement();
                 var result = statement.executeQuery(sql)) {
             return result.getInt(1);
+        }
+    }
+
+    private void script(String sql) throws Exception {
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement()) {
+            statement.executeUpdate(sql);
         }
     }
 

@@ -37,7 +37,6 @@ class ReservationsTest {
         Leases.Request request =
                 new Leases.Request(
                         new GpuRequest.Count(1),
-                        world.gpus(),
                         TestingLeases.ALICE,
                         client,
                         world.engine().id,

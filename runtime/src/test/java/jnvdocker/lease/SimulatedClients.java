@@ -89,8 +89,16 @@ final class SimulatedClients {
     }
 
     /** It has been given GPUs. */
-    void add(ProcessId process, RunOptions options, Claim claim) {
-        Allocation allocation = world.daemon.parts().leases().allocation(claim, world.gpus());
+    void add(ProcessId process, RunOptions options, Claim claim) throws IOException {
+        Allocation allocation;
+        try {
+            allocation = world.daemon.parts().leases().allocation(claim, world.gpus());
+        } catch (RefusedException e) {
+            world.say("client " + process.pid() + ": " + e.getMessage());
+            world.machine.end(process);
+            world.daemon.perform("cancel", () -> world.daemon.parts().leases().cancel(claim));
+            return;
+        }
         clients.add(new Client(process, options, claim, allocation));
         world.say(
                 "client "
@@ -105,7 +113,6 @@ final class SimulatedClients {
         int user = process.pid() % USERS;
         return new Leases.Request(
                 options.request(),
-                world.gpus(),
                 new Owner(NOBODYS_UID + user, "user" + user),
                 process,
                 world.engine().id,

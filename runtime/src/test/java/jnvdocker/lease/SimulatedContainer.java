@@ -50,6 +50,25 @@ final class SimulatedContainer {
 
     int mounts;
     boolean stoppedByHand;
+
+    /** When a restart has ended it that has yet to start it, as the machine counts. */
+    Optional<Long> restarted = Optional.empty();
+
+    /** Whether that may only be refused for a reason. */
+    boolean mustComeBack;
+
+    /** Whether docker starts it again whenever it ends. */
+    boolean policy;
+
+    /** Why it could not be started the last time, as docker keeps it. */
+    String error = "";
+
+    /** How often it has ended, for when. */
+    int ends;
+
+    /** Whether it was refused when its engine began, or did not answer. */
+    boolean refusedAtBegin;
+
     Optional<ProcessId> init = Optional.empty();
 
     /** What may outlive its first process. */
@@ -68,6 +87,7 @@ final class SimulatedContainer {
         this.id = "%04d".formatted(number).repeat(16);
         this.name = "c" + number;
         this.settings = settings;
+        this.policy = settings.always();
     }
 
     Optional<String> claim() {
@@ -104,7 +124,7 @@ final class SimulatedContainer {
 
     /** Whether docker has locked it, so that whatever else concerns it has to wait. */
     boolean isLocked() {
-        return waiting || state == State.STARTING;
+        return waiting || state == State.STARTING || restarted.isPresent();
     }
 
     boolean isRunning() {

@@ -10,10 +10,12 @@ import jnvdocker.use.GpuUses;
 import jnvdocker.volume.plugin.VolumeException;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,11 +26,12 @@ import java.util.function.Supplier;
  * threads of its own, is done when somebody says so. It may be killed at any moment.
  */
 final class SimulatedDaemon implements SimulatedEngine.Plugin {
-    /** A verb may wait for a lease's quiet time and for quick lists, a few times over. */
-    private static final Duration VERB_LIMIT = Duration.ofMillis(4 * (250 + 3 * 200));
+    /** A verb may wait for what is about to end, a few times over, and for a quick list. */
+    private static final Duration VERB_LIMIT = Duration.ofMillis(4 * (3000 + 200));
 
     private static final Answer AWAY = new Answer(Answer.Kind.AWAY, "the plugin does not answer");
 
+    private static final Duration A_WHILE = Duration.ofMillis(100);
     private static final Duration QUICK = Duration.ofMillis(200);
 
     /** Thrown wherever the daemon happens to be when it is killed. */
@@ -50,6 +53,9 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         /** Who uses GPUs, whoever gave them. */
         GpuUses uses();
+
+        /** The daemon starts a container by itself: the error, if there is one. */
+        Optional<String> startRefused(String container);
 
         /** Does a mount that an engine asks for. */
         void mount(String volume, Task mount) throws Exception;
@@ -353,14 +359,36 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                     .filter(thread -> thread.isCurrent(depth))
                     .findFirst()
                     .ifPresent(SteppedThread::sleep);
+            meanwhile(due);
             machine.pass(Duration.ofNanos(Math.max(0, due - machine.nanos())));
             world.moment();
+        }
+
+        /** What is put off for a shorter time is done while somebody sleeps. */
+        private void meanwhile(long until) {
+            while (true) {
+                Optional<Later> next =
+                        later.stream()
+                                .filter(it -> it.due() <= until)
+                                .min(Comparator.comparingLong(Later::due));
+                if (next.isEmpty()) {
+                    return;
+                }
+                later.remove(next.get());
+                machine.pass(Duration.ofNanos(Math.max(0, next.get().due() - machine.nanos())));
+                try {
+                    perform("later", next.get().task());
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+                survive();
+            }
         }
 
         /** Nobody is woken: all oversleep. */
         @Override
         public void sleep(Duration longest, Changes changes, long seen) {
-            sleep(longest);
+            sleep(longest.compareTo(A_WHILE) < 0 ? longest : A_WHILE);
         }
 
         @Override
@@ -373,6 +401,11 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     private final class Connection implements ContainerEngine {
         private Optional<String> id = Optional.empty();
         private boolean followed;
+
+        @Override
+        public boolean hasStarted() {
+            return id.isPresent();
+        }
 
         @Override
         public Optional<String> knownId() {
@@ -421,6 +454,42 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                 throw silent(limit);
             }
             return ask(limit, () -> world.engine().container(container).map(Connection::inspected));
+        }
+
+        @Override
+        public Optional<Down> down(String container, Duration limit) throws IOException {
+            refuseInVerb();
+            Optional<SimulatedContainer> found = world.engine().container(container);
+            if (found.filter(SimulatedContainer::isLocked).isPresent()) {
+                throw silent(limit);
+            }
+            return ask(
+                    limit,
+                    () ->
+                            world.engine()
+                                    .container(container)
+                                    .filter(it -> !it.isRunning())
+                                    .filter(it -> it.state != SimulatedContainer.State.RESTARTING)
+                                    .map(Connection::down));
+        }
+
+        @Override
+        public void start(String container, Duration limit) throws IOException {
+            refuseInVerb();
+            Optional<String> error = ask(limit, () -> world.startRefused(container));
+            if (error.isPresent()) {
+                throw new IOException(error.get());
+            }
+        }
+
+        private static Down down(SimulatedContainer container) {
+            return new Down(
+                    container.id,
+                    container.name,
+                    container.policy ? "always" : "no",
+                    container.error,
+                    "" + container.ends,
+                    container.settings.labels());
         }
 
         @Override

@@ -13,6 +13,9 @@ final class SimulatedDisk {
     private final Path state;
     private final Map<String, byte[]> onDisk = new HashMap<>();
 
+    /** What an administrator has put by. */
+    private final Map<String, byte[]> backup = new HashMap<>();
+
     SimulatedDisk(Path state) {
         this.state = state;
     }
@@ -22,6 +25,28 @@ final class SimulatedDisk {
         onDisk.clear();
         for (Path part : registryFiles()) {
             onDisk.put(part.getFileName().toString(), Files.readAllBytes(part));
+        }
+    }
+
+    /** Somebody copies the registry. */
+    void backUp() throws IOException {
+        backup.clear();
+        for (Path part : registryFiles()) {
+            backup.put(part.getFileName().toString(), Files.readAllBytes(part));
+        }
+    }
+
+    boolean hasBackup() {
+        return !backup.isEmpty();
+    }
+
+    /** Somebody puts the copy in the registry's place. */
+    void restoreBackup() throws IOException {
+        for (Path part : registryFiles()) {
+            Files.delete(part);
+        }
+        for (var part : backup.entrySet()) {
+            Files.write(state.resolve(part.getKey()), part.getValue());
         }
     }
 

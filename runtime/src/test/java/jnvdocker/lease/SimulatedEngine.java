@@ -197,7 +197,8 @@ final class SimulatedEngine {
     /** It has noticed that a first process has ended. */
     void handleEnd(SimulatedContainer container) {
         unmount(container);
-        boolean again = container.settings.always() && !container.stoppedByHand;
+        boolean again = container.policy && !container.stoppedByHand;
+        container.ends++;
         container.state = again ? State.RESTARTING : State.EXITED;
         tell("die", container);
         if (!again && container.settings.remove()) {
@@ -208,6 +209,11 @@ final class SimulatedEngine {
     /** The time that a restart policy waits is over. */
     Optional<String> startAgain(SimulatedContainer container) {
         return startNow(container, false);
+    }
+
+    /** {@code docker update --restart=no}, or always. */
+    void update(SimulatedContainer container, boolean policy) {
+        container.policy = policy;
     }
 
     /** {@code docker stop} or {@code kill}. */
@@ -229,8 +235,12 @@ final class SimulatedEngine {
         return DONE;
     }
 
-    /** {@code docker restart}. */
-    Optional<String> restart(SimulatedContainer container) {
+    /**
+     * {@code docker restart}.
+     *
+     * @param slowly whether it is still to be started when this is over
+     */
+    Optional<String> restart(SimulatedContainer container, boolean slowly) {
         if (!serving) {
             return AWAY;
         }
@@ -241,10 +251,21 @@ final class SimulatedEngine {
         end(container, false, false);
         if (hasToHandle(container)) {
             unmount(container);
+            container.ends++;
             container.state = State.EXITED;
             tell("die", container);
         }
         container.stoppedByHand = false;
+        if (slowly) {
+            container.restarted = Optional.of(machine.nanos());
+            return DONE;
+        }
+        return startNow(container, false);
+    }
+
+    /** Whatever it had to wait for, it goes on with a restart. */
+    Optional<String> finishRestart(SimulatedContainer container) {
+        container.restarted = Optional.empty();
         return startNow(container, false);
     }
 
@@ -330,15 +351,16 @@ final class SimulatedEngine {
             boolean lives = container.init.filter(machine::lives).isPresent();
             if (container.isRunning() && !lives || container.state == State.RESTARTING) {
                 container.state = State.EXITED;
+                container.ends++;
             }
             if (container.state == State.STARTING) {
                 container.state = container.before;
             }
         }
         for (SimulatedContainer container : List.copyOf(containers)) {
-            if (container.state == State.EXITED && container.settings.always()) {
+            if (container.state == State.EXITED && container.policy) {
                 container.stoppedByHand = false;
-                startNow(container, false);
+                container.refusedAtBegin |= startNow(container, false).isPresent();
             }
         }
         serving = true;
@@ -353,12 +375,14 @@ final class SimulatedEngine {
     void finish(boolean liveRestore) {
         serving = false;
         for (SimulatedContainer container : List.copyOf(containers)) {
+            container.restarted = Optional.empty();
             if (container.state == State.STARTING) {
                 finishStart(container, true);
             }
             if (!liveRestore && container.isRunning()) {
                 end(container, false, false);
                 unmount(container);
+                container.ends++;
                 container.state = State.EXITED;
                 tell("die", container);
             }
@@ -369,6 +393,7 @@ final class SimulatedEngine {
     /** It is gone at once, and its containers are not. */
     void die() {
         serving = false;
+        containers.forEach(container -> container.restarted = Optional.empty());
         process.ifPresent(machine::end);
         process = Optional.empty();
     }
@@ -378,6 +403,9 @@ final class SimulatedEngine {
         container.state = State.STARTING;
         Optional<String> error = mount(container);
         if (error.isPresent()) {
+            container.error = "error while mounting volume '': " + error.get();
+            // One that does not answer can't be told from one that starts.
+            container.refusedAtBegin |= mood != Mood.WELL;
             notStarted(container);
             return error;
         }
@@ -390,6 +418,8 @@ final class SimulatedEngine {
 
     private void run(SimulatedContainer container) {
         container.state = State.RUNNING;
+        container.error = "";
+        container.refusedAtBegin = false;
         Optional<String> cgroup = Optional.of(container.cgroup());
         container.init = Optional.of(machine.spawn(container.claim(), cgroup));
         tell("start", container);

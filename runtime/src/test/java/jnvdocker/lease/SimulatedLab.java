@@ -160,6 +160,20 @@ final class SimulatedLab {
         }
     }
 
+    /** Every GPU is given out again. */
+    void liftCordons() throws IOException {
+        policy =
+                new Policy(
+                        policy.maxGpusPerUser(),
+                        policy.maxWait(),
+                        List.of(),
+                        policy.allowUnmanaged(),
+                        FILE);
+        world.daemonSteps.kill();
+        world.daemonSteps.start();
+        uncordon();
+    }
+
     /** Nothing is forbidden any more. */
     void allowAll() throws IOException {
         configure(new Wish(0, world.gpus.all().size(), false, false));

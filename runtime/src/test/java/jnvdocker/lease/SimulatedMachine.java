@@ -1,36 +1,42 @@
 package jnvdocker.lease;
 
 import jnvdocker.process.AllowedDevices;
-import jnvdocker.process.DeviceUser;
+import jnvdocker.process.MountedFolder;
+import jnvdocker.process.OpenDevices;
 import jnvdocker.process.ProcessId;
 import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
+import jnvdocker.process.SeenMounts;
 
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.function.BinaryOperator;
-import java.util.regex.Matcher;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The processes, cgroups and clocks of one machine. Time stands still unless somebody lets it pass.
  * Pids are few, so that they come again soon, and after a boot they all begin anew.
  */
-final class SimulatedMachine implements Processes, InstantSource {
+final class SimulatedMachine implements Processes, HostClock {
     private static final int FIRST_PID = 100;
     private static final int PIDS = 40;
+    private static final int SOMEBODY = 1_987_654_330;
+    private static final String DISK = "254:0";
     private static final Duration TICK = Duration.ofMillis(10);
 
     /**
@@ -40,13 +46,22 @@ final class SimulatedMachine implements Processes, InstantSource {
     private record Running(
             ProcessId id, Optional<String> claim, Optional<String> cgroup, boolean killed) {}
 
+    /**
+     * What a process has mounted that is in no container of ours.
+     *
+     * @param roots whether in a namespace that is root's
+     */
+    private record Foreign(Path folder, boolean roots) {}
+
     private final Path state;
     private final Runnable moment;
     private final Map<Integer, Running> running = new TreeMap<>();
+    private final Map<ProcessId, Foreign> foreign = new HashMap<>();
     private int boots;
     private int lastPid;
     private long ticks;
     private long nanos;
+    private long booted;
     private int clockSet;
     private Instant wall = Instant.parse("2024-01-02T09:12:00Z");
 
@@ -62,8 +77,15 @@ final class SimulatedMachine implements Processes, InstantSource {
     void boot() {
         boots++;
         running.clear();
+        foreign.clear();
         lastPid = 0;
         ticks = 100;
+        booted = nanos;
+    }
+
+    /** The state folder of the system under test. */
+    Path state() {
+        return state;
     }
 
     String bootId() {
@@ -83,6 +105,20 @@ final class SimulatedMachine implements Processes, InstantSource {
         ProcessId id = new ProcessId(FIRST_PID + lastPid, ++ticks);
         running.put(id.pid(), new Running(id, claim, cgroup, false));
         return id;
+    }
+
+    /** A container of another daemon, which has a claim of that one's mounted. */
+    ProcessId spawnElsewhere(Path folder) {
+        ProcessId process = spawn();
+        foreign.put(process, new Foreign(folder, true));
+        return process;
+    }
+
+    /** Somebody who has mounted our claim's folder in a namespace of his own. */
+    ProcessId spawnForger(String claim) {
+        ProcessId process = spawn();
+        foreign.put(process, new Foreign(state.resolve("claims/" + claim + "/mount"), false));
+        return process;
     }
 
     /** It ends at once. */
@@ -152,6 +188,11 @@ final class SimulatedMachine implements Processes, InstantSource {
     }
 
     @Override
+    public Duration sinceBoot() {
+        return Duration.ofNanos(nanos - booted);
+    }
+
+    @Override
     public Optional<ProcessId> find(int pid) {
         moment.run();
         return Optional.ofNullable(running.get(pid)).map(Running::id);
@@ -161,6 +202,14 @@ final class SimulatedMachine implements Processes, InstantSource {
     public boolean isKilled(ProcessId process) {
         moment.run();
         return lives(process) && running.get(process.pid()).killed();
+    }
+
+    /** Those that were stopped. */
+    final Set<ProcessId> stopped = new HashSet<>();
+
+    @Override
+    public boolean isStopped(ProcessId process) {
+        return stopped.contains(process);
     }
 
     @Override
@@ -179,6 +228,18 @@ final class SimulatedMachine implements Processes, InstantSource {
         return List.copyOf(allowed);
     }
 
+    /** As with cgroups of version 2: nobody can tell. */
+    @Override
+    public Optional<SortedSet<Integer>> openable(ProcessId process, int major) {
+        return Optional.empty();
+    }
+
+    /** Nobody has programs of the host. */
+    @Override
+    public Map<String, Group> groups(Pattern name) {
+        return Map.of();
+    }
+
     @Override
     public Optional<String> cgroupOf(ProcessId process, String controller) {
         return Optional.empty();
@@ -192,51 +253,64 @@ final class SimulatedMachine implements Processes, InstantSource {
     }
 
     @Override
-    public Map<String, ProcessId> oldestWithMount(Pattern root) {
+    public SeenMounts mounts(Predicate<String> root) {
         moment.run();
-        Map<String, ProcessId> oldest = new HashMap<>();
+        Map<MountedFolder, ProcessId> oldest = new HashMap<>();
         for (Running process : running.values()) {
-            process.claim()
-                    .ifPresent(claim -> {
-                        Matcher matcher = root.matcher(state + "/claims/" + claim + "/mount");
-                        if (matcher.matches()) {
+            mounts(process, root)
+                    .forEach(folder ->
                             oldest.merge(
-                                    matcher.group(1),
+                                    folder,
                                     process.id(),
                                     BinaryOperator.minBy(
-                                            Comparator.comparingLong(ProcessId::startTime)));
-                        }
-                    });
+                                            Comparator.comparingLong(ProcessId::startTime))));
         }
-        return oldest;
+        return new SeenMounts(oldest, List.of());
     }
 
     @Override
-    public Set<String> mounted(ProcessId process, Pattern root) {
+    public Set<MountedFolder> mounts(ProcessId process, Predicate<String> root) {
         moment.run();
-        return lives(process)
-                ? running.get(process.pid()).claim().stream()
-                        .map(claim -> root.matcher(state + "/claims/" + claim + "/mount"))
-                        .filter(Matcher::matches)
-                        .map(matcher -> matcher.group(1))
-                        .collect(Collectors.toSet())
-                : Set.of();
+        return lives(process) ? mounts(running.get(process.pid()), root) : Set.of();
     }
 
-    /** Nobody has what is not of this system. */
+    private Set<MountedFolder> mounts(Running process, Predicate<String> root) {
+        Stream<Path> own =
+                process.claim().stream().map(claim -> state.resolve("claims/" + claim + "/mount"));
+        Stream<Path> others =
+                Optional.ofNullable(foreign.get(process.id()))
+                        .filter(Foreign::roots)
+                        .map(Foreign::folder)
+                        .stream();
+        return Stream.concat(own, others)
+                .map(folder -> new MountedFolder(DISK, folder.toString()))
+                .filter(folder -> root.test(folder.path()))
+                .collect(Collectors.toSet());
+    }
+
+    /** Nobody has what is not of this system, unless a test says so. */
+    OpenDevices open = OpenDevices.NONE;
+
     @Override
-    public List<DeviceUser> usersOf(int major) {
-        return List.of();
+    public OpenDevices usersOf(int major) {
+        return open;
     }
 
     @Override
     public Optional<ProcessTraits> traits(ProcessId process) {
-        return Optional.empty();
+        return lives(process)
+                ? Optional.of(new ProcessTraits("python3", "python3", SOMEBODY, Optional.empty()))
+                : Optional.empty();
     }
 
     @Override
-    public Optional<String> mountRoot(Path folder) {
-        return Optional.of(folder.toString());
+    public Optional<MountedFolder> spell(Path folder) {
+        return Optional.of(new MountedFolder(DISK, folder.toString()));
+    }
+
+    @Override
+    public Optional<Path> locate(MountedFolder folder) {
+        return Optional.of(Path.of(folder.path()));
     }
 
     @Override

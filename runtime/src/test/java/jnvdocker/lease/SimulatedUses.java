@@ -8,6 +8,8 @@ import jnvdocker.use.GpuUses;
 import jnvdocker.use.RunningContainer;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -37,9 +39,18 @@ final class SimulatedUses implements GpuUses {
     /** A process has a GPU's node open. */
     private record Open(ProcessId process, String gpu, Optional<SimulatedContainer> container) {}
 
+    /** A container of another daemon. */
+    private record Elsewhere(ProcessId process, String gpu, String claim) {}
+
     private final SimulatedWorld world;
     private final List<Plain> plain = new ArrayList<>();
     private final List<Open> open = new ArrayList<>();
+
+    /** Containers of another daemon, which has given them a GPU. */
+    private final List<Elsewhere> elsewhere = new ArrayList<>();
+
+    /** Who pretends to be a container of ours. */
+    private final List<ProcessId> forgers = new ArrayList<>();
 
     /** The ids of containers that the engine has listed. */
     private final Set<String> listed = new HashSet<>();
@@ -59,6 +70,53 @@ final class SimulatedUses implements GpuUses {
         world.say(one.id() + " is given " + one.gpu());
         plain.add(one);
         return true;
+    }
+
+    /**
+     * Another daemon on this host gives a container a GPU.
+     *
+     * @param same whether its claim is called as one of ours is
+     */
+    boolean startElsewhere(int index, boolean same) throws IOException {
+        String claim = same ? aClaim(index).orElse("0123456789ab") : "%012x".formatted(++made);
+        Path other = world.machine.state().resolveSibling("other").resolve("claims");
+        Path folder = Files.createDirectories(other.resolve(claim).resolve("mount"));
+        String gpu = gpu(index);
+        boolean running =
+                elsewhere.stream()
+                        .anyMatch(it -> it.claim().equals(claim) && isThere(it.process()));
+        if (running) {
+            return false;
+        }
+        Files.writeString(
+                folder.resolve("lease.json"),
+                "{\"claim\": \"" + claim + "\", \"gpus\": [{\"uuid\": \"" + gpu + "\"}]}");
+        Elsewhere one = new Elsewhere(world.machine.spawnElsewhere(folder), gpu, claim);
+        world.say("pid " + one.process().pid() + " has " + gpu + " from another daemon");
+        elsewhere.add(one);
+        return true;
+    }
+
+    private boolean isThere(ProcessId process) {
+        return world.machine.lives(process);
+    }
+
+    /** Somebody mounts a claim's folder where he may mount what he likes. */
+    boolean forge(int index) {
+        Optional<String> claim = aClaim(index);
+        claim.ifPresent(id -> {
+            ProcessId forger = world.machine.spawnForger(id);
+            world.say("pid " + forger.pid() + " pretends to be of claim " + id);
+            forgers.add(forger);
+        });
+        return claim.isPresent();
+    }
+
+    /** Of a container of ours, whether it runs or not. */
+    private Optional<String> aClaim(int index) {
+        List<String> claims =
+                world.allContainers().stream().flatMap(it -> it.claim().stream()).toList();
+        return claims.isEmpty() ? Optional.empty() : Optional.of(claims.get(index % claims.size()));
     }
 
     /** Somebody opens a GPU without any container. */
@@ -119,6 +177,8 @@ final class SimulatedUses implements GpuUses {
         List<ProcessId> those = new ArrayList<>();
         plain.forEach(it -> those.add(it.init()));
         open.stream().filter(it -> it.container().isEmpty()).forEach(it -> those.add(it.process()));
+        elsewhere.forEach(it -> those.add(it.process()));
+        those.addAll(forgers);
         those.removeIf(it -> !world.machine.lives(it));
         return those;
     }
@@ -132,6 +192,8 @@ final class SimulatedUses implements GpuUses {
     void forget() {
         plain.clear();
         open.clear();
+        elsewhere.clear();
+        forgers.clear();
     }
 
     /** The daemon is another. */
@@ -283,6 +345,9 @@ final class SimulatedUses implements GpuUses {
                 .filter(it -> world.machine.lives(it.init()) && listed.contains(it.id()))
                 .filter(it -> it.engine() == world.engine())
                 .forEach(it -> known.add(new Use(it.id(), it.gpu())));
+        elsewhere.stream()
+                .filter(it -> world.machine.lives(it.process()))
+                .forEach(it -> known.add(new Use("pid " + it.process(), it.gpu())));
         return known;
     }
 
@@ -306,8 +371,14 @@ final class SimulatedUses implements GpuUses {
         plain.stream()
                 .filter(it -> world.machine.lives(it.init()))
                 .forEach(it -> used.add(it.gpu()));
+        elsewhere.stream()
+                .filter(it -> world.machine.lives(it.process()))
+                .forEach(it -> used.add(it.gpu()));
         for (SimulatedContainer container : world.allContainers()) {
             used.addAll(unknown(container));
+        }
+        for (Unleased.Running running : world.daemon.parts().unleased().running()) {
+            world.gpus().stream().filter(running::mayUse).forEach(gpu -> used.add(gpu.uuid()));
         }
         return used;
     }

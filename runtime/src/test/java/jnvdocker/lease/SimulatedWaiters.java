@@ -86,7 +86,9 @@ final class SimulatedWaiters {
         void ask() throws IOException {
             try {
                 claim = world.daemon.parts().leases().claim(request);
-                world.grants.claimed(request, claim.orElseThrow(), before);
+                if (!served.remove(claim.orElseThrow().id())) {
+                    world.grants.claimed(request, claim.get(), before);
+                }
                 // Should it never hear of that, it comes again as the last.
                 places.remove(process());
             } catch (RefusedException e) {
@@ -123,6 +125,12 @@ final class SimulatedWaiters {
     /** Those that died while no daemon looked after them. */
     private final Set<ProcessId> unnoticed = new HashSet<>();
 
+    /** The ids of claims that those have been given who were served in the line. */
+    private final Set<String> served = new HashSet<>();
+
+    /** Those who were served in the line and have not been told yet: they keep nobody waiting. */
+    private final Set<ProcessId> untold = new HashSet<>();
+
     SimulatedWaiters(SimulatedWorld world) {
         this.world = world;
     }
@@ -154,7 +162,13 @@ final class SimulatedWaiters {
         return true;
     }
 
+    /** Whether somebody was given GPUs that may have been taken back before it knew. */
+    boolean isUntold(ProcessId client) {
+        return untold.contains(client);
+    }
+
     private void ask(Waiter waiter) throws IOException {
+        untold.remove(waiter.process());
         waiter.before = world.grants.before();
         waiter.thread = Optional.of(world.daemon.thread(waiter::ask));
         goOn(waiter);
@@ -179,8 +193,46 @@ final class SimulatedWaiters {
     private void goOn(Waiter waiter, int moments) throws IOException {
         for (int i = 0; i < moments && waiter.isResting(); i++) {
             world.machine.pass(A_MOMENT);
-            waiter.before = world.grants.before();
-            goOn(waiter);
+            lookAtTheLine();
+            if (waiter.isResting()) {
+                waiter.before = world.grants.before();
+                goOn(waiter);
+            }
+        }
+    }
+
+    /** What threads of their own do for all who wait: ends leases, and serves the line. */
+    boolean lookAtTheLine() throws IOException {
+        if (!world.daemon.isUp() || world.daemon.isBusy()) {
+            return false;
+        }
+        LineKeeper keeper = world.daemon.parts().keeper();
+        world.daemon.perform("ends", keeper::end);
+        if (!world.daemon.isUp()) {
+            return true;
+        }
+        GrantCheck.Before before = world.grants.before();
+        world.daemon.perform("line", keeper::tick);
+        if (world.daemon.isUp()) {
+            checkServed(before);
+        }
+        return true;
+    }
+
+    /** In the order in which they were served. */
+    private void checkServed(GrantCheck.Before before) throws IOException {
+        for (Lease lease : world.daemon.parts().registry().live()) {
+            if (!lease.isReservation() || before.reserved().contains(lease.id())) {
+                continue;
+            }
+            for (Waiter waiter : waiters) {
+                if (waiter.process().equals(lease.holder().process()) && waiter.isConnected()) {
+                    world.say("pid " + waiter.process().pid() + " is served: " + lease.claim());
+                    served.add(lease.claim().id());
+                    untold.add(waiter.process());
+                    world.grants.claimed(waiter.request, lease.claim(), before);
+                }
+            }
         }
     }
 
@@ -236,6 +288,11 @@ final class SimulatedWaiters {
         return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isConnected());
     }
 
+    /** Whether it should have gone by now, and keeps nobody waiting any more. */
+    boolean isOverdue(ProcessId client) {
+        return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isOverdue());
+    }
+
     /** The number of a client's place, if it has had that before this step. */
     Optional<Long> place(ProcessId client) {
         return Optional.ofNullable(places.get(client));
@@ -249,6 +306,14 @@ final class SimulatedWaiters {
     void forget() {
         waiters.clear();
         forgetPlaces();
+    }
+
+    /** The line is what it was some time ago: some of those in it are not there any more. */
+    void rollBack(List<Ticket> tickets) {
+        tickets.stream()
+                .map(Ticket::client)
+                .filter(client -> !world.machine.lives(client))
+                .forEach(unnoticed::add);
     }
 
     /** The registry has been lost, and the line with it. */

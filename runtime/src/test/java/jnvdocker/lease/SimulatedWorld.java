@@ -91,6 +91,15 @@ final class SimulatedWorld
     }
 
     @Override
+    public Optional<String> startRefused(String id) {
+        SimulatedContainer container = engine.container(id).orElseThrow();
+        check.startOfRefused(container);
+        Optional<String> error = engine.start(container, false);
+        say("the daemon starts " + container + ": " + error.orElse("done"));
+        return error;
+    }
+
+    @Override
     public void mount(String volume, SimulatedDaemon.Task mount) throws Exception {
         GrantCheck.Before before = grants.beforeMount();
         try {
@@ -179,6 +188,9 @@ final class SimulatedWorld
             if (container.state == State.STARTING) {
                 engine.finishStart(container, false);
             }
+            if (container.restarted.isPresent()) {
+                engine.finishRestart(container);
+            }
             if (engine.hasToHandle(container)) {
                 engine.handleEnd(container);
             }
@@ -192,6 +204,7 @@ final class SimulatedWorld
             machine.pass(Duration.ofSeconds(11));
             daemonSteps.watch();
             daemonSteps.sweep();
+            daemonSteps.startRefused();
         }
         waiters.settle();
         learnt();
@@ -210,6 +223,7 @@ final class SimulatedWorld
             clients.end();
             machine.hanging().forEach(machine::end);
             containers.endLingering();
+            stopAll();
             for (SimulatedContainer container : List.copyOf(engine.containers)) {
                 Optional<String> error = engine.remove(container, true);
                 assertTrue(error.isEmpty(), () -> "rm -f " + container + ": " + error);
@@ -221,7 +235,9 @@ final class SimulatedWorld
         }
         settle();
         clients.end();
-        lab.uncordon();
+        lab.liftCordons();
+        settle();
+        clients.end();
         waiters.serve();
         settle();
         check.whenNothingIsLeft();
@@ -230,6 +246,20 @@ final class SimulatedWorld
         boolean had = waiters.enter(all, Optional.empty()) && !clients.areGone();
         assertTrue(had, "not every GPU is to be had");
         check.nobodyWaits();
+    }
+
+    /** Nobody is in the way of those that were refused when the engine began. */
+    private void stopAll() throws IOException {
+        for (SimulatedContainer container : List.copyOf(engine.containers)) {
+            if (container.isRunning()) {
+                engine.stop(container, false, false);
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            settle();
+            clients.end();
+        }
+        check.nobodyIsLeftDown();
     }
 
     @Override

@@ -59,6 +59,8 @@ final class Steps {
                 Tuple.of(14, clientGoesOn()),
                 Tuple.of(6, waitForGpus()),
                 Tuple.of(9, waiterGoesOn()),
+                Tuple.of(4, one("look at the line", world -> world.waiters.lookAtTheLine())),
+                Tuple.of(1, which("unplug", (world, i) -> world.host.unplug(i))),
                 Tuple.of(1, which("waiter dies", (world, i) -> world.waiters.die(i))),
                 Tuple.of(2, which("waiter asks again", (world, i) -> world.waiters.askAgain(i))),
                 Tuple.of(1, which("plain container", (world, i) -> world.uses.startPlain(i))),
@@ -69,7 +71,14 @@ final class Steps {
                                 "open inside, own",
                                 MAYBE,
                                 (world, i, so) -> world.uses.openInside(i, so))),
-                Tuple.of(3, which("stranger ends", (world, i) -> world.uses.end(i))),
+                Tuple.of(
+                        1,
+                        maybe(
+                                "container of another daemon, claim of the same id",
+                                MAYBE,
+                                (world, i, so) -> world.uses.startElsewhere(i, so))),
+                Tuple.of(1, which("forged mount", (world, i) -> world.uses.forge(i))),
+                Tuple.of(4, which("stranger ends", (world, i) -> world.uses.end(i))),
                 Tuple.of(1, which("cordon", (world, i) -> world.lab.cordon(i))),
                 Tuple.of(1, which("uncordon", (world, i) -> world.lab.uncordon(i))),
                 Tuple.of(2, which("client dies", (world, i) -> world.clients.die(i))),
@@ -86,7 +95,15 @@ final class Steps {
                         which("docker starts again", (world, i) -> world.containers.startAgain(i))),
                 Tuple.of(4, stop()),
                 Tuple.of(3, which("hung process ends", (world, i) -> world.containers.unhang(i))),
-                Tuple.of(3, which("restart", (world, i) -> world.containers.restart(i))),
+                Tuple.of(
+                        4,
+                        maybe(
+                                "restart, slowly",
+                                MAYBE,
+                                (world, i, so) -> world.containers.restart(i, so))),
+                Tuple.of(
+                        4,
+                        which("restart goes on", (world, i) -> world.containers.finishRestart(i))),
                 Tuple.of(
                         4, maybe("rm -f", MAYBE, (world, i, so) -> world.containers.remove(i, so))),
                 Tuple.of(3, which("cp", (world, i) -> world.containers.copyFiles(i))),
@@ -103,6 +120,10 @@ final class Steps {
                 Tuple.of(12, handleEvent()),
                 Tuple.of(8, which("later", (world, i) -> world.daemon.handleLater(i))),
                 Tuple.of(4, one("sweep", world -> world.daemonSteps.sweep())),
+                Tuple.of(3, one("start refused", world -> world.daemonSteps.startRefused())),
+                Tuple.of(
+                        1,
+                        maybe("update", MAYBE, (world, i, so) -> world.containers.update(i, so))),
                 Tuple.of(1, one("reconcile twice", world -> world.daemonSteps.reconcileTwice())),
                 Tuple.of(
                         2,
@@ -110,6 +131,9 @@ final class Steps {
                                 "release, by force",
                                 SELDOM,
                                 (world, i, so) -> world.daemonSteps.release(i, so))),
+                Tuple.of(
+                        1,
+                        which("release one's own", (world, i) -> world.daemonSteps.releaseOwn(i))),
                 Tuple.of(8, wait(50, 100, 300, 1_000, 12_000)));
     }
 
@@ -122,6 +146,8 @@ final class Steps {
                         flag(
                                 "lose the registry, damaged",
                                 (world, so) -> world.daemonSteps.loseRegistry(so))),
+                Tuple.of(3, one("back up", world -> world.daemonSteps.backUp())),
+                Tuple.of(2, one("restore the backup", world -> world.daemonSteps.restoreBackup())),
                 Tuple.of(1, one("lose the state folder", world -> world.daemonSteps.loseState())),
                 Tuple.of(2, one("write to disk", world -> world.host.writeToDisk())),
                 Tuple.of(2, reboot()),

@@ -22,7 +22,6 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -42,10 +41,17 @@ class StrangersTest {
 
     @BeforeEach
     void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", InstantSource.system());
+        registry = LeaseRegistry.open(folder, "boot", HostClock.OF_THIS_MACHINE);
         registry.restore(TestingLeases.claim(CLAIM, ALICE, A), true);
-        Evidence evidence = new Evidence(Processes.ofThisMachine(), "boot");
-        strangers = new Strangers(new Seen(), registry, evidence);
+        Processes processes = Processes.ofThisMachine();
+        Evidence evidence = new Evidence(processes, "boot", folder);
+        strangers =
+                new Strangers(
+                        new Seen(),
+                        registry,
+                        evidence,
+                        new Unleased(registry, evidence),
+                        new OtherClaims(processes, evidence));
     }
 
     @AfterEach

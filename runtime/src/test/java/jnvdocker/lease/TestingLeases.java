@@ -6,6 +6,9 @@ import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.RunningContainer;
 
+import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -15,7 +18,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** GPUs, claims and leases as the tests of this package need them. */
@@ -89,9 +91,6 @@ final class TestingLeases {
                     false,
                     "/etc/jnvdocker/config.toml");
 
-    /** Nothing is against anybody's lease. */
-    static final Function<LeaseRegistry.Holdings, Optional<String>> ANYBODY = _ -> Optional.empty();
-
     /** One that the engine shows. */
     static RunningContainer running(String name, Map<String, String> labels, List<String> volumes) {
         return new RunningContainer(
@@ -112,6 +111,31 @@ final class TestingLeases {
     static LeaseRegistry.Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
         return new LeaseRegistry.Holdings(
                 time(12, 0), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon));
+    }
+
+    /** Changes the registry in a folder by hand. */
+    static void sql(Path folder, String sql) {
+        try (var connection =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                var statement = connection.createStatement()) {
+            statement.executeUpdate(sql);
+        } catch (SQLException e) {
+            throw new AssertionError(sql, e);
+        }
+    }
+
+    /** Reads a number out of the registry in a folder. */
+    static int number(Path folder, String sql) {
+        try (var connection =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.getInt(1);
+        } catch (SQLException e) {
+            throw new AssertionError(sql, e);
+        }
     }
 
     /** A place in the line. */

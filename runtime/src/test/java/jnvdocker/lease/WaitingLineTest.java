@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
+import jnvdocker.labels.RefusedException;
 import jnvdocker.process.ProcessId;
 
 import org.junit.jupiter.api.AfterEach;
@@ -18,15 +19,22 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Who has a place in the line, and for how long. */
 class WaitingLineTest {
     private static final Gpu GPU = TestingLeases.A;
     private static final SimulatedClients.RunOptions ALL =
             new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
+
+    private static final SimulatedClients.RunOptions ONE =
+            new SimulatedClients.RunOptions(new GpuRequest.Count(1), false, true, false, true);
+
+    private final AtomicInteger looks = new AtomicInteger();
 
     @TempDir Path folder;
     @TempDir Path state;
@@ -36,9 +44,14 @@ class WaitingLineTest {
 
     @BeforeEach
     void open() throws IOException {
-        machine = new SimulatedMachine(folder, () -> {});
+        machine = new SimulatedMachine(folder, looks::incrementAndGet);
         registry = LeaseRegistry.open(folder, machine.bootId(), machine);
-        line = WaitingLine.open(registry, new Evidence(machine, machine.bootId()), pace());
+        line =
+                WaitingLine.open(
+                        registry,
+                        new Evidence(machine, machine.bootId(), folder),
+                        TestingLeases.POLICY,
+                        pace());
     }
 
     @AfterEach
@@ -73,15 +86,23 @@ class WaitingLineTest {
     private static Leases.Request request(ProcessId client, Owner owner) {
         GpuRequest one = new GpuRequest.Count(1);
         return new Leases.Request(
-                one, List.of(GPU), true, owner, client, Claim.MESOS, "train", Optional.empty());
+                one, Set.of(GPU.uuid()), owner, client, Claim.MESOS, "train", Optional.empty());
+    }
+
+    private Place enter(Leases.Request request) throws IOException {
+        try {
+            return line.enter(request, Optional.empty());
+        } catch (RefusedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test
     void clientThatIsLostAndDeadHasNoPlace() throws IOException {
         ProcessId client = machine.spawn();
-        Ticket ticket = line.enter(request(client, ALICE));
+        Place place = enter(request(client, ALICE));
         machine.end(client);
-        line.lose(ticket);
+        line.lose(place);
         assertEquals(List.of(), registry.tickets());
         assertEquals(List.of(), line.all());
     }
@@ -89,20 +110,22 @@ class WaitingLineTest {
     @Test
     void clientThatIsLostAndLivesHasItsPlaceWhenItAsksAgain() throws IOException {
         ProcessId client = machine.spawn();
-        Ticket first = line.enter(request(client, ALICE));
-        Ticket second = line.enter(request(machine.spawn(), BOB));
+        Place first = enter(request(client, ALICE));
+        Place second = enter(request(machine.spawn(), BOB));
         line.lose(first);
         machine.pass(Duration.ofSeconds(20));
-        assertEquals(List.of(), line.before(second));
-        assertEquals(first, line.enter(request(client, ALICE)));
-        assertEquals(List.of(first), line.before(second));
+        assertEquals(List.of(second.ticket()), line.all());
+        assertEquals(first.ticket(), enter(request(client, ALICE)).ticket());
+        assertEquals(List.of(first.ticket(), second.ticket()), line.all());
     }
 
     @Test
     void nextDaemonKnowsWhatAPlaceIsForAndWhatItMayBeGiven() throws IOException {
-        Ticket ticket = line.enter(request(machine.spawn(), ALICE));
-        Evidence evidence = new Evidence(machine, machine.bootId());
-        assertEquals(List.of(ticket), WaitingLine.open(registry, evidence, pace()).all());
+        Ticket ticket = enter(request(machine.spawn(), ALICE)).ticket();
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder);
+        assertEquals(
+                List.of(ticket),
+                WaitingLine.open(registry, evidence, TestingLeases.POLICY, pace()).all());
         assertEquals(Set.of(GPU.uuid()), ticket.candidates());
         assertTrue(ticket.isOfTask());
         assertEquals("Mesos task train", Refusals.purpose(ticket));
@@ -129,6 +152,7 @@ class WaitingLineTest {
         try (SimulatedWorld world = new SimulatedWorld(state)) {
             world.clients.claim(ALL);
             world.waiters.enter(ALL, Optional.empty());
+            world.waiters.lookAtTheLine();
             world.clients.die(0);
             world.waiters.goOn(0, 1);
             world.check.nobodyWaits();
@@ -145,5 +169,69 @@ class WaitingLineTest {
             world.waiters.askAgain(0);
             world.check.nobodyWaits();
         }
+    }
+
+    /** It is not among those that the host had when the wait began. */
+    @Test
+    void gpuThatAppearsIsGivenToWhoWaits() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.gpus.unplug(2);
+            world.clients.claim(ALL);
+            world.waiters.enter(ONE, Optional.empty());
+            world.gpus.plugIn();
+            world.waiters.goOn(0, 25);
+            world.check.nobodyWaits();
+        }
+    }
+
+    @Test
+    void thoseWhoWaitAreNotLookedAfterByEachOther() throws IOException {
+        for (int i = 0; i < 30; i++) {
+            enter(request(machine.spawn(), ALICE));
+        }
+        int before = looks.get();
+        for (int i = 0; i < 30; i++) {
+            line.all();
+        }
+        assertEquals(0, looks.get() - before);
+    }
+
+    @Test
+    void deadClientIsFoundHoweverFewAreLookedAfterAtATime() throws IOException {
+        List<Place> places = new ArrayList<>();
+        for (int i = 0; i < 30; i++) {
+            places.add(enter(request(machine.spawn(), ALICE)));
+        }
+        machine.end(places.getLast().ticket().client());
+        int before = looks.get();
+        line.lookAfter(2);
+        assertEquals(10, looks.get() - before);
+        for (int i = 0; i < 11; i++) {
+            line.lookAfter(2);
+        }
+        assertEquals(29, line.all().size());
+        assertEquals(29, registry.tickets().size());
+    }
+
+    /** It is stopped, and can't be told so. */
+    @Test
+    void whoHasNotGoneWhenItsTimeIsUpKeepsNobodyWaiting() throws Exception {
+        Place place =
+                line.enter(request(machine.spawn(), ALICE), Optional.of(Duration.ofSeconds(10)));
+        machine.pass(Duration.ofSeconds(10));
+        assertEquals(List.of(place.ticket()), line.all());
+        machine.pass(Duration.ofSeconds(2));
+        assertEquals(List.of(), line.all());
+    }
+
+    @Test
+    void clientThatDiedWhileNoDaemonLookedHasNoPlace() throws IOException {
+        Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
+        Ticket second = enter(request(machine.spawn(), BOB)).ticket();
+        machine.end(first.client());
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder);
+        WaitingLine next = WaitingLine.open(registry, evidence, TestingLeases.POLICY, pace());
+        assertEquals(List.of(second), next.all());
+        assertEquals(List.of(second), registry.tickets());
     }
 }

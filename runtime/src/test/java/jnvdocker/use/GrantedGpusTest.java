@@ -55,6 +55,10 @@ class GrantedGpusTest {
         "false, /data, c *:* rwm, ''",
         "false, /none, c *:* rwm, ''",
         "false, /none, c 195:* w, 0 1",
+        "false, /none, c 0195:01 w, 0",
+        "false, /none, c 195:99999999999999999999 w, ''",
+        "false, /none, a 195:1 rw, ''",
+        "false, /, a 10:7 rw, 0 1",
         "false, /none, nonsense, ''",
         "true, /dev/nvidia0, '', 1",
         "true, /dev/char/195:1, '', 0",
@@ -117,7 +121,18 @@ class GrantedGpusTest {
     }
 
     private static Map<Gpu, Kind> kinds(GpuAccess access) {
-        return new GrantedGpus(access, path -> PLACES.getOrDefault(path, Set.of()))
-                .kinds(GPUS, MAJOR);
+        var paths =
+                new GrantedGpus.Paths() {
+                    @Override
+                    public Set<Integer> given(String path) {
+                        return PLACES.getOrDefault(path, Set.of());
+                    }
+
+                    @Override
+                    public Set<Integer> seen(String path) {
+                        return PLACES.getOrDefault(path, Set.of());
+                    }
+                };
+        return new GrantedGpus(access, paths).kinds(GPUS, MAJOR);
     }
 }

@@ -1,0 +1,171 @@
+package jnvdocker.lease;
+
+import jnvdocker.container.GpuRequest;
+import jnvdocker.container.GpuResolver;
+import jnvdocker.host.Gpu;
+import jnvdocker.labels.Quote;
+import jnvdocker.labels.RefusedException;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * Whether somebody who waits can be served by GPUs that are free, or that others give back: what he
+ * holds himself does not come free without him, and what is used behind our back, cordoned, sick or
+ * missing does not come free by anybody's end that we would hear of. For who can't be, nothing free
+ * is kept.
+ */
+final class Prospects {
+    private final List<Gpu> gpus;
+    private final LeaseRegistry.Holdings holdings;
+    private final Unmanaged unmanaged;
+    private final Cordons cordons;
+    private final Quota quota;
+    private final Set<Gpu> usable;
+
+    /** Many may wait for the same. */
+    private final Map<GpuRequest, List<Gpu>> wanted = new HashMap<>();
+
+    /**
+     * @param gpus the only ones that he may be given
+     */
+    Prospects(
+            List<Gpu> gpus,
+            LeaseRegistry.Holdings holdings,
+            Unmanaged unmanaged,
+            Cordons cordons,
+            Quota quota) {
+        this.gpus = gpus;
+        this.holdings = holdings;
+        this.unmanaged = unmanaged;
+        this.cordons = cordons;
+        this.quota = quota;
+        usable =
+                gpus.stream()
+                        .filter(gpu -> gpu.isSound() && cordons.of(gpu).isEmpty())
+                        .collect(Collectors.toSet());
+    }
+
+    /** Whether he can be served without giving anything back himself. */
+    boolean canBeServed(Ticket ticket) {
+        List<Gpu> wanted = wanted(ticket.request());
+        long toBeHad = wanted.stream().filter(gpu -> isToBeHad(gpu, ticket)).count();
+        return toBeHad >= needed(ticket.request(), wanted)
+                && quota.allows(ticket.owner(), needed(ticket.request(), wanted));
+    }
+
+    /** Those among which his are; none when they are not all there. */
+    List<Gpu> wanted(GpuRequest request) {
+        return wanted.computeIfAbsent(request, this::find);
+    }
+
+    private List<Gpu> find(GpuRequest request) {
+        return switch (request) {
+            case GpuRequest.None _ -> List.of();
+            case GpuRequest.All _ -> gpus.stream().filter(usable::contains).toList();
+            case GpuRequest.Count _ -> gpus;
+            case GpuRequest.Devices(List<String> ids) -> {
+                try {
+                    yield GpuResolver.resolve(ids, gpus);
+                } catch (RefusedException e) {
+                    yield List.of();
+                }
+            }
+        };
+    }
+
+    /** How many of those; never 0, so that who asks for all of none is not served. */
+    private static int needed(GpuRequest request, List<Gpu> wanted) {
+        return switch (request) {
+            case GpuRequest.None _ -> 0;
+            case GpuRequest.All _ -> Math.max(1, wanted.size());
+            case GpuRequest.Count(int count) -> count;
+            case GpuRequest.Devices(List<String> ids) -> ids.size();
+        };
+    }
+
+    private boolean isToBeHad(Gpu gpu, Ticket ticket) {
+        return usable.contains(gpu)
+                && gpu.hasUuid()
+                && !isUsed(gpu, ticket.request())
+                && !isHisOwn(gpu, ticket);
+    }
+
+    private boolean isUsed(Gpu gpu, GpuRequest request) {
+        boolean taken = unmanaged.allowed() && request instanceof GpuRequest.Devices;
+        return !taken && !unmanaged.of(gpu).isEmpty();
+    }
+
+    /** A Mesos task does not end another; its agent has ended that, or would not offer the GPU. */
+    private boolean isHisOwn(Gpu gpu, Ticket ticket) {
+        Lease lease = holdings.held().get(gpu.uuid());
+        return lease != null
+                && lease.claim().owner().uid() == ticket.owner().uid()
+                && !(lease.claim().isOfTask() && ticket.isOfTask());
+    }
+
+    /** What is in the way of somebody who can't be served, for people. */
+    String obstacle(Ticket ticket) {
+        List<Gpu> wanted = wanted(ticket.request());
+        if (!quota.allows(ticket.owner(), needed(ticket.request(), wanted))) {
+            return quota.allowsEver(needed(ticket.request(), wanted))
+                    ? quota.excess(ticket.owner())
+                    : quota.rule();
+        }
+        List<String> clauses = new ArrayList<>();
+        List<Gpu> own = some(wanted, gpu -> isHisOwn(gpu, ticket));
+        if (!own.isEmpty()) {
+            clauses.add(
+                    "it waits for what "
+                            + Quote.shown(ticket.owner().name())
+                            + " has already: "
+                            + Refusals.held(claimed(own), leases(own)));
+        }
+        List<Gpu> used =
+                some(wanted, gpu -> isUsed(gpu, ticket.request()) && !isHisOwn(gpu, ticket));
+        if (!used.isEmpty()) {
+            clauses.add(Refusals.used(claimed(used), unmanaged));
+        }
+        for (Gpu gpu : ticket.request() instanceof GpuRequest.All ? gpus : wanted) {
+            if (!gpu.isSound()) {
+                clauses.add("GPU " + gpu.index() + " can't be given out: " + gpu.trouble());
+            } else if (cordons.of(gpu).isPresent()) {
+                clauses.add("GPU " + gpu.index() + " is " + cordons.of(gpu).get().words());
+            } else if (!gpu.hasUuid()) {
+                clauses.add("GPU " + gpu.index() + " shows no UUID yet");
+            }
+        }
+        if (ticket.request() instanceof GpuRequest.Devices(List<String> ids) && wanted.isEmpty()) {
+            clauses.add(
+                    "the driver does not show "
+                            + (ids.size() == 1 ? "GPU " : "each of the GPUs ")
+                            + Quote.shown(String.join(", ", ids)));
+        }
+        if (ticket.request() instanceof GpuRequest.Count(int count) && count > gpus.size()) {
+            clauses.add("the driver shows " + (gpus.isEmpty() ? "none" : "only " + gpus.size()));
+        }
+        return clauses.isEmpty() ? "no GPU is to be had" : String.join(", and ", clauses);
+    }
+
+    private static List<Gpu> some(List<Gpu> gpus, Predicate<Gpu> which) {
+        return gpus.stream().filter(which).toList();
+    }
+
+    private static List<ClaimedGpu> claimed(List<Gpu> gpus) {
+        return gpus.stream().map(ClaimedGpu::of).toList();
+    }
+
+    private List<Lease> leases(List<Gpu> held) {
+        return held.stream()
+                .map(gpu -> holdings.held().get(gpu.uuid()))
+                .filter(Objects::nonNull)
+                .distinct()
+                .toList();
+    }
+}

@@ -1,0 +1,131 @@
+package jnvdocker.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.process.ProcessId;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Which containers are started again that were refused when their engine was started. */
+class RefusedStartTest {
+    private static final String HELD = "GPU 0 (GPU-5c1a1003) is held by bob's container \"x\"";
+    private static final String ERROR = "error while mounting volume '': " + HELD;
+    private static final String ENDED = "2024-01-02T09:12:00.123456789Z";
+    private static final String ID = "c".repeat(64);
+    private static final Claim CLAIM =
+            TestingLeases.claim("111111111111", TestingLeases.ALICE, TestingLeases.A);
+    private static final ProcessId ENGINE = new ProcessId(800, 20);
+
+    @TempDir private Path folder;
+    private LeaseRegistry registry;
+
+    @BeforeEach
+    void open() throws IOException {
+        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    private static ContainerEngine.Down down(String policy, String error, String label) {
+        return new ContainerEngine.Down(ID, "train", policy, error, ENDED, Map.of(label, ""));
+    }
+
+    private static RefusedStart refused(RefusedStart.Seen seen) {
+        return new RefusedStart(
+                CLAIM, List.of(HELD, "later"), TestingLeases.THEN, Optional.of(seen));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"always", "unless-stopped", "on-failure"})
+    void containerThatIsAsItWasIsTheOne(String policy) {
+        RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
+        assertTrue(refused.isOf(down(policy, ERROR, "a")));
+        assertTrue(refused.isOf(down(policy, "error while mounting volume '': later", "a")));
+        RefusedStart unseen =
+                new RefusedStart(CLAIM, List.of(HELD), TestingLeases.THEN, Optional.empty());
+        assertTrue(unseen.isOf(down(policy, ERROR, "a")));
+    }
+
+    @Test
+    void containerThatWasChangedIsNot() {
+        RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
+        assertFalse(refused.isOf(down("no", ERROR, "a")), "docker update --restart=no");
+        assertFalse(refused.isOf(down("", ERROR, "a")), "no policy");
+        assertFalse(refused.isOf(down("always", "", "a")), "was started");
+        assertFalse(refused.isOf(down("always", "network not found", "a")), "fails otherwise");
+        assertFalse(
+                refused.isOf(down("always", ERROR, "com.docker.swarm.task.id")), "Swarm's task");
+        assertFalse(
+                refused(new RefusedStart.Seen(ID, "2024-01-02T10:00:00Z"))
+                        .isOf(down("always", ERROR, "a")),
+                "has run since");
+        assertFalse(
+                refused(new RefusedStart.Seen("d".repeat(64), ENDED))
+                        .isOf(down("always", ERROR, "a")),
+                "another container");
+    }
+
+    /** The claim had a lease, which has ended. */
+    private void ran(boolean said) throws IOException {
+        registry.reserve(
+                registry.holdings(), new LeaseRegistry.Reservation(CLAIM, TestingLeases.CLIENT));
+        registry.created(CLAIM.id());
+        registry.mount(CLAIM, "use", ENGINE, new LeaseRegistry.Unknown(), Optional.empty());
+        registry.unmounted(CLAIM.id(), "use");
+        registry.end(registry.liveOf(CLAIM.id()).orElseThrow(), "it is gone", said);
+    }
+
+    @Test
+    void whatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
+        ran(false);
+        registry.refusedStart(CLAIM.id(), HELD, true);
+        for (int i = 1; i <= 9; i++) {
+            registry.refusedStart(CLAIM.id(), "later\n" + i, false);
+        }
+        registry.seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
+        close();
+        open();
+        RefusedStart refused = registry.refusedStarts().getFirst();
+        assertEquals(List.of("later 6", "later 7", "later 8", "later 9"), refused.reasons());
+        assertEquals(Optional.of(new RefusedStart.Seen(ID, ENDED)), refused.seen());
+        registry.forget(CLAIM.id());
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+
+    @Test
+    void whatEndedBeforeItsEngineIsNot() throws IOException {
+        ran(true);
+        registry.refusedStart(CLAIM.id(), HELD, true);
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+
+    @Test
+    void whatIsRefusedByAnEngineThatHasStartedIsNot() throws IOException {
+        ran(false);
+        registry.refusedStart(CLAIM.id(), HELD, false);
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+
+    @Test
+    void whatHasNeverRunIsNot() throws IOException {
+        registry.restore(CLAIM, true);
+        registry.refusedStart(CLAIM.id(), HELD, true);
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+}
