@@ -8,6 +8,7 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Refusals;
+import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Span;
 import jnvdocker.use.GpuUse;
 
@@ -90,6 +91,18 @@ final class Explanation {
         return sentences;
     }
 
+    /** Of a container that is started when it can have the GPU. */
+    static String refused(RefusedStart refused) {
+        String container = Quote.shown(refused.claim().displayName());
+        return "Container "
+                + container
+                + " was refused it when docker was started ("
+                + Refusals.time(refused.since())
+                + "), and is started when it is free and nobody waits for it; to keep it down:"
+                + " docker update --restart=no "
+                + container;
+    }
+
     private String uncordon(Cordon cordon) {
         return "To have it given out again: " + cordon.remedy(status.gpu().index());
     }
@@ -106,14 +119,7 @@ final class Explanation {
                                         + Quote.shown(container.image())
                                         + given(use)
                                         + "."));
-        use.process()
-                .ifPresent(process ->
-                        sentences.add(
-                                "What is seen: "
-                                        + Refusals.process(process)
-                                        + " has "
-                                        + DeviceNodes.nameOf(status.gpu())
-                                        + " open."));
+        use.process().ifPresent(process -> sentences.add(seen(use, process) + "."));
         List<GpuUse> others = status.strangers().stream().skip(1).toList();
         if (!others.isEmpty()) {
             sentences.add(
@@ -126,9 +132,31 @@ final class Explanation {
                         + use.container()
                                 .map(container -> "docker stop " + Quote.shown(container.name()))
                                 .orElseGet(() ->
-                                        "ask its user, or root may end it with kill" + pid(use))
+                                        use.kind() == GpuUse.Kind.OTHER_CLAIM
+                                                ? "stop it with its own engine's docker"
+                                                : "ask its user, or root may end it with kill"
+                                                        + pid(use))
                         + "; what does not count can be named in the configuration (ignore).");
         return sentences;
+    }
+
+    private String seen(GpuUse use, GpuUse.User process) {
+        String who = "What is seen: " + Refusals.process(process);
+        return switch (use.kind()) {
+            case CLAIM ->
+                    who
+                            + " has a claim mounted whose lease was lost, or is another's, and may"
+                            + " use this GPU";
+            case OTHER_CLAIM ->
+                    who + " has the claim of another state folder mounted, which has it";
+            case UNKNOWN ->
+                    who
+                            + " may open "
+                            + DeviceNodes.nameOf(status.gpu())
+                            + ", and not all that it has open was looked at yet; that takes some"
+                            + " seconds";
+            default -> who + " has " + DeviceNodes.nameOf(status.gpu()) + " open";
+        };
     }
 
     private static String pid(GpuUse use) {
@@ -192,13 +220,20 @@ final class Explanation {
                     throw new IllegalStateException("a free GPU has no lease");
             case RESERVED -> reserved(lease.claim());
             case HELD -> toFree(lease);
-            case STUCK ->
-                    "A killed process that does not end waits in the kernel, most likely for the"
-                        + " driver: look for 'Xid' in dmesg; it may take a restart of the host.";
+            case STUCK -> stuck(lease.claim());
             case MISSING ->
                     "Look for 'Xid' in dmesg: the GPU may have fallen off the bus, or the driver"
                             + " may be about to be reloaded.";
         };
+    }
+
+    private static String stuck(Claim claim) {
+        return "A killed process that does not end waits in the kernel, most likely for the driver:"
+                + " look for 'Xid' in dmesg; it may take a restart of the host."
+                + (claim.isOfTask()
+                        ? " If it has ended, others that share its cgroup could open the GPU: that"
+                                + " is denied them as soon as it can be."
+                        : "");
     }
 
     private static String reserved(Claim claim) {

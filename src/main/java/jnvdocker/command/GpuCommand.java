@@ -7,11 +7,13 @@ import jnvdocker.docker.Uninstall;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
+import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Leases;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -31,6 +33,7 @@ public final class GpuCommand {
     private final CudaVersions cuda;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
+    private final ServedVolumes served;
     private final Leases leases;
     private final Doctor doctor;
     private final Prune prune;
@@ -38,6 +41,7 @@ public final class GpuCommand {
     private final Installation installation;
     private final Optional<Duration> keepHistory;
     private final Semaphore readingArchives = new Semaphore(1, true);
+    private final Semaphore readingRoots = new Semaphore(1, true);
 
     /**
      * @param keepHistory for how long a lease is kept after its end; empty when for ever
@@ -48,6 +52,7 @@ public final class GpuCommand {
             CudaVersions cuda,
             DockerEngine engine,
             DriverVolumeStore volumes,
+            ServedVolumes served,
             Leases leases,
             Doctor doctor,
             Prune prune,
@@ -59,6 +64,7 @@ public final class GpuCommand {
         this.cuda = cuda;
         this.engine = engine;
         this.volumes = volumes;
+        this.served = served;
         this.leases = leases;
         this.doctor = doctor;
         this.prune = prune;
@@ -76,45 +82,56 @@ public final class GpuCommand {
     /**
      * @param arguments those after {@code gpu}
      */
-    void run(List<String> arguments, Request request, ClientConnection client) throws IOException {
-        StringWriter out = new StringWriter();
+    void run(List<String> arguments, Request request, ClientConnection client)
+            throws IOException, RefusedException {
+        GpuRun program = new GpuRun(inventory, leases, request, client);
+        execute(arguments, program, request, client);
+        if (program.isReady()) {
+            program.start();
+        }
+    }
+
+    private void execute(
+            List<String> arguments, GpuRun program, Request request, ClientConnection client)
+            throws IOException {
+        boolean mayBeShownAgain = arguments.stream().anyMatch(it -> it.startsWith("--watch"));
+        Printout out = new Printout(client, mayBeShownAgain);
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
-        GpuRun program = new GpuRun(inventory, leases, request, client);
-        CommandLine gpu = commands(request, client, departure, program);
+        CommandLine gpu = commands(request, client, out, departure, program);
         gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = gpu.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
             client.err(err.toString().stripTrailing());
         }
-        String text = out.toString().stripTrailing();
         if (code == ExitCode.OK.code() && Watch.isAsked(gpu.getParseResult())) {
-            new Watch.Round(arguments, gpu.getParseResult(), Screen.of(request)).show(text, client);
+            new Watch.Round(arguments, gpu.getParseResult(), Screen.of(request))
+                    .show(out.rest(), client);
             return;
         }
-        if (!text.isEmpty()) {
-            client.out(text);
-        }
+        out.end();
         if (departure.isDone()) {
             installation.leave(client);
-        } else if (program.isReady()) {
-            program.start();
-        } else {
+        } else if (!program.isReady()) {
             client.exit(code);
         }
     }
 
     private CommandLine commands(
-            Request request, ClientConnection client, GpuUninstall departure, GpuRun program) {
+            Request request,
+            ClientConnection client,
+            Printout out,
+            GpuUninstall departure,
+            GpuRun program) {
         Screen screen = Screen.of(request);
         CommandLine gpu =
                 new CommandLine(new Gpu())
                         .addSubcommand(new GpuLs(host, leases, screen))
                         .addSubcommand(new GpuWhy(host, leases, screen))
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
-                        .addSubcommand(new GpuLeases(leases, screen))
+                        .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
-                        .addSubcommand(new GpuHistory(host, leases, keepHistory, screen))
+                        .addSubcommand(new GpuHistory(host, leases, keepHistory, screen, out))
                         .addSubcommand(new GpuRelease(leases, request))
                         .addSubcommand(new GpuCordon(host, leases, request))
                         .addSubcommand(new GpuUncordon(host, leases, request))
@@ -122,9 +139,15 @@ public final class GpuCommand {
                                 new GpuNeedsCommand(
                                         host,
                                         cuda,
-                                        new ImageSource(engine, request, client, readingArchives),
+                                        new ImageSource(
+                                                engine,
+                                                request,
+                                                client,
+                                                request.peer().uid() == 0
+                                                        ? readingRoots
+                                                        : readingArchives),
                                         screen))
-                        .addSubcommand(new GpuVolume(host, volumes, screen))
+                        .addSubcommand(new GpuVolume(host, volumes, served, screen))
                         .addSubcommand(new GpuDoctor(doctor, screen))
                         .addSubcommand(new GpuPrune(prune, request))
                         .addSubcommand(departure);

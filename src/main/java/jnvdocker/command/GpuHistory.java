@@ -1,6 +1,6 @@
 package jnvdocker.command;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.container.GpuResolver;
@@ -11,6 +11,7 @@ import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.PastLeases;
 import jnvdocker.protocol.ExitCode;
 
 import picocli.CommandLine.Command;
@@ -20,7 +21,6 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -46,6 +46,7 @@ final class GpuHistory implements Callable<Integer> {
     private final Leases leases;
     private final Optional<Duration> kept;
     private final Screen screen;
+    private final Printout out;
 
     @Spec private CommandSpec spec;
 
@@ -81,11 +82,12 @@ final class GpuHistory implements Callable<Integer> {
     /**
      * @param kept for how long the history is kept; empty when for ever
      */
-    GpuHistory(Host host, Leases leases, Optional<Duration> kept, Screen screen) {
+    GpuHistory(Host host, Leases leases, Optional<Duration> kept, Screen screen, Printout out) {
         this.host = host;
         this.leases = leases;
         this.kept = kept;
         this.screen = screen;
+        this.out = out;
     }
 
     @Override
@@ -99,32 +101,54 @@ final class GpuHistory implements Callable<Integer> {
                         Optional.ofNullable(user),
                         kept.map(span -> Instant.now().minus(span)).filter(from::isBefore));
         List<Lease> live = uuid.isPresent() ? live(uuid.get(), report) : List.of();
-        List<Lease> past =
-                uuid.isPresent()
-                        ? leases.pastOf(uuid.get(), from, report.uids(), limit)
-                        : List.of();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            ObjectNode root = report.json(uuid);
-            if (uuid.isPresent()) {
-                ArrayNode list = root.putArray("leases");
-                live.forEach(lease -> list.add(LeaseJson.live(lease, leases.state(lease))));
-                past.forEach(lease -> list.add(LeaseJson.past(lease)));
+        try (var _ = out.reserve(PastLeases.MEMORY)) {
+            LeaseTable.Ended past =
+                    uuid.isPresent()
+                            ? GpuLeases.ended(
+                                    leases.pastOf(uuid.get(), from, report.uids(), limit), live)
+                            : _ -> {};
+            if (json) {
+                printJson(report.json(uuid), uuid.isPresent(), live, past);
             } else {
-                root.putNull("leases");
+                printTables(report, live, past);
             }
-            out.println(LeaseJson.text(root));
-            return ExitCode.OK.code();
-        }
-        report.lines(screen).forEach(out::println);
-        if (!live.isEmpty() || !past.isEmpty()) {
-            LeaseTable table = LeaseTable.withEnds(Instant.now());
-            live.forEach(lease -> table.live(lease, leases.state(lease)));
-            past.forEach(table::past);
-            out.println();
-            table.lines(screen).forEach(out::println);
         }
         return ExitCode.OK.code();
+    }
+
+    private void printJson(
+            ObjectNode report, boolean ofOneGpu, List<Lease> live, LeaseTable.Ended past)
+            throws IOException {
+        try (JsonGenerator root = LeaseJson.printing(out, false)) {
+            root.writeStartObject();
+            for (var field : report.properties()) {
+                root.writeFieldName(field.getKey());
+                root.writeTree(field.getValue());
+            }
+            root.writeFieldName("leases");
+            if (ofOneGpu) {
+                root.writeStartArray();
+                for (Lease lease : live) {
+                    root.writeTree(LeaseJson.live(lease, leases.state(lease)));
+                }
+                past.each(lease -> root.writeTree(LeaseJson.past(lease)));
+                root.writeEndArray();
+            } else {
+                root.writeNull();
+            }
+            root.writeEndObject();
+        }
+        out.println("");
+    }
+
+    private void printTables(HistoryReport report, List<Lease> live, LeaseTable.Ended past)
+            throws IOException {
+        for (String line : report.lines(screen)) {
+            out.println(line);
+        }
+        LeaseTable table = LeaseTable.withEnds(Instant.now());
+        live.forEach(lease -> table.live(lease, leases.state(lease)));
+        table.printBelow(past, screen, out::println);
     }
 
     private Instant from() {

@@ -1,9 +1,10 @@
 package jnvdocker.command;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.core.JsonGenerator;
 
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.PastLeases;
 import jnvdocker.protocol.ExitCode;
 
 import picocli.CommandLine.Command;
@@ -14,10 +15,12 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 
 @Command(
         name = "leases",
@@ -29,8 +32,12 @@ final class GpuLeases implements Callable<Integer> {
     private static final String LIMIT = "--limit";
     private static final int MAX = 100_000;
 
+    /** Of what is shown again and again. */
+    private static final int MAX_WATCHED = 1000;
+
     private final Leases leases;
     private final Screen screen;
+    private final Printout out;
 
     @Spec private CommandSpec spec;
 
@@ -51,30 +58,56 @@ final class GpuLeases implements Callable<Integer> {
 
     @Mixin private final Watch watch = new Watch();
 
-    GpuLeases(Leases leases, Screen screen) {
+    GpuLeases(Leases leases, Screen screen, Printout out) {
         this.leases = leases;
         this.screen = screen;
+        this.out = out;
     }
 
     @Override
     public Integer call() throws IOException {
         checkLimit();
         List<Lease> live = leases.live().reversed();
-        List<Lease> past = all ? leases.past(limit) : List.of();
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
-            ArrayNode list = LeaseJson.array();
-            live.forEach(lease -> list.add(LeaseJson.live(lease, leases.state(lease))));
-            past.forEach(lease -> list.add(LeaseJson.past(lease)));
-            out.println(watch.json(list));
-        } else {
-            Instant now = Instant.now();
-            LeaseTable table = all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now);
-            live.forEach(lease -> table.live(lease, leases.state(lease)));
-            past.forEach(table::past);
-            table.lines(screen).forEach(out::println);
+        try (var _ = out.reserve(PastLeases.MEMORY)) {
+            LeaseTable.Ended past = ended(leases.past(all ? limit : 0), live);
+            if (json) {
+                printJson(live, past);
+                leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
+            } else {
+                Instant now = Instant.now();
+                LeaseTable table = all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now);
+                live.forEach(lease -> table.live(lease, leases.state(lease)));
+                table.print(past, screen, out::println);
+                Optional<String> unwritten = leases.unwrittenEnd();
+                if (unwritten.isPresent()) {
+                    out.println(unwritten.get());
+                }
+            }
         }
         return ExitCode.OK.code();
+    }
+
+    /** What ends while this is printed is live here. */
+    static LeaseTable.Ended ended(PastLeases past, List<Lease> live) {
+        Set<Long> shown = live.stream().map(Lease::id).collect(Collectors.toSet());
+        return visitor ->
+                past.each(lease -> {
+                    if (!shown.contains(lease.id())) {
+                        visitor.visit(lease);
+                    }
+                });
+    }
+
+    private void printJson(List<Lease> live, LeaseTable.Ended past) throws IOException {
+        try (JsonGenerator list = LeaseJson.printing(out, watch.isAsked())) {
+            list.writeStartArray();
+            for (Lease lease : live) {
+                list.writeTree(LeaseJson.live(lease, leases.state(lease)));
+            }
+            past.each(lease -> list.writeTree(LeaseJson.past(lease)));
+            list.writeEndArray();
+        }
+        out.println("");
     }
 
     private void checkLimit() {
@@ -83,9 +116,16 @@ final class GpuLeases implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), LIMIT + " is about leases that have ended; add --all");
         }
-        if (limit < 0 || limit > MAX) {
+        int most = watch.isAsked() ? MAX_WATCHED : MAX;
+        if (limit < 0 || limit > most) {
             throw new ParameterException(
-                    spec.commandLine(), LIMIT + " " + limit + " is not between 0 and " + MAX);
+                    spec.commandLine(),
+                    LIMIT
+                            + " "
+                            + limit
+                            + " is not between 0 and "
+                            + most
+                            + (watch.isAsked() ? ", as --watch needs it" : ""));
         }
     }
 }

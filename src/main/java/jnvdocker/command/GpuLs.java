@@ -57,9 +57,11 @@ final class GpuLs implements Callable<Integer> {
             ArrayNode all = LeaseJson.array();
             gpus.forEach(gpu -> all.add(LeaseJson.gpu(gpu)));
             out.println(watch.json(all));
+            leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
         } else {
             table(gpus, Instant.now()).lines(screen).forEach(out::println);
             queue(leases.waiting().size()).ifPresent(out::println);
+            leases.unwrittenEnd().ifPresent(out::println);
         }
         return ExitCode.OK.code();
     }

@@ -27,7 +27,8 @@ import java.util.concurrent.Callable;
         name = "queue",
         description = {
             "Lists those who wait for GPUs, first come first.",
-            "PID is that of the process that waits."
+            "PID is that of the process that waits. For one who can't be served as things are",
+            "nothing free is kept: NOTE says why."
         })
 final class GpuQueue implements Callable<Integer> {
     private final Leases leases;
@@ -47,7 +48,7 @@ final class GpuQueue implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        List<Ticket> waiting = leases.waiting();
+        List<Leases.Waiter> waiting = leases.waiting();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(watch.json(array(waiting)));
@@ -57,7 +58,7 @@ final class GpuQueue implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
-    static List<String> lines(List<Ticket> waiting, Instant now, Screen screen) {
+    static List<String> lines(List<Leases.Waiter> waiting, Instant now, Screen screen) {
         if (waiting.isEmpty()) {
             return List.of("nobody waits for GPUs");
         }
@@ -69,9 +70,11 @@ final class GpuQueue implements Callable<Integer> {
                         new Column("FOR", Column.Cut.LAST),
                         Column.of("SINCE"),
                         Column.of("AGE"),
-                        Column.of("PID"));
+                        Column.of("PID"),
+                        new Column("NOTE", Column.Cut.NEXT));
         int place = 0;
-        for (Ticket ticket : waiting) {
+        for (Leases.Waiter waiter : waiting) {
+            Ticket ticket = waiter.ticket();
             table.row(
                     ++place,
                     Quote.shown(ticket.owner().name()),
@@ -79,15 +82,17 @@ final class GpuQueue implements Callable<Integer> {
                     Refusals.purpose(ticket),
                     Refusals.time(ticket.since()),
                     Span.between(ticket.since(), now),
-                    ticket.client().pid());
+                    ticket.client().pid(),
+                    waiter.obstacle().map(why -> "others pass: " + why).orElse(""));
         }
         return table.lines(screen);
     }
 
     /** Programs depend on the keys, as on those of {@link LeaseJson}. */
-    static ArrayNode array(List<Ticket> waiting) {
+    static ArrayNode array(List<Leases.Waiter> waiting) {
         ArrayNode all = LeaseJson.array();
-        for (Ticket ticket : waiting) {
+        for (Leases.Waiter waiter : waiting) {
+            Ticket ticket = waiter.ticket();
             ObjectNode root = all.addObject();
             root.put("place", all.size());
             root.put("user", ticket.owner().name());
@@ -107,6 +112,7 @@ final class GpuQueue implements Callable<Integer> {
             root.put("task", what.filter(_ -> task).orElse(null));
             root.put("since", ticket.since().toString());
             root.put("pid", ticket.client().pid());
+            root.put("obstacle", waiter.obstacle().orElse(null));
         }
         return all;
     }

@@ -18,13 +18,15 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 import java.io.IOException;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 @Command(
         name = "release",
         description = {
             "Ends the lease of a container that is gone; anybody may ask for that.",
-            "With --force, of one that may still run: for root, and for the user whose it is."
+            "With --force also one that docker may be about to start again, or a reservation: for"
+                    + " the user whose it is. What runs keeps its GPUs, unless it is root who asks."
         })
 final class GpuRelease implements Callable<Integer> {
     private final Leases leases;
@@ -39,7 +41,7 @@ final class GpuRelease implements Callable<Integer> {
 
     @Option(
             names = "--force",
-            description = "Whatever its container does; the history tells who did it, and why.")
+            description = "Though it may be needed again; the history tells who did it, and why.")
     private boolean force;
 
     @Option(
@@ -57,32 +59,39 @@ final class GpuRelease implements Callable<Integer> {
     public Integer call() throws IOException, RefusedException {
         checkUsage();
         Lease lease = LiveClaim.find(claim, leases.live());
-        if (force) {
-            refuseOthers(lease);
-            leases.releaseByForce(lease.claim().id(), who() + ": " + Quote.shown(reason.strip()));
-        } else {
+        Optional<String> runs = force ? byForce(lease) : Optional.empty();
+        if (!force) {
             leases.release(lease.claim().id());
         }
-        String still = force ? "; " + whatItCanDo(lease.claim()) : "";
         spec.commandLine()
                 .getOut()
-                .println(
-                        "released "
-                                + Holding.gpus(lease)
-                                + " of "
-                                + Refusals.holder(lease)
-                                + still);
+                .println("released " + Holding.gpus(lease) + " of " + Refusals.holder(lease));
+        runs.map(what -> warning(lease.claim(), what))
+                .ifPresent(spec.commandLine().getErr()::println);
         return ExitCode.OK.code();
     }
 
-    private static String whatItCanDo(Claim claim) {
-        if (claim.isOfTask()) {
-            return "if it runs, it can use those that it has opened as before: "
-                    + Refusals.toEnd(claim);
+    /** Returns what runs all the same. */
+    private Optional<String> byForce(Lease lease) throws IOException, RefusedException {
+        refuseOthers(lease);
+        String id = lease.claim().id();
+        String why = who() + ": " + Quote.shown(reason.strip());
+        if (request.peer().uid() == 0) {
+            return leases.releaseByForce(id, why).runs();
         }
-        return claim.isOfProcess()
-                ? "if it runs, it can use them as before: " + Refusals.toEnd(claim)
-                : "if its container runs, it can use them as before: stop it";
+        leases.releaseUnused(id, why);
+        return Optional.empty();
+    }
+
+    private static String warning(Claim claim, String runs) {
+        return "jnvdocker: warning: "
+                + runs
+                + ", and can use "
+                + (claim.isOfTask() ? "what it has opened" : "its GPUs")
+                + " as before, though others get "
+                + (claim.gpus().size() == 1 ? "it" : "them")
+                + " now; "
+                + Refusals.toEnd(claim);
     }
 
     private void checkUsage() {

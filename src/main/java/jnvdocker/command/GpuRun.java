@@ -1,13 +1,13 @@
 package jnvdocker.command;
 
 import jnvdocker.container.GpuRequest;
-import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.Waiting;
 import jnvdocker.process.ProcessId;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
@@ -45,7 +45,8 @@ final class GpuRun implements Callable<Integer> {
     private final Leases leases;
     private final Request request;
     private final ClientConnection client;
-    private String visible;
+    private Optional<GpuRequest> wanted = Optional.empty();
+    private Optional<Waiting> waiting = Optional.empty();
 
     @Option(
             names = "--gpus",
@@ -89,31 +90,9 @@ final class GpuRun implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
-        ProcessId process = Caller.process(request);
-        List<Gpu> present = inventory.read().gpus();
-        Optional<Claim> claim =
-                leases.claim(
-                        new Leases.Request(
-                                wanted(),
-                                present,
-                                Caller.owner(request),
-                                process,
-                                Claim.HOST,
-                                name(command.getFirst()),
-                                GpuWait.of(Optional.ofNullable(gpuWait), request, client)));
-        if (claim.isPresent()) {
-            try {
-                leases.becomes(claim.get(), process);
-            } catch (IOException | RefusedException | RuntimeException e) {
-                leases.cancel(claim.get());
-                throw e;
-            }
-        }
-        visible =
-                claim.map(Claim::gpus).orElse(List.of()).stream()
-                        .map(ClaimedGpu::uuid)
-                        .collect(Collectors.joining(",", VARIABLE, ""));
+    public Integer call() throws RefusedException {
+        waiting = GpuWait.of(Optional.ofNullable(gpuWait), request, client);
+        wanted = Optional.of(wanted());
         return ExitCode.OK.code();
     }
 
@@ -129,13 +108,40 @@ final class GpuRun implements Callable<Integer> {
         return Quote.shown(word.substring(word.lastIndexOf('/') + 1));
     }
 
-    /** Whether nothing is left to do but for the client to become the program. */
+    /** Whether it was typed, and well. */
     boolean isReady() {
-        return visible != null;
+        return wanted.isPresent();
     }
 
-    /** The last that the client hears of us. */
-    void start() throws IOException {
+    /**
+     * Has the client become the program, as soon as there are GPUs for it. Nothing of the command
+     * line as it was read is needed for that: many may wait, for long.
+     */
+    void start() throws IOException, RefusedException {
+        ProcessId process = Caller.process(request);
+        Optional<Claim> claim =
+                leases.claim(
+                        new Leases.Request(
+                                wanted.orElseThrow(),
+                                Caller.owner(request),
+                                process,
+                                Claim.HOST,
+                                name(command.getFirst()),
+                                waiting));
+        if (claim.isPresent()) {
+            try {
+                Leases.gpus(claim.get(), inventory.read().gpus());
+                leases.becomes(claim.get(), process);
+            } catch (IOException | RefusedException | RuntimeException e) {
+                leases.cancel(claim.get());
+                throw e;
+            }
+        }
+        String visible =
+                claim.map(Claim::gpus).orElse(List.of()).stream()
+                        .map(ClaimedGpu::uuid)
+                        .collect(Collectors.joining(",", VARIABLE, ""));
+        // The last that the client hears of us.
         client.program(List.of(visible), command);
     }
 }

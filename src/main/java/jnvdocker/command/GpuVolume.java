@@ -2,11 +2,13 @@ package jnvdocker.command;
 
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.labels.DriverVersion;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.volume.DriverFiles;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.Manifest;
+import jnvdocker.volume.ServedVolumes;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,6 +30,7 @@ import java.util.stream.Collectors;
 final class GpuVolume implements Callable<Integer> {
     private final Host host;
     private final DriverVolumeStore volumes;
+    private final ServedVolumes served;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -39,16 +42,19 @@ final class GpuVolume implements Callable<Integer> {
                             + " one is wrong.")
     private boolean verify;
 
-    GpuVolume(Host host, DriverVolumeStore volumes, Screen screen) {
+    GpuVolume(Host host, DriverVolumeStore volumes, ServedVolumes served, Screen screen) {
         this.host = host;
         this.volumes = volumes;
+        this.served = served;
         this.screen = screen;
     }
 
     @Override
     public Integer call() throws IOException {
         PrintWriter out = spec.commandLine().getOut();
-        DriverVolume volume = volumes.build(host, HostDriver.readVersion(host));
+        DriverVersion driver = HostDriver.readVersion(host);
+        DriverVolume volume = volumes.build(host, driver);
+        served.prepare(host, driver);
         summary(volume).forEach(out::println);
         out.println();
         if (verify) {
@@ -61,7 +67,7 @@ final class GpuVolume implements Callable<Integer> {
     }
 
     private int verify(DriverVolume volume, PrintWriter out) throws IOException {
-        List<String> problems = volume.verify(host);
+        List<String> problems = served.verify(host, volume);
         if (problems.isEmpty()) {
             out.println("verified: every file is the host's and every link leads to one");
             return ExitCode.OK.code();
@@ -73,7 +79,7 @@ final class GpuVolume implements Callable<Integer> {
         return 1;
     }
 
-    private static List<String> summary(DriverVolume volume) {
+    private List<String> summary(DriverVolume volume) {
         Manifest manifest = volume.manifest();
         String cloned =
                 volume.cloned().entrySet().stream()
@@ -82,10 +88,18 @@ final class GpuVolume implements Callable<Integer> {
         return List.of(
                 "Volume:   nvidia_driver_" + volume.version(),
                 "Folder:   " + volume.path(),
+                "Served:   " + served(volume),
                 "Files:    %d, %,d bytes (%s)"
                         .formatted(manifest.files().size(), volume.bytes(), cloned),
                 "Links:    " + manifest.links().size(),
                 "Left out: " + manifest.leftOut().size());
+    }
+
+    /** What containers see of it. */
+    private String served(DriverVolume volume) {
+        ServedVolumes.Served now = served.known(volume);
+        return now.path()
+                + now.copied().map(why -> ", writable: " + why).orElse(", read-only for everybody");
     }
 
     private List<String> files(Manifest manifest) {

@@ -11,6 +11,7 @@ import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.RefusedStart;
 import jnvdocker.protocol.ExitCode;
 
 import picocli.CommandLine.Command;
@@ -22,6 +23,7 @@ import picocli.CommandLine.Spec;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -56,20 +58,35 @@ final class GpuWhy implements Callable<Integer> {
     public Integer call() throws IOException, RefusedException {
         GpuStatus status = find(HostDriver.read(host).gpus());
         List<Lease> past = leases.pastOf(status.gpu(), PAST);
-        List<String> sentences = sentences(status, past);
+        List<String> sentences = new ArrayList<>(sentences(status, past));
+        leases.refusedStarts().stream()
+                .filter(refused -> isOf(refused, status.gpu()))
+                .forEach(refused -> sentences.add(Explanation.refused(refused)));
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(LeaseJson.text(object(status, sentences, past)));
+            leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
             return ExitCode.OK.code();
         }
         sentences.forEach(out::println);
+        leases.unwrittenEnd().ifPresent(out::println);
         if (!past.isEmpty()) {
-            LeaseTable table = LeaseTable.withEnds(Instant.now());
-            past.forEach(table::past);
             out.println();
-            table.lines(screen).forEach(out::println);
+            LeaseTable.withEnds(Instant.now())
+                    .print(
+                            visitor -> {
+                                for (Lease lease : past) {
+                                    visitor.visit(lease);
+                                }
+                            },
+                            screen,
+                            out::println);
         }
         return ExitCode.OK.code();
+    }
+
+    private static boolean isOf(RefusedStart refused, Gpu gpu) {
+        return refused.claim().gpus().stream().anyMatch(its -> its.uuid().equals(gpu.uuid()));
     }
 
     /** One that the driver does not show any more is known by its UUID alone. */

@@ -144,6 +144,13 @@ final class ImageSource {
             } catch (BadArchiveException e) {
                 bad = e;
             }
+            if (bytes.isStalled()) {
+                throw new RefusedException(
+                        Quote.shown(file)
+                                + ": it comes too slowly, or nothing comes any more, and others"
+                                + " wait for their turn; copy it to a disk of this host, and name"
+                                + " that file");
+            }
             int exitCode = bytes.end();
             if (exitCode != 0) {
                 throw new RefusedException(

@@ -1,5 +1,6 @@
 package jnvdocker.command;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -21,6 +22,8 @@ import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.RunningContainer;
 
+import java.io.IOException;
+import java.io.Writer;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
@@ -53,6 +56,17 @@ final class LeaseJson {
     /** Without a line's end in it. */
     static String line(JsonNode node) {
         return text(JSON.writer(), node);
+    }
+
+    /**
+     * Prints a document of any length.
+     *
+     * @param onOneLine whether there is no line's end in it
+     */
+    static JsonGenerator printing(Writer out, boolean onOneLine) throws IOException {
+        ObjectWriter writer = onOneLine ? JSON.writer() : JSON.writerWithDefaultPrettyPrinter();
+        JsonGenerator generator = writer.createGenerator(out);
+        return generator.disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
     }
 
     private static String text(ObjectWriter writer, JsonNode node) {
@@ -141,7 +155,7 @@ final class LeaseJson {
         root.put("user", owner.map(Owner::name).orElse(null));
         root.put("uid", owner.map(Owner::uid).map(Integer::toUnsignedLong).orElse(null));
         Optional<RunningContainer> container = use.container();
-        root.put("container_id", container.map(RunningContainer::id).orElse(null));
+        root.put("container_id", Refusals.containerId(use).orElse(null));
         root.put("container_name", container.map(RunningContainer::name).orElse(null));
         root.put("image", container.map(RunningContainer::image).orElse(null));
         root.put(

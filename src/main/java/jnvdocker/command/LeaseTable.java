@@ -2,14 +2,16 @@ package jnvdocker.command;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.PastLeases;
 import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Span;
 
+import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Leases, a line each. */
+/** Leases, a line each. Those that have ended may be many, and are not kept. */
 final class LeaseTable {
     private static final List<Column> COLUMNS =
             List.of(
@@ -22,12 +24,13 @@ final class LeaseTable {
                     Column.of("SINCE"),
                     Column.of("AGE"));
 
-    private final TextTable table;
+    private final TableLayout layout;
     private final Instant now;
     private final boolean withEnds;
+    private final List<List<TextTable.Cell>> live = new ArrayList<>();
 
     private LeaseTable(Instant now, boolean withEnds, List<Column> columns) {
-        this.table = new TextTable(columns.toArray(Column[]::new));
+        this.layout = new TableLayout(columns.toArray(Column[]::new));
         this.now = now;
         this.withEnds = withEnds;
     }
@@ -46,19 +49,20 @@ final class LeaseTable {
     }
 
     void live(Lease lease, GpuStatus.State state) {
-        row(lease, state.toString(), Span.between(lease.since(), now), "-", "-");
+        live.add(row(lease, state.toString(), Span.between(lease.since(), now), "-", "-"));
     }
 
     /**
      * @param lease one that has ended; its age is how long it lasted
      */
-    void past(Lease lease) {
+    private List<TextTable.Cell> past(Lease lease) {
         Lease.End end = lease.end().orElseThrow();
         String age = Span.between(lease.since(), end.at());
-        row(lease, "ENDED", age, Refusals.time(end.at()), end.evidence());
+        return row(lease, "ENDED", age, Refusals.time(end.at()), end.evidence());
     }
 
-    private void row(Lease lease, String state, String age, String until, String evidence) {
+    private List<TextTable.Cell> row(
+            Lease lease, String state, String age, String until, String evidence) {
         List<Object> cells = new ArrayList<>();
         cells.add(lease.id());
         cells.add(lease.claim().id());
@@ -72,10 +76,51 @@ final class LeaseTable {
             cells.add(until);
             cells.add(evidence);
         }
-        table.row(cells.toArray());
+        return TableLayout.cells(cells.toArray());
     }
 
-    List<String> lines(Screen screen) {
-        return table.lines(screen);
+    /** Where lines go. */
+    @FunctionalInterface
+    interface Printing {
+        void println(String line) throws IOException;
+    }
+
+    /** Some or all leases, each time that they are asked for. */
+    @FunctionalInterface
+    interface Ended {
+        void each(PastLeases.Visitor visitor) throws IOException;
+    }
+
+    /** With those that have ended, which are gone over twice: the first time for the widths. */
+    void print(Ended past, Screen screen, Printing out) throws IOException {
+        measure(past);
+        printMeasured(past, screen, out);
+    }
+
+    /** Likewise after an empty line; nothing at all when there are none. */
+    void printBelow(Ended past, Screen screen, Printing out) throws IOException {
+        if (measure(past)) {
+            out.println("");
+            printMeasured(past, screen, out);
+        }
+    }
+
+    private boolean measure(Ended past) throws IOException {
+        live.forEach(layout::measure);
+        boolean[] any = {!live.isEmpty()};
+        past.each(lease -> {
+            any[0] = true;
+            layout.measure(past(lease));
+        });
+        return any[0];
+    }
+
+    private void printMeasured(Ended past, Screen screen, Printing out) throws IOException {
+        int[] widths = layout.widths(screen);
+        out.println(TableLayout.line(layout.titles(), widths, screen));
+        for (List<TextTable.Cell> row : live) {
+            out.println(TableLayout.line(row, widths, screen));
+        }
+        past.each(lease -> out.println(TableLayout.line(past(lease), widths, screen)));
     }
 }

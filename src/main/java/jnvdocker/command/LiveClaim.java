@@ -32,21 +32,24 @@ final class LiveClaim {
                     Quote.quoted(text)
                             + " means more than one claim: "
                             + names(meant)
-                            + "; type more of its id");
+                            + "; type more of its claim's id");
         }
         return meant.getFirst();
     }
 
+    /** A name is anybody's to choose: it does not win over the beginning of somebody's id. */
     private static List<Lease> meant(String text, List<Lease> live) {
-        List<Lease> named = matching(live, claim -> isItsName(text, claim));
-        return named.isEmpty() && !text.isEmpty()
-                ? matching(live, claim -> claim.id().startsWith(text))
-                : named;
+        if (text.isEmpty()) {
+            return List.of();
+        }
+        List<Lease> exact = matching(live, claim -> claim.id().equals(text));
+        return exact.isEmpty()
+                ? matching(live, claim -> claim.id().startsWith(text) || isItsName(text, claim))
+                : exact;
     }
 
     private static boolean isItsName(String text, Claim claim) {
-        return claim.id().equals(text)
-                || claim.container().filter(it -> it.name().equals(text)).isPresent();
+        return claim.container().filter(it -> it.name().equals(text)).isPresent();
     }
 
     private static List<Lease> matching(List<Lease> live, Predicate<Claim> condition) {

@@ -1,11 +1,12 @@
 package jnvdocker.command;
 
 import jnvdocker.container.Allocation;
+import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Owner;
@@ -26,6 +27,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The claims of Mesos containers. An agent offers GPUs again seconds before the container is gone
@@ -38,45 +40,38 @@ public final class MesosClaims {
 
     private final Leases leases;
     private final MesosPolicy policy;
+    private final GpuInventory inventory;
     private final Processes processes = Processes.ofThisMachine();
 
     /** Whose GPUs are just being claimed. Those of a group that share some ask all at once. */
     private final Set<String> underWay = new HashSet<>();
 
-    public MesosClaims(Leases leases, MesosPolicy policy) {
+    public MesosClaims(Leases leases, MesosPolicy policy, GpuInventory inventory) {
         this.leases = leases;
         this.policy = policy;
+        this.inventory = inventory;
     }
 
     /**
      * Gives a container the GPUs of its share, for as long as anything of it lives. The same
      * container gets the same, however often it is asked for.
      *
-     * @param present the GPUs of this host
      * @param process that the agent has started the container with, and that asks
      */
     Allocation claim(
-            GpuShare share,
-            TaskCgroups cgroups,
-            List<Gpu> present,
-            ProcessId process,
-            ClientConnection client)
+            GpuShare share, TaskCgroups cgroups, ProcessId process, ClientConnection client)
             throws IOException, RefusedException {
         String id = share.owner().id();
         Claim claim;
         begin(id, client);
         try {
             Optional<Claim> known = leases.ofMesosContainer(id);
-            claim =
-                    known.isPresent()
-                            ? known.get()
-                            : make(share, cgroups, present, process, client);
+            claim = known.isPresent() ? known.get() : make(share, cgroups, process, client);
         } finally {
             end(id);
         }
-        List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
-        List<Gpu> gpus = present.stream().filter(gpu -> uuids.contains(gpu.uuid())).toList();
-        return new Allocation(gpus, List.of(), Map.of());
+        // It may have waited for them.
+        return new Allocation(Leases.gpus(claim, inventory.read().gpus()), List.of(), Map.of());
     }
 
     private void begin(String id, ClientConnection client) throws IOException {
@@ -101,11 +96,7 @@ public final class MesosClaims {
     }
 
     private Claim make(
-            GpuShare share,
-            TaskCgroups cgroups,
-            List<Gpu> present,
-            ProcessId process,
-            ClientConnection client)
+            GpuShare share, TaskCgroups cgroups, ProcessId process, ClientConnection client)
             throws IOException, RefusedException {
         ContainerConfig config = share.config();
         String name = name(config.directory(), share.owner());
@@ -113,8 +104,7 @@ public final class MesosClaims {
                 leases.claim(
                                 new Leases.Request(
                                         share.request(),
-                                        policy.givenOf(present, share.request()),
-                                        policy.isRestricted(),
+                                        candidates(share.request()),
                                         owner(config),
                                         process,
                                         Claim.MESOS,
@@ -138,6 +128,14 @@ public final class MesosClaims {
             leases.cancel(claim);
             throw e;
         }
+    }
+
+    /** The UUIDs of those that Mesos tasks get; none when they get any. */
+    private Set<String> candidates(GpuRequest request) throws IOException, RefusedException {
+        List<Gpu> given = policy.givenOf(inventory.read().gpus(), request);
+        return policy.isRestricted()
+                ? given.stream().map(Gpu::uuid).collect(Collectors.toSet())
+                : Set.of();
     }
 
     private ProcessId processOf(RuntimeFolder folder) throws IOException, RefusedException {

@@ -147,9 +147,7 @@ public final class MesosLaunch {
         }
         TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);
         Allocation allocation =
-                share.hasGpus()
-                        ? claims.claim(share, cgroups, loaded.gpus(), process, client)
-                        : Allocation.NONE;
+                share.hasGpus() ? claims.claim(share, cgroups, process, client) : Allocation.NONE;
         TaskEnvironment environment = TaskEnvironment.of(info, config);
         ContainerEdits edits =
                 planner.plan(

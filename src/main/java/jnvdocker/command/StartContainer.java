@@ -4,7 +4,6 @@ import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.GpuRequest;
-import jnvdocker.container.GpuResolver;
 import jnvdocker.container.UserSettings;
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.DockerArguments;
@@ -12,7 +11,7 @@ import jnvdocker.docker.DockerCommandLine;
 import jnvdocker.docker.DockerEngine;
 import jnvdocker.docker.RunCommand;
 import jnvdocker.docker.Verb;
-import jnvdocker.host.Gpu;
+import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -33,7 +32,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 
 /**
  * {@code docker run} and {@code docker create}: the straight line from what the user typed to what
@@ -50,6 +48,7 @@ public final class StartContainer {
     private final ContainerPlanner planner;
     private final Leases leases;
     private final Policy policy;
+    private final TypedDevices devices;
 
     /**
      * What the lab's configuration says about containers.
@@ -67,6 +66,7 @@ public final class StartContainer {
             DockerEngine engine,
             DriverVolumeStore volumes,
             ContainerPlanner planner,
+            DeviceNodes nodes,
             Leases leases,
             Policy policy) {
         this.host = host;
@@ -77,6 +77,7 @@ public final class StartContainer {
         this.planner = planner;
         this.leases = leases;
         this.policy = policy;
+        this.devices = new TypedDevices(inventory, nodes, policy);
     }
 
     void run(Request request, ClientConnection client) throws IOException, RefusedException {
@@ -104,27 +105,31 @@ public final class StartContainer {
             client.exit(exitCode);
             return;
         }
-        if (run.gpus().isPresent() || !run.gpuNodes().isEmpty()) {
+        // Paths on another machine mean nothing here.
+        TypedGpus typed =
+                where instanceof UserEngine.Remote ? TypedGpus.byName(run) : devices.of(run);
+        if (run.gpus().isPresent() || !typed.isEmpty()) {
             refuseWhereItCannotWork(run, where);
         }
         switch (new ImageFinder(engine, request, client).find(run, where)) {
             case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
             case ImageFinder.NotPulled _ -> client.exit(run.verb() == Verb.RUN ? 125 : 1);
             case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
-                    startImage(rest, image, where, request, client);
+                    startImage(rest, image, typed, where, request, client);
         }
     }
 
     private void startImage(
             RunCommand run,
             ImageConfig image,
+            TypedGpus typed,
             UserEngine where,
             Request request,
             ClientConnection client)
             throws IOException, RefusedException {
         Map<String, String> variables = new UserVariables(request, client).of(run);
         GpuNeeds needs = GpuNeeds.of(image, variables);
-        Optional<GpuRequest> wanted = wanted(run, request, needs, client);
+        Optional<GpuRequest> wanted = wanted(run, typed, request, needs, client);
         if (wanted.isEmpty()) {
             client.exec(request.dockerWith(run.with(List.of())));
             return;
@@ -132,29 +137,38 @@ public final class StartContainer {
         refuseWhereItCannotWork(run, where);
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
-        driverCheck.check(
-                needs.gpus() ? needs : GpuNeeds.withGpus(image, variables), driver, client);
+        GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
+        driverCheck.check(checked, driver, client);
         volumes.build(host, driver.version());
         boolean plainRuntime = isPlainRuntime(run, where);
         Optional<Claim> claim =
                 leases.claim(
                         new Leases.Request(
                                 wanted.get(),
-                                driver.gpus(),
                                 Caller.owner(request),
                                 Caller.process(request),
                                 engineOf(where),
                                 Quote.shown(run.image()),
                                 waiting));
         try {
+            // It may have waited for days.
+            HostDriver now = inventory.read();
+            if (!now.version().equals(driver.version())) {
+                driverCheck.check(checked, now, client);
+                volumes.build(host, now.version());
+            }
+            Allocation allocation =
+                    claim.isPresent()
+                            ? leases.allocation(claim.get(), now.gpus())
+                            : Allocation.NONE;
+            typed.refuseUnlessAmong(allocation.gpus(), now.gpus());
             ContainerEdits edits =
                     planner.plan(
                             new ContainerPlanner.Container(
                                     image,
-                                    claim.map(it -> leases.allocation(it, driver.gpus()))
-                                            .orElse(Allocation.NONE),
-                                    settings(run, variables),
-                                    driver.version(),
+                                    allocation,
+                                    settings(run, typed, variables),
+                                    now.version(),
                                     plainRuntime));
             client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
         } catch (IOException | RefusedException | RuntimeException e) {
@@ -175,10 +189,14 @@ public final class StartContainer {
      * always; NV_GPU only chooses among GPUs that the image asks for.
      */
     private Optional<GpuRequest> wanted(
-            RunCommand run, Request request, GpuNeeds needs, ClientConnection client)
+            RunCommand run,
+            TypedGpus typed,
+            Request request,
+            GpuNeeds needs,
+            ClientConnection client)
             throws IOException, RefusedException {
-        if (!run.gpuNodes().isEmpty()) {
-            return Optional.of(together(run, inventory.read().gpus()));
+        if (!typed.isEmpty()) {
+            return Optional.of(typed.with(run.gpus(), inventory.read().gpus()));
         }
         if (run.gpus().isPresent()) {
             return run.gpus();
@@ -194,45 +212,6 @@ public final class StartContainer {
                             + " asks for no GPU; give it one with --gpus");
         }
         return Optional.empty();
-    }
-
-    /** {@code --device /dev/nvidia1} names a GPU by its minor, which is not its index. */
-    private static Set<String> addressesOfNodes(RunCommand run, List<Gpu> gpus)
-            throws RefusedException {
-        Set<String> addresses = new TreeSet<>();
-        for (Gpu gpu : gpus) {
-            if (run.gpuNodes().contains(gpu.minor())) {
-                addresses.add(gpu.pciAddress());
-            }
-        }
-        if (addresses.size() < Set.copyOf(run.gpuNodes()).size()) {
-            throw new RefusedException(
-                    "--device names a GPU's node that this host does not have; 'jnvdocker gpu ls'"
-                            + " shows those that it has");
-        }
-        return addresses;
-    }
-
-    /** What {@code --gpus} and {@code --device} ask for between them. */
-    private static GpuRequest together(RunCommand run, List<Gpu> gpus) throws RefusedException {
-        Set<String> addresses = addressesOfNodes(run, gpus);
-        if (run.gpus().isEmpty()) {
-            return new GpuRequest.Devices(List.copyOf(addresses));
-        }
-        return switch (run.gpus().get()) {
-            case GpuRequest.All all -> all;
-            case GpuRequest.Devices(List<String> ids) -> {
-                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.pciAddress()));
-                yield new GpuRequest.Devices(List.copyOf(addresses));
-            }
-            case GpuRequest.Count _, GpuRequest.None _ ->
-                    throw new RefusedException(
-                            "--gpus="
-                                    + run.gpus().get()
-                                    + " and a --device that names a GPU's node do not go together;"
-                                    + " name all GPUs in one of them, as --gpus"
-                                    + " '\"device=0,1\"'");
-        };
     }
 
     private static void refuseCdi(RunCommand run) throws RefusedException {
@@ -270,8 +249,8 @@ public final class StartContainer {
                 && engine.runtimes().isPlain(run.runtime().orElse(""));
     }
 
-    private static UserSettings settings(RunCommand run, Map<String, String> variables) {
-        return new UserSettings(
-                variables.keySet(), Set.copyOf(run.mountTargets()), Set.copyOf(run.gpuNodes()));
+    private static UserSettings settings(
+            RunCommand run, TypedGpus typed, Map<String, String> variables) {
+        return new UserSettings(variables.keySet(), Set.copyOf(run.mountTargets()), typed.nodes());
     }
 }

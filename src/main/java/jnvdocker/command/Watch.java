@@ -99,6 +99,11 @@ final class Watch {
         }
     }
 
+    /** Whether this command's command line asks for that. */
+    boolean isAsked() {
+        return interval != null;
+    }
+
     /** A document, on one line when others follow. */
     String json(JsonNode node) {
         return interval == null ? LeaseJson.text(node) : LeaseJson.line(node);

@@ -2,11 +2,14 @@ package jnvdocker.daemon;
 
 import jnvdocker.command.Commands;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.HostNames;
+import jnvdocker.posix.NoAnswerException;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.Deadlines;
+import jnvdocker.protocol.FrameMemory;
 import jnvdocker.protocol.ProtocolVersionException;
-import jnvdocker.protocol.Request;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,12 +22,10 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.OptionalInt;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The socket that clients connect to. Each connection has a virtual thread of its own, and what
@@ -32,17 +33,16 @@ import java.util.concurrent.TimeUnit;
  */
 final class ClientServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientServer.class);
-    private static final int REQUEST_SECONDS = 10;
-    private static final int FRAMES_KIB = 16 << 10;
+
+    /** For how long a command waits for memory that others have. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final ServerSocketChannel server;
     private final SocketFile file;
-    private final Semaphore memory = new Semaphore(FRAMES_KIB);
+    private final FrameMemory memory = new FrameMemory(FrameMemory.Limits.STANDARD, PATIENCE);
+    private final Deadlines deadlines = new Deadlines();
     private final Commands commands;
     private final ExecutorService connections = Executors.newVirtualThreadPerTaskExecutor();
-    private final ScheduledExecutorService deadlines =
-            Executors.newSingleThreadScheduledExecutor(
-                    Thread.ofPlatform().daemon().name("deadlines").factory());
 
     private ClientServer(ServerSocketChannel server, SocketFile file, Commands commands) {
         this.server = server;
@@ -56,7 +56,7 @@ final class ClientServer implements AutoCloseable {
      * @throws IOException when the socket can't be made
      */
     static ClientServer listen(Path socket, String group, Commands commands) throws IOException {
-        OptionalInt gid = groupOf(group);
+        Optional<Integer> gid = groupOf(group);
         ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         try {
             Files.createDirectories(socket.getParent());
@@ -81,27 +81,34 @@ final class ClientServer implements AutoCloseable {
         return clients;
     }
 
-    private static OptionalInt groupOf(String configured) throws StartException {
-        if (!configured.isEmpty()) {
-            OptionalInt gid = Posix.group(configured);
-            if (gid.isEmpty()) {
-                throw new StartException(
-                        "socket_group = '"
-                                + configured
-                                + "' is no group of this host; make it: groupadd "
-                                + configured);
+    private static Optional<Integer> groupOf(String configured) throws StartException {
+        try {
+            if (!configured.isEmpty()) {
+                Optional<Integer> gid = HostNames.ofThisHost().group(configured);
+                if (gid.isEmpty()) {
+                    throw new StartException(
+                            "socket_group = '"
+                                    + configured
+                                    + "' is no group of this host; make it: groupadd "
+                                    + configured);
+                }
+                return gid;
             }
-            return gid;
+            Optional<Integer> docker = HostNames.ofThisHost().group("docker");
+            return docker.isPresent() ? docker : HostNames.ofThisHost().group("jnvdocker");
+        } catch (NoAnswerException e) {
+            LOG.error(
+                    "this host has not told for seconds which groups it has: root alone may connect"
+                            + " to jnvdockerd; restart it when 'getent group {}' ends",
+                    configured.isEmpty() ? "docker" : configured);
+            return Optional.empty();
         }
-        OptionalInt docker = Posix.group("docker");
-        return docker.isPresent() ? docker : Posix.group("jnvdocker");
     }
 
     private void accept() {
         while (true) {
             try {
-                SocketChannel channel = server.accept();
-                connections.execute(() -> serve(channel));
+                receive(server.accept());
             } catch (ClosedChannelException e) {
                 return;
             } catch (IOException e) {
@@ -120,11 +127,37 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    private void serve(SocketChannel channel) {
-        try (ClientConnection client = new ClientConnection(channel, memory)) {
+    /** Before anything is read of it, so that those who are too many take next to nothing. */
+    private void receive(SocketChannel channel) {
+        try {
+            FrameMemory.Account account = memory.open(Posix.peer(channel));
+            connections.execute(() -> serve(new ClientConnection(channel, account, deadlines)));
+        } catch (FrameMemory.FullException e) {
+            turnAway(channel, e.getMessage());
+        } catch (IOException e) {
+            LOG.debug("a client went away: {}", e.getMessage());
+            close(channel);
+        }
+    }
+
+    /** There is room in the socket for that: nobody is waited for. */
+    private static void turnAway(SocketChannel channel, String why) {
+        try {
+            ClientConnection.refuse(channel, why);
+        } catch (IOException e) {
+            LOG.debug("a client did not hear that {}: {}", why, e.getMessage());
+        } finally {
+            close(channel);
+        }
+    }
+
+    private void serve(ClientConnection connection) {
+        try (ClientConnection client = connection) {
             try {
-                commands.run(request(channel, client), client);
-            } catch (ProtocolVersionException e) {
+                commands.run(client.request(), client);
+            } catch (ProtocolVersionException
+                    | FrameMemory.FullException
+                    | ClientConnection.LateException e) {
                 client.refuse(e.getMessage());
             } catch (RuntimeException e) {
                 LOG.error("a client's request failed", e);
@@ -132,15 +165,6 @@ final class ClientServer implements AutoCloseable {
             }
         } catch (IOException e) {
             LOG.debug("a client's connection ended: {}", e.getMessage());
-        }
-    }
-
-    private Request request(SocketChannel channel, ClientConnection client) throws IOException {
-        var deadline = deadlines.schedule(() -> close(channel), REQUEST_SECONDS, TimeUnit.SECONDS);
-        try {
-            return client.request();
-        } finally {
-            deadline.cancel(false);
         }
     }
 
@@ -157,7 +181,7 @@ final class ClientServer implements AutoCloseable {
         // The name goes first: while the socket is open, no other can be taken for it.
         file.delete();
         server.close();
-        deadlines.shutdownNow();
+        deadlines.close();
         connections.shutdownNow();
     }
 }

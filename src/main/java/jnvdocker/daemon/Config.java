@@ -59,6 +59,7 @@ public record Config(
     private static final String HISTORY = "400d";
 
     private static final Set<String> LISTS = Set.of("cordon", "ignore", "mesos_gpus");
+    private static final Set<String> NUMBERS = Set.of("max_gpus_per_user", "max_waits_per_user");
 
     private static final Duration SHORTEST_HISTORY = Duration.ofDays(1);
 
@@ -67,6 +68,7 @@ public record Config(
             @JsonProperty("default_gpus") String defaultGpus,
             @JsonProperty("max_gpus_per_user") Integer maxGpusPerUser,
             @JsonProperty("max_wait") String maxWait,
+            @JsonProperty("max_waits_per_user") Integer maxWaitsPerUser,
             @JsonProperty("cordon") List<String> cordon,
             @JsonProperty("allow_privileged") boolean allowPrivileged,
             @JsonProperty("allow_unmanaged") boolean allowUnmanaged,
@@ -76,7 +78,7 @@ public record Config(
             @JsonProperty("mesos_gpus") List<String> mesosGpus,
             @JsonProperty("mesos_wait") String mesosWait) {
         static final Keys NONE =
-                new Keys(null, null, null, null, false, false, null, null, null, null, null);
+                new Keys(null, null, null, null, null, false, false, null, null, null, null, null);
 
         Config values(Path file, String text) throws StartException {
             Values values = new Values(file, text);
@@ -86,6 +88,7 @@ public record Config(
                     new Policy(
                             values.maxGpusPerUser(maxGpusPerUser),
                             values.maxWait(Optional.ofNullable(maxWait)),
+                            values.maxWaitsPerUser(maxWaitsPerUser),
                             values.gpuIds("cordon", named(cordon)),
                             allowUnmanaged,
                             file.toString()),
@@ -129,6 +132,19 @@ public record Config(
                         null);
             }
             return value == null ? OptionalInt.empty() : OptionalInt.of(value);
+        }
+
+        int maxWaitsPerUser(Integer value) throws StartException {
+            if (value != null && value < 1) {
+                throw bad(
+                        "max_waits_per_user",
+                        value.toString(),
+                        "how many times a user may wait for GPUs at a time: write 1 or more, or"
+                                + " leave the key out, for "
+                                + Policy.WAITS_PER_USER,
+                        null);
+            }
+            return value == null ? Policy.WAITS_PER_USER : value;
         }
 
         Optional<Duration> maxWait(Optional<String> value) throws StartException {
@@ -269,7 +285,7 @@ public record Config(
         if (LISTS.contains(key)) {
             return "a list, as [\"name\", \"another\"]";
         }
-        if (key.equals("max_gpus_per_user")) {
+        if (NUMBERS.contains(key)) {
             return "a whole number";
         }
         boolean choice =

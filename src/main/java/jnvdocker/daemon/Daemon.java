@@ -20,12 +20,14 @@ import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.host.BootId;
 import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.DriverUse;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.HistoryKeeper;
+import jnvdocker.lease.HostClock;
 import jnvdocker.lease.LeaseParts;
 import jnvdocker.lease.Pace;
 import jnvdocker.mesos.MesosPolicy;
@@ -34,6 +36,7 @@ import jnvdocker.process.Processes;
 import jnvdocker.use.IgnoredUsers;
 import jnvdocker.use.SeenUses;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
 import jnvdocker.volume.plugin.VolumePlugin;
@@ -45,7 +48,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -96,15 +98,15 @@ final class Daemon implements AutoCloseable {
         started.push(engine);
         LeaseParts parts = LeaseParts.open(world(folders, config, host, nodes, inventory, engine));
         started.push(parts);
+        started.push(parts.keeper().start());
         CudaVersions cuda = cuda(folders, host, volumes);
-        makeDriverVolume(host, volumes, cuda);
-        DriverVolumes driverVolumes = new DriverVolumes(host, volumes);
+        ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
+        makeDriverVolume(host, volumes, served, cuda);
+        DriverVolumes driverVolumes = new DriverVolumes(host, volumes, served);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
-        started.push(EngineWatch.start(engine, parts.reconciler()));
-        config.keepHistory()
-                .ifPresent(kept ->
-                        started.push(HistoryKeeper.start(parts.registry(), kept, Pace.REAL)));
+        started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
+        started.push(HistoryKeeper.start(parts.registry(), config.keepHistory(), Pace.REAL));
         ContainerPlanner planner = new ContainerPlanner(nodes, folders.pluginName());
         StartContainer start =
                 new StartContainer(
@@ -114,6 +116,7 @@ final class Daemon implements AutoCloseable {
                         engine,
                         volumes,
                         planner,
+                        nodes,
                         parts.leases(),
                         new StartContainer.Policy(
                                 config.defaultGpus(),
@@ -121,12 +124,18 @@ final class Daemon implements AutoCloseable {
                                 folders.config().toString()));
         Uninstall uninstall =
                 new Uninstall(
-                        engine, parts.leases(), parts.reconciler(), plugin, folders.pluginName());
+                        engine,
+                        parts.leases(),
+                        parts.reconciler(),
+                        plugin,
+                        served,
+                        folders.pluginName());
         Prune prune =
                 new Prune(
                         engine,
                         host,
                         volumes,
+                        served,
                         driverVolumes,
                         parts.prune(),
                         Processes.ofThisMachine(),
@@ -141,6 +150,7 @@ final class Daemon implements AutoCloseable {
                                 cuda,
                                 engine,
                                 volumes,
+                                served,
                                 parts.leases(),
                                 policy,
                                 facts(folders, installation)));
@@ -151,6 +161,7 @@ final class Daemon implements AutoCloseable {
                         cuda,
                         engine,
                         volumes,
+                        served,
                         parts.leases(),
                         doctor,
                         prune,
@@ -168,10 +179,11 @@ final class Daemon implements AutoCloseable {
                                 cuda,
                                 volumes,
                                 planner,
-                                new MesosClaims(parts.leases(), policy)),
+                                new MesosClaims(parts.leases(), policy, inventory)),
                         new MesosTaskLaunch(volumes));
         Commands commands = new Commands(start, gpu, mesos);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
+        parts.examine();
     }
 
     private Installation installation(Folders folders) throws IOException {
@@ -214,9 +226,14 @@ final class Daemon implements AutoCloseable {
                 processes,
                 engine,
                 () -> inventory.read().gpus(),
-                new SeenUses(processes, engine, nodes, new IgnoredUsers(config.ignore())),
+                new SeenUses(
+                        processes,
+                        engine,
+                        nodes,
+                        new DriverUse(host),
+                        new IgnoredUsers(config.ignore())),
                 config.policy(),
-                InstantSource.system(),
+                HostClock.OF_THIS_MACHINE,
                 Pace.REAL);
     }
 
@@ -233,21 +250,23 @@ final class Daemon implements AutoCloseable {
      * lost, and docker forgets a volume for good that it asks for and that isn't there yet: then
      * this waits until it is.
      */
-    private static void makeDriverVolume(Host host, DriverVolumeStore volumes, CudaVersions cuda)
+    private static void makeDriverVolume(
+            Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda)
             throws IOException {
         if (volumes.list().isEmpty()) {
-            tryToMake(host, volumes, cuda);
+            tryToMake(host, volumes, served, cuda);
         } else {
-            Thread.ofVirtual().start(() -> tryToMake(host, volumes, cuda));
+            Thread.ofVirtual().start(() -> tryToMake(host, volumes, served, cuda));
         }
     }
 
     /** What can't be made now is tried again by who needs it, and is told why. */
-    private static void tryToMake(Host host, DriverVolumeStore volumes, CudaVersions cuda) {
+    private static void tryToMake(
+            Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda) {
         try {
             volumes.checkExecutable();
             DriverVersion driver = HostDriver.readVersion(host);
-            volumes.build(host, driver);
+            served.prepare(host, driver);
             cuda.prepare(driver);
         } catch (NoDriverException e) {
             LOG.warn("{}", e.getMessage());

@@ -1,6 +1,10 @@
 package jnvdocker.daemon;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.PrivateFile;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -8,15 +12,15 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes a daemon the only one for a folder, for as long as it lives: the kernel gives the lock back
  * however the process ends. Its file is never removed, else a second daemon could lock a new one of
- * the same name.
+ * the same name; one that others have locked, when it was open to them, is replaced.
  */
 final class FolderLock implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FolderLock.class);
     private static final long PATIENCE_NANOS = 500_000_000;
 
     private final FileChannel file;
@@ -43,27 +47,13 @@ final class FolderLock implements AutoCloseable {
                     e);
         }
         Path path = folder.resolve(name);
-        FileChannel file = open(path);
-        try {
-            if (!lock(file)) {
-                throw new StartException(
-                        "another jnvdockerd (pid "
-                                + Files.readString(path).strip()
-                                + ") uses "
-                                + folder
-                                + "; stop it first, or "
-                                + remedy
-                                + " to another folder");
-            }
-            String pid = ProcessHandle.current().pid() + "\n";
-            file.truncate(0);
-            file.write(ByteBuffer.wrap(pid.getBytes(StandardCharsets.US_ASCII)), 0);
-            return new FolderLock(file);
+        // One daemon after the other, so that none puts a new file in the place of another's.
+        try (FileChannel turn = open(folder.resolve(name + ".turn"))) {
+            turn.lock();
+            return take(folder, path, remedy);
         } catch (StartException e) {
-            file.close();
             throw e;
         } catch (IOException e) {
-            file.close();
             throw new StartException(
                     "cannot write the lock "
                             + path
@@ -76,13 +66,40 @@ final class FolderLock implements AutoCloseable {
         }
     }
 
+    private static FolderLock take(Path folder, Path path, String remedy) throws IOException {
+        FileChannel file = open(path);
+        try {
+            if (!lock(file)) {
+                if (!PrivateFile.isLockedByReaders(file)) {
+                    throw new StartException(
+                            "another jnvdockerd (pid "
+                                    + Files.readString(path).strip()
+                                    + ") uses "
+                                    + folder
+                                    + "; stop it first, or "
+                                    + remedy
+                                    + " to another folder");
+                }
+                LOG.warn(
+                        "{} was open to others, and one has locked it, who is no jnvdockerd; a new"
+                                + " one takes its place",
+                        path);
+                file.close();
+                file = PrivateFile.replace(path);
+            }
+            String pid = ProcessHandle.current().pid() + "\n";
+            file.truncate(0);
+            file.write(ByteBuffer.wrap(pid.getBytes(StandardCharsets.US_ASCII)), 0);
+            return new FolderLock(file);
+        } catch (IOException | RuntimeException e) {
+            file.close();
+            throw e;
+        }
+    }
+
     private static FileChannel open(Path path) throws StartException {
         try {
-            return FileChannel.open(
-                    path,
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.READ,
-                    StandardOpenOption.WRITE);
+            return PrivateFile.open(path);
         } catch (IOException e) {
             throw new StartException(
                     "cannot open the lock " + FileErrors.describe(e) + "; remove what is there", e);

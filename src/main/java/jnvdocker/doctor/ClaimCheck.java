@@ -10,6 +10,8 @@ import jnvdocker.lease.ClaimVolumes;
 import jnvdocker.lease.ClaimedNodes;
 import jnvdocker.lease.ContainerEngine.Listed;
 import jnvdocker.lease.Leases;
+import jnvdocker.lease.Refusals;
+import jnvdocker.lease.RefusedStart;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.VolumeException;
 
@@ -19,7 +21,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Containers that would be refused at their next start, whoever has the GPUs by then. */
+/**
+ * Containers that would be refused at their next start, whoever has the GPUs by then, and those
+ * that are down because they were refused once.
+ */
 final class ClaimCheck implements Check {
     private final Host host;
     private final DockerEngine engine;
@@ -64,12 +69,27 @@ final class ClaimCheck implements Check {
                     () -> ClaimedNodes.refuseOthers(claim, driver.gpus()),
                     found);
         }
+        leases.refusedStarts().forEach(refused -> found.add(finding(refused)));
         return found.isEmpty() ? List.of(Finding.ok(count(claims.size()))) : found;
     }
 
     private List<Listed> containers() throws EngineException {
         engine.facts(EngineCheck.LIMIT);
         return engine.withVolumesOf(daemon.pluginName(), EngineCheck.LIMIT);
+    }
+
+    private static Finding finding(RefusedStart refused) {
+        String container = Quote.shown(refused.claim().displayName());
+        return Finding.wrong(
+                "container "
+                        + container
+                        + " is down since docker was started ("
+                        + Refusals.time(refused.since())
+                        + "): "
+                        + Finding.wrong(new VolumeException(refused.reason())).what(),
+                "it is started as soon as nobody has what it needs or waits for it; to keep it"
+                        + " down: docker update --restart=no "
+                        + container);
     }
 
     private static String count(int claims) {

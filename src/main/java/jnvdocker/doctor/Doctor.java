@@ -8,6 +8,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.lease.Leases;
 import jnvdocker.mesos.MesosPolicy;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ public final class Doctor {
             CudaVersions cuda,
             DockerEngine engine,
             DriverVolumeStore volumes,
+            ServedVolumes served,
             Leases leases,
             MesosPolicy mesos,
             DaemonFacts daemon) {}
@@ -54,12 +56,13 @@ public final class Doctor {
                 new UnitCheck(around.daemon()),
                 new OldPluginCheck(
                         around.host(), around.engine(), around.volumes(), around.daemon()),
-                new StrangerCheck(board),
+                new StrangerCheck(board, around.leases()),
+                new DescriptorCheck(around.leases(), board),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
                 new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),
                 new StateCheck(around.host(), around.volumes(), around.daemon()),
-                new VolumeFilesCheck(around.host(), around.volumes()),
+                new VolumeFilesCheck(around.host(), around.volumes(), around.served()),
                 new RegistryCheck(around.leases(), around.daemon()));
     }
 

@@ -2,18 +2,23 @@ package jnvdocker.doctor;
 
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Leases;
 import jnvdocker.lease.Refusals;
+import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Who uses GPUs behind our back. */
 final class StrangerCheck implements Check {
     private final GpuCheck.Board board;
+    private final Leases leases;
 
-    StrangerCheck(GpuCheck.Board board) {
+    StrangerCheck(GpuCheck.Board board, Leases leases) {
         this.board = board;
+        this.leases = leases;
     }
 
     @Override
@@ -23,14 +28,33 @@ final class StrangerCheck implements Check {
 
     @Override
     public List<Finding> look() throws IOException {
-        List<Finding> found =
-                board.status().stream()
-                        .flatMap(gpu -> gpu.strangers().stream().map(use -> finding(gpu, use)))
-                        .toList();
+        List<Finding> found = new ArrayList<>();
+        for (GpuStatus gpu : board.status()) {
+            gpu.strangers().forEach(use -> found.add(finding(gpu, use)));
+        }
+        leases.claimsOfUnknownGpus()
+                .forEach((folder, process) -> found.add(unknown(folder, process)));
         return found.isEmpty() ? List.of(Finding.ok("nobody uses a GPU without having it")) : found;
     }
 
+    private static Finding unknown(String folder, ProcessId process) {
+        return Finding.wrong(
+                "the container of pid "
+                        + process.pid()
+                        + " has the claim of another jnvdocker mounted ("
+                        + Quote.shown(folder)
+                        + "), and which GPUs it is for can't be learnt from there",
+                "have both daemons' state folders where either sees the other's, or cordon in each"
+                        + " configuration the GPUs that the other gives out");
+    }
+
     private static Finding finding(GpuStatus gpu, GpuUse use) {
+        if (use.kind() == GpuUse.Kind.OTHER_CLAIM) {
+            return Finding.wrong(
+                    Refusals.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + Refusals.used(use),
+                    "stop it with its own engine's docker; two daemons of one host had better give"
+                            + " out different GPUs: cordon in each configuration the other's");
+        }
         return Finding.wrong(
                 Refusals.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + Refusals.used(use),
                 use.container()

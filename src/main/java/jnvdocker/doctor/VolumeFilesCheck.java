@@ -6,8 +6,10 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.DriverFiles.LeftOut;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -16,10 +18,12 @@ import java.util.Optional;
 final class VolumeFilesCheck implements Check {
     private final Host host;
     private final DriverVolumeStore volumes;
+    private final ServedVolumes served;
 
-    VolumeFilesCheck(Host host, DriverVolumeStore volumes) {
+    VolumeFilesCheck(Host host, DriverVolumeStore volumes, ServedVolumes served) {
         this.host = host;
         this.volumes = volumes;
+        this.served = served;
     }
 
     @Override
@@ -31,15 +35,23 @@ final class VolumeFilesCheck implements Check {
     public List<Finding> look() throws IOException {
         DriverVersion driver = HostDriver.readVersion(host);
         Optional<DriverVolume> there = volumes.find(driver);
+        if (there.isEmpty() && !Files.exists(volumes.path(driver))) {
+            // As after each driver upgrade.
+            return List.of(
+                    Finding.ok(
+                            volumes.path(driver)
+                                    + " is made when the first container needs driver "
+                                    + driver));
+        }
         if (there.isEmpty()) {
             return List.of(
                     Finding.wrong(
-                            volumes.path(driver) + " is not a whole driver volume, or not there",
+                            volumes.path(driver) + " is not a whole driver volume",
                             "have it made: jnvdocker gpu volume"));
         }
         DriverVolume volume = there.get();
         List<Finding> found = new ArrayList<>();
-        for (String problem : volume.verify(host)) {
+        for (String problem : served.verify(host, volume)) {
             found.add(
                     Finding.wrong(
                             problem,
@@ -55,9 +67,24 @@ final class VolumeFilesCheck implements Check {
                                     + volume.manifest().files().size()
                                     + " files, each the host's"));
         }
+        written(served.known(volume)).ifPresent(found::add);
         leftOut(volume.manifest().leftOut().stream().filter(file -> !file.byIntent()).toList())
                 .ifPresent(found::add);
         return found;
+    }
+
+    /** What one container writes there, the next one reads. */
+    private static Optional<Finding> written(ServedVolumes.Served served) {
+        return served.copied()
+                .map(why -> {
+                    int remedy = why.lastIndexOf("; ");
+                    return Finding.hint(
+                            "containers get "
+                                    + served.path()
+                                    + ", which they can write to: "
+                                    + why.substring(0, remedy),
+                            why.substring(remedy + 2));
+                });
     }
 
     private static Optional<Finding> leftOut(List<LeftOut> files) {

@@ -2,7 +2,9 @@ package jnvdocker.protocol;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * What a program prints that the client runs for us, however long that is. Until it is closed
@@ -12,14 +14,34 @@ public final class CallStream extends InputStream {
     /** The client's; a shorter piece is the last. */
     static final int PIECE = 1 << 16;
 
+    /** In which a piece must come. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    /** In bytes a second: what is slower on the whole keeps others waiting for too long. */
+    private static final long SLOWEST = 1 << 20;
+
     private final ClientConnection client;
+    private final Duration patience;
+    private final long began = System.nanoTime();
+    private long total;
+    private boolean stalled;
     private byte[] piece = new byte[0];
     private int at;
     private boolean ended;
     private boolean closed;
 
     CallStream(ClientConnection client) {
+        this(client, PATIENCE);
+    }
+
+    CallStream(ClientConnection client, Duration patience) {
         this.client = client;
+        this.patience = patience;
+    }
+
+    /** Whether it was given up since it was too slow, or nothing came of it any more. */
+    public boolean isStalled() {
+        return stalled;
     }
 
     @Override
@@ -35,9 +57,7 @@ public final class CallStream extends InputStream {
             return 0;
         }
         if (at == piece.length && !ended && !closed) {
-            piece = client.more();
-            at = 0;
-            ended = piece.length < PIECE;
+            next();
         }
         if (at == piece.length) {
             return -1;
@@ -46,6 +66,28 @@ public final class CallStream extends InputStream {
         System.arraycopy(piece, at, into, offset, count);
         at += count;
         return count;
+    }
+
+    private void next() throws IOException {
+        long spent = System.nanoTime() - began;
+        Duration slow =
+                patience.plus(Duration.ofSeconds(total / SLOWEST)).minus(Duration.ofNanos(spent));
+        Optional<byte[]> more = client.more(slow.compareTo(patience) < 0 ? slow : patience);
+        stalled = more.isEmpty();
+        if (stalled) {
+            closed = true;
+            client.giveUp();
+            throw new IOException(
+                    "it has come too slowly: "
+                            + total
+                            + " bytes in "
+                            + Duration.ofNanos(spent).toSeconds()
+                            + " s, and no more");
+        }
+        piece = more.get();
+        at = 0;
+        total += piece.length;
+        ended = piece.length < PIECE;
     }
 
     /**

@@ -1,5 +1,6 @@
 package jnvdocker.protocol;
 
+import jnvdocker.labels.Quote;
 import jnvdocker.posix.Posix;
 
 import java.io.EOFException;
@@ -10,8 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
+import java.util.Optional;
 
 /**
  * The daemon's end of one client's connection: reads its request, then gives it orders. Whoever
@@ -19,32 +19,85 @@ import java.util.concurrent.TimeUnit;
  */
 public final class ClientConnection implements AutoCloseable {
     private static final int MAX_FRAME = 8 << 20;
-    private static final int LARGE_FRAME = 1 << 16;
-    private static final int PATIENCE_SECONDS = 10;
+    private static final int PIECE = 1 << 16;
+
+    /** What a frame takes that was announced, and of which nothing has come yet. */
+    private static final int FIRST_PIECE = 1 << 12;
+
+    /** Of a longer one Java keeps a copy outside of its heap for as long as the client takes. */
+    private static final int SLICE = 8 << 10;
+
+    /** Frames of ours that are no longer take no memory worth counting. */
+    private static final int SHORT_FRAME = 4 << 10;
+
+    /** In which a request must have come whole, and the rest of any other frame that has begun. */
+    private static final Duration REQUEST_TIME = Duration.ofSeconds(10);
+
+    private static final Duration FRAME_TIME = Duration.ofSeconds(60);
     private static final int CAPTURE = 1;
     private static final int HIDE_ERRORS = 2;
     private static final int CAPTURE_ERRORS = 4;
 
     private final SocketChannel channel;
-    private final Semaphore memory;
-    private int taken;
+    private final FrameMemory.Account memory;
+    private final Deadlines deadlines;
+    private int piece;
 
     /**
-     * @param memory KiB that all connections' large frames may take together; whoever finds too
-     *     little left waits, for ten seconds
+     * @param memory of this connection, which closes it
      */
-    public ClientConnection(SocketChannel channel, Semaphore memory) {
+    public ClientConnection(
+            SocketChannel channel, FrameMemory.Account memory, Deadlines deadlines) {
         this.channel = channel;
         this.memory = memory;
+        this.deadlines = deadlines;
+    }
+
+    /** The client has not said in time what it was to say; the message is for its user. */
+    public static final class LateException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        private LateException(Duration time) {
+            super(
+                    "the client has not said within "
+                            + time.toSeconds()
+                            + " s what it wants; try again");
+        }
     }
 
     /**
-     * Reads the client's question, the first thing it sends.
+     * Reads the client's question, the first thing it sends. What is kept of it counts towards its
+     * memory until the connection ends.
      *
      * @throws IOException when it is malformed, too long, or does not come
      */
     public Request request() throws IOException {
-        return Request.parse(receive(FrameType.REQUEST), Posix.peer(channel));
+        byte[] bytes;
+        try (var deadline = deadlines.in(REQUEST_TIME, channel)) {
+            try {
+                bytes = payload(header(FrameType.REQUEST));
+            } catch (EOFException e) {
+                throw deadline.hasPassed() ? new LateException(REQUEST_TIME) : e;
+            }
+        }
+        Request request =
+                Request.parse(new Payload.Reader(bytes, memory::take), Posix.peer(channel));
+        memory.give(bytes.length);
+        return request;
+    }
+
+    /**
+     * Counts something that is kept for this client towards its memory.
+     *
+     * @throws IOException when there is not so much
+     */
+    public void take(long bytes) throws IOException {
+        memory.take(bytes);
+    }
+
+    /** The same is kept no more. */
+    public void give(long bytes) {
+        memory.give(bytes);
     }
 
     /** Writes a line to the client's standard output. */
@@ -55,8 +108,8 @@ public final class ClientConnection implements AutoCloseable {
     /** Writes a text to the client's standard output, as it is. */
     public void print(String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        for (int at = 0; at < bytes.length; at += MAX_FRAME / 8) {
-            int end = Math.min(bytes.length, at + MAX_FRAME / 8);
+        for (int at = 0; at < bytes.length; at += PIECE) {
+            int end = Math.min(bytes.length, at + PIECE);
             send(FrameType.OUT, Arrays.copyOfRange(bytes, at, end));
         }
     }
@@ -71,9 +124,10 @@ public final class ClientConnection implements AutoCloseable {
         send(FrameType.WAIT, new byte[0]);
     }
 
-    /** Writes a line to the client's standard error. */
+    /** Writes a line to the client's standard error, on which no terminal acts. */
     public void err(String line) throws IOException {
-        send(FrameType.ERR, (line + "\n").getBytes(StandardCharsets.UTF_8));
+        String shown = Quote.lines(line) + "\n";
+        send(FrameType.ERR, shown.getBytes(StandardCharsets.UTF_8));
     }
 
     /** Has the client run a program as its child, with the program's output in the result. */
@@ -104,16 +158,44 @@ public final class ClientConnection implements AutoCloseable {
         return new CallStream(this);
     }
 
-    /** The next piece of the stream that is open. */
-    byte[] more() throws IOException {
+    /**
+     * The next piece of the stream that is open.
+     *
+     * @return empty when it does not come in time; the client says nothing more then
+     */
+    Optional<byte[]> more(Duration patience) throws IOException {
+        memory.give(piece);
+        piece = 0;
         send(FrameType.MORE, new byte[0]);
-        return receive(FrameType.DATA);
+        int length;
+        try (var deadline = deadlines.in(patience, channel)) {
+            try {
+                length = header(FrameType.DATA);
+            } catch (EOFException e) {
+                if (deadline.hasPassed()) {
+                    return Optional.empty();
+                }
+                throw e;
+            }
+        }
+        byte[] bytes = rest(length);
+        piece = bytes.length;
+        return Optional.of(bytes);
     }
 
     /** Ends the stream that is open. */
     int enough() throws IOException {
+        memory.give(piece);
+        piece = 0;
         send(FrameType.ENOUGH, new byte[0]);
-        return new Payload.Reader(receive(FrameType.RESULT)).number();
+        byte[] bytes = rest(header(FrameType.RESULT));
+        memory.give(bytes.length);
+        return new Payload.Reader(bytes).number();
+    }
+
+    /** Ends the stream that is open and stalls; how its program ended is not told. */
+    void giveUp() throws IOException {
+        send(FrameType.ENOUGH, new byte[0]);
     }
 
     /** Has the client become a program. */
@@ -158,26 +240,55 @@ public final class ClientConnection implements AutoCloseable {
 
     private CallResult call(int flags, List<String> command) throws IOException {
         send(FrameType.CALL, new Payload.Writer().number(flags).strings(command).toBytes());
-        int before = taken;
-        Payload.Reader result = new Payload.Reader(receive(FrameType.RESULT));
-        int exitCode = result.number();
-        String output = new String(result.rest(), StandardCharsets.UTF_8);
-        memory.release(taken - before);
-        taken = before;
-        return new CallResult(exitCode, output);
+        byte[] bytes = rest(header(FrameType.RESULT));
+        try {
+            memory.take(bytes.length);
+            Payload.Reader result = new Payload.Reader(bytes);
+            int exitCode = result.number();
+            String output = new String(result.rest(), StandardCharsets.UTF_8);
+            return new CallResult(exitCode, output);
+        } finally {
+            memory.give(2L * bytes.length);
+        }
     }
 
     private void send(FrameType type, byte[] payload) throws IOException {
+        if (payload.length <= SHORT_FRAME) {
+            write(channel, type, payload);
+            return;
+        }
+        memory.take(payload.length);
+        try {
+            write(channel, type, payload);
+        } finally {
+            memory.give(payload.length);
+        }
+    }
+
+    /** Says why not, and has a client end that is not worth a connection. */
+    public static void refuse(SocketChannel channel, String why) throws IOException {
+        byte[] message = ("jnvdocker: " + why + "\n").getBytes(StandardCharsets.UTF_8);
+        write(channel, FrameType.ERR, message);
+        int code = ExitCode.REFUSED.code();
+        write(channel, FrameType.EXIT, new Payload.Writer().number(code).toBytes());
+    }
+
+    private static void write(SocketChannel channel, FrameType type, byte[] payload)
+            throws IOException {
         ByteBuffer frame = ByteBuffer.allocate(5 + payload.length);
         frame.put(type.code()).putInt(payload.length).put(payload).flip();
-        while (frame.hasRemaining()) {
+        int end = frame.limit();
+        while (frame.position() < end) {
+            frame.limit(Math.min(end, frame.position() + SLICE));
             channel.write(frame);
         }
     }
 
-    private byte[] receive(FrameType expected) throws IOException {
-        ByteBuffer header = read(5);
-        FrameType type = FrameType.of(header.get());
+    /** Waits for a frame, for ever; returns how long the rest of it is. */
+    private int header(FrameType expected) throws IOException {
+        ByteBuffer header = ByteBuffer.allocate(5);
+        fill(header);
+        FrameType type = FrameType.of(header.flip().get());
         int length = header.getInt();
         if (type != expected) {
             throw new IOException("a frame " + type + " came in place of " + expected);
@@ -186,46 +297,53 @@ public final class ClientConnection implements AutoCloseable {
             throw new IOException(
                     "a frame is longer than " + MAX_FRAME + " bytes: " + (length & 0xffffffffL));
         }
-        if (length > LARGE_FRAME) {
-            take(length >> 10);
-        }
-        return read(length).array();
+        return length;
     }
 
-    private void take(int kib) throws IOException {
-        try {
-            if (!memory.tryAcquire(kib, PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-                throw new IOException("too many large requests at once");
+    private byte[] rest(int length) throws IOException {
+        try (var deadline = deadlines.in(FRAME_TIME, channel)) {
+            try {
+                return payload(length);
+            } catch (EOFException e) {
+                throw deadline.hasPassed() ? new LateException(FRAME_TIME) : e;
             }
-            taken += kib;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IOException("the daemon is stopping", e);
+        }
+    }
+
+    /**
+     * Grows with what has come, so that a mere announcement takes no memory. What is returned
+     * counts until it is given back.
+     */
+    private byte[] payload(int length) throws IOException {
+        int capacity = Math.min(length, FIRST_PIECE);
+        memory.take(capacity);
+        ByteBuffer bytes = ByteBuffer.allocate(capacity);
+        fill(bytes);
+        while (bytes.capacity() < length) {
+            int before = bytes.capacity();
+            int larger = (int) Math.min(length, 2L * before);
+            memory.take(larger);
+            bytes = ByteBuffer.allocate(larger).put(bytes.flip());
+            memory.give(before);
+            fill(bytes);
+        }
+        return bytes.array();
+    }
+
+    private void fill(ByteBuffer bytes) throws IOException {
+        int end = bytes.limit();
+        while (bytes.position() < end) {
+            bytes.limit(Math.min(end, bytes.position() + SLICE));
+            if (channel.read(bytes) < 0) {
+                throw new EOFException("the client is gone");
+            }
         }
     }
 
     /** Hangs up. */
     @Override
     public void close() throws IOException {
-        memory.release(taken);
-        taken = 0;
+        memory.close();
         channel.close();
-    }
-
-    /** Grows with what has come, so that a mere announcement takes no memory. */
-    private ByteBuffer read(int length) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(Math.min(length, 1 << 16));
-        while (true) {
-            if (!bytes.hasRemaining() && bytes.capacity() < length) {
-                int larger = Math.min(length, 2 * bytes.capacity());
-                bytes = ByteBuffer.allocate(larger).put(bytes.flip());
-            }
-            if (!bytes.hasRemaining()) {
-                return bytes.flip();
-            }
-            if (channel.read(bytes) < 0) {
-                throw new EOFException("the client is gone");
-            }
-        }
     }
 }

@@ -43,10 +43,24 @@ final class Payload {
         /** Each takes far more memory here than its 4 bytes there. */
         private static final int MAX_STRINGS = 1 << 18;
 
+        /** Of an object and its place in a list. */
+        private static final long STRING = 64;
+
         private final ByteBuffer bytes;
+        private final Memory memory;
+
+        /** Counts what is about to be made of a frame. */
+        interface Memory {
+            void take(long bytes) throws IOException;
+        }
 
         Reader(byte[] bytes) {
+            this(bytes, _ -> {});
+        }
+
+        Reader(byte[] bytes, Memory memory) {
             this.bytes = ByteBuffer.wrap(bytes);
+            this.memory = memory;
         }
 
         int number() throws IOException {
@@ -55,7 +69,9 @@ final class Payload {
         }
 
         String string() throws IOException {
-            byte[] raw = new byte[need(number())];
+            int length = need(number());
+            memory.take(STRING + 2L * length);
+            byte[] raw = new byte[length];
             bytes.get(raw);
             return RawText.decode(raw);
         }

@@ -55,8 +55,7 @@ public record Request(
         return Stream.concat(docker.stream(), words.stream()).toList();
     }
 
-    static Request parse(byte[] bytes, Peer peer) throws IOException {
-        Payload.Reader reader = new Payload.Reader(bytes);
+    static Request parse(Payload.Reader reader, Peer peer) throws IOException {
         int version = reader.number();
         if (version != VERSION) {
             throw new ProtocolVersionException(version);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.container.GpuRequest;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Leases;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Ticket;
@@ -13,9 +14,10 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 class GpuQueueTest {
-    private static final List<Ticket> WAITING =
+    private static final List<Leases.Waiter> WAITING =
             List.of(
                     ticket(7, "alice", new GpuRequest.Count(2), "ENGINE", "nvidia/cuda"),
                     ticket(9, "b\u001b[2J", new GpuRequest.All(), Claim.MESOS, "train\u0007"),
@@ -24,13 +26,21 @@ class GpuQueueTest {
                             "carol",
                             new GpuRequest.Devices(List.of("1", "GPU-5c1a")),
                             Claim.HOST,
-                            "python3"));
+                            "python3",
+                            "GPU 1 is cordoned"));
 
-    private static Ticket ticket(
-            long id, String user, GpuRequest request, String engine, String image) {
+    private static Leases.Waiter ticket(
+            long id,
+            String user,
+            GpuRequest request,
+            String engine,
+            String image,
+            String... obstacle) {
         ProcessId client = new ProcessId((int) (4700 + id), 1);
         Owner owner = new Owner(1000, user);
-        return new Ticket(id, client, owner, request, Samples.AT_NINE, engine, image, Set.of());
+        return new Leases.Waiter(
+                new Ticket(id, client, owner, request, Samples.AT_NINE, engine, image, Set.of()),
+                Stream.of(obstacle).findFirst());
     }
 
     @Test
@@ -39,7 +49,7 @@ class GpuQueueTest {
         List<String> lines = GpuQueue.lines(WAITING, Samples.NOW, Screen.NONE);
         assertEquals(
                 List.of(
-                        List.of("PLACE", "USER", "ASKS FOR", "FOR", "SINCE", "AGE", "PID"),
+                        List.of("PLACE", "USER", "ASKS FOR", "FOR", "SINCE", "AGE", "PID", "NOTE"),
                         List.of("1", "alice", "2 GPUs", "nvidia/cuda", nine, "3h", "4707"),
                         List.of(
                                 "2",
@@ -49,7 +59,15 @@ class GpuQueueTest {
                                 nine,
                                 "3h",
                                 "4709"),
-                        List.of("3", "carol", "GPUs 1, GPU-5c1a", "python3", nine, "3h", "4712")),
+                        List.of(
+                                "3",
+                                "carol",
+                                "GPUs 1, GPU-5c1a",
+                                "python3",
+                                nine,
+                                "3h",
+                                "4712",
+                                "others pass: GPU 1 is cordoned")),
                 lines.stream().map(line -> List.of(line.split(" {3,}"))).toList());
     }
 
@@ -66,12 +84,13 @@ class GpuQueueTest {
         assertEquals(
                 "{'place':1,'user':'alice','uid':1000,'asks_for':'2 GPUs','count':2,'gpus':null,"
                         + "'image':'nvidia/cuda','command':null,'task':null,"
-                        + "'since':'2026-03-05T09:00:00Z','pid':4707}",
+                        + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null}",
                 LeaseJson.line(GpuQueue.array(WAITING).get(0)).replace('"', '\''));
         assertEquals(
                 "['1','GPU-5c1a']",
                 LeaseJson.line(GpuQueue.array(WAITING).get(2).get("gpus")).replace('"', '\''));
         assertEquals("train\u0007", GpuQueue.array(WAITING).get(1).get("task").asText());
         assertEquals("python3", GpuQueue.array(WAITING).get(2).get("command").asText());
+        assertEquals("GPU 1 is cordoned", GpuQueue.array(WAITING).get(2).get("obstacle").asText());
     }
 }

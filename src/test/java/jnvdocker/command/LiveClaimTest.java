@@ -25,8 +25,6 @@ class LiveClaimTest {
         "train-7, 4096",
         "000000111000, 4096",
         "0000001, 4096",
-        // A whole name wins over the beginning of an id.
-        "000000111, 8192",
         "0000003, 12288",
     })
     void claimIsMeantByItsIdTheBeginningOfThatOrAName(String text, long lease)
@@ -38,8 +36,18 @@ class LiveClaimTest {
     void whatMeansMoreThanOneIsRefused() {
         assertEquals(
                 "'twin' means more than one claim: 000000333000 twin, 000000444000 twin; type more"
-                        + " of its id",
+                        + " of its claim's id",
                 refusal("twin", LIVE));
+        // Whoever names a container so would have another's claim released, or his own in its
+        // place.
+        assertEquals(
+                "'000000111' means more than one claim: 000000111000 train-7, 000000222000"
+                        + " 000000111; type more of its claim's id",
+                refusal("000000111", LIVE));
+        assertEquals(
+                "'00000011' means more than one claim: 000000111000 train-7, 000000119880 00000011;"
+                        + " type more of its claim's id",
+                refusal("00000011", List.of(LIVE.getFirst(), Samples.held(0x1080, "00000011", 1))));
     }
 
     @Test

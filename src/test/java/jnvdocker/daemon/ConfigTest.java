@@ -57,6 +57,7 @@ class ConfigTest {
                         new Policy(
                                 OptionalInt.of(4),
                                 Optional.of(Duration.ofHours(12)),
+                                10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
                                 true,
                                 FILE.toString()),
@@ -70,6 +71,7 @@ class ConfigTest {
                         default_gpus = "none" # nobody gets one unasked
                         max_gpus_per_user = 4
                         max_wait = "12h"
+                        max_waits_per_user = 10
                         cordon = [3, "GPU-5c1a1003", "0000:3b:00.0"]
                         allow_privileged = true
                         allow_unmanaged = true
@@ -197,7 +199,8 @@ class ConfigTest {
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
                         + " allow_unmanaged, cordon, default_gpus, ignore, keep_history,"
-                        + " max_gpus_per_user, max_wait, mesos_gpus, mesos_wait, socket_group]",
+                        + " max_gpus_per_user, max_wait, max_waits_per_user, mesos_gpus,"
+                        + " mesos_wait, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -309,12 +312,12 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, ignore,"
-                        + " keep_history, max_gpus_per_user, max_wait, mesos_gpus, mesos_wait,"
-                        + " socket_group]";
+                        + " keep_history, max_gpus_per_user, max_wait, max_waits_per_user,"
+                        + " mesos_gpus, mesos_wait, socket_group]";
         assertEquals(
                 FILE + ": unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));
-        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 300);
+        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 330);
         assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
         assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
     }

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.posix.Peer;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,19 +28,18 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.Semaphore;
 
 /** The other end is written out here byte by byte, as the C client has it. */
 class ClientConnectionTest {
-    private static final int KIB = 16 << 10;
-
     @TempDir Path folder;
     private SocketChannel client;
     private SocketChannel daemon;
     private DataOutputStream out;
     private DataInputStream in;
     private ClientConnection connection;
-    private final Semaphore memory = new Semaphore(KIB);
+    private final FrameMemory memory =
+            new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ofSeconds(10));
+    private final Deadlines deadlines = new Deadlines();
 
     @BeforeEach
     void connect() throws IOException {
@@ -50,14 +51,15 @@ class ClientConnectionTest {
         }
         out = new DataOutputStream(Channels.newOutputStream(client));
         in = new DataInputStream(Channels.newInputStream(client));
-        connection = new ClientConnection(daemon, memory);
+        connection = new ClientConnection(daemon, memory.open(new Peer(1, 1000, 1000)), deadlines);
     }
 
     @AfterEach
     void disconnect() throws IOException {
         client.close();
         connection.close();
-        assertEquals(KIB, memory.availablePermits());
+        deadlines.close();
+        assertEquals(0, memory.taken());
     }
 
     @Test
@@ -89,6 +91,58 @@ class ClientConnectionTest {
                 });
         assertEquals(List.of("version"), connection.request().arguments());
         sender.join();
+    }
+
+    /** Also short ones: of each is kept what it says, and more than that of many words. */
+    @Test
+    void requestCountsAsLongAsItsConnection() throws Exception {
+        String[] words = new String[200];
+        Arrays.fill(words, "x".repeat(300));
+        long before = memory.taken();
+        sendRequest(words);
+        connection.request();
+        long taken = memory.taken() - before;
+        assertTrue(taken > 2 * 60_000 && taken < 3 * 60_000, () -> "taken: " + taken);
+        String[] empty = new String[100_000];
+        Arrays.fill(empty, "");
+        byte[] payload = request(empty);
+        Payload.Reader reader = new Payload.Reader(payload, connection::take);
+        Request.parse(reader, new Peer(1, 1000, 1000));
+        assertTrue(memory.taken() - before - taken > 6_000_000);
+    }
+
+    @Test
+    void streamThatStallsIsGivenUpAndTheClientIsTold() throws IOException {
+        connection.stream(List.of("cat"));
+        CallStream stream = new CallStream(connection, Duration.ofMillis(50));
+        assertThrows(IOException.class, stream::read);
+        assertTrue(stream.isStalled());
+        stream.close();
+        connection.exit(ExitCode.REFUSED);
+        assertFrame('S', new Payload.Writer().number(1).strings(List.of("cat")).toBytes());
+        assertFrame('M', new byte[0]);
+        assertFrame('N', new byte[0]);
+        assertFrame('T', new byte[] {0, 0, 0, 125});
+    }
+
+    /** A piece every now and then is not enough. */
+    @Test
+    void streamThatTricklesIsGivenUp() throws IOException {
+        CallStream stream = new CallStream(connection, Duration.ofMillis(300));
+        Thread trickle =
+                inBackground(() -> {
+                    for (int i = 0; i < 100; i++) {
+                        send('D', new byte[CallStream.PIECE]);
+                        try {
+                            Thread.sleep(100);
+                        } catch (InterruptedException e) {
+                            return;
+                        }
+                    }
+                });
+        assertThrows(IOException.class, stream::readAllBytes);
+        assertTrue(stream.isStalled());
+        trickle.interrupt();
     }
 
     @Test

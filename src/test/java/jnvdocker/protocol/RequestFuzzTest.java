@@ -16,7 +16,7 @@ class RequestFuzzTest {
     @Property(tries = 8_000, seed = "8")
     void everyRequestIsReadOrRefused(@ForAll("requests") byte[] request) {
         try {
-            Request.parse(request, new Peer(1, 0, 0));
+            Request.parse(new Payload.Reader(request), new Peer(1, 0, 0));
         } catch (IOException e) {
             // As it should be.
         }

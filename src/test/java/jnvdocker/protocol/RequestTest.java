@@ -127,6 +127,6 @@ class RequestTest {
     }
 
     private static Request parse(byte[] bytes) throws IOException {
-        return Request.parse(bytes, PEER);
+        return Request.parse(new Payload.Reader(bytes), PEER);
     }
 }

@@ -1,0 +1,66 @@
+package jnvdocker.doctor;
+
+import jnvdocker.labels.Quote;
+import jnvdocker.lease.Leases;
+import jnvdocker.lease.Owner;
+import jnvdocker.process.OpenDevices;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Who has so many files open that it takes a while to see whether a GPU is among them. */
+final class DescriptorCheck implements Check {
+    private final Leases leases;
+    private final GpuCheck.Board board;
+
+    DescriptorCheck(Leases leases, GpuCheck.Board board) {
+        this.leases = leases;
+        this.board = board;
+    }
+
+    @Override
+    public String name() {
+        return "files";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        board.status(); // so that it is of this moment
+        Map<Integer, List<OpenDevices.Beyond>> users =
+                leases.beyondLook().stream()
+                        .collect(
+                                Collectors.groupingBy(
+                                        process -> process.credentials().uid(),
+                                        TreeMap::new,
+                                        Collectors.toList()));
+        return users.isEmpty()
+                ? List.of(Finding.ok("what processes have open can be looked through at once"))
+                : users.entrySet().stream()
+                        .map(user -> finding(user.getKey(), user.getValue()))
+                        .toList();
+    }
+
+    private static Finding finding(int uid, List<OpenDevices.Beyond> processes) {
+        long pending = processes.stream().filter(OpenDevices.Beyond::pending).count();
+        String what =
+                Quote.shown(Owner.of(uid).name())
+                        + " has more files open than are looked through at once ("
+                        + (processes.size() == 1 ? "pid " : processes.size() + " processes, pid ")
+                        + processes.getFirst().process().pid()
+                        + "): GPUs among them are seen some seconds late";
+        String remedy =
+                "see what they are (ls -l /proc/PID/fd), and end what is not needed, or limit it"
+                        + " (ulimit -n)";
+        return pending == 0
+                ? Finding.hint(what, remedy)
+                : Finding.wrong(
+                        what
+                                + ", and until "
+                                + (pending == 1 ? "one of them is" : pending + " of them are")
+                                + " looked through the GPUs that they may open count as used",
+                        remedy);
+    }
+}

@@ -1,0 +1,219 @@
+package jnvdocker.protocol;
+
+import jnvdocker.posix.Peer;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The memory that connections may take, for what was sent and is kept of it, and for what is being
+ * sent. Each user has a share at most, and root has memory of its own: whatever others do, an
+ * administrator and a Mesos agent are served.
+ */
+public final class FrameMemory {
+    private static final int ROOT = 0;
+
+    private final Limits limits;
+    private final Duration patience;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition freed = lock.newCondition();
+    private final Map<Integer, Use> users = new HashMap<>();
+    private long root;
+    private long others;
+
+    /**
+     * In bytes, but for the last.
+     *
+     * @param root of root's connections
+     * @param others of everybody else's
+     * @param user of those of one who is not root
+     * @param connection that each takes for as long as it is there, used or not
+     * @param connections how many one who is not root may have
+     */
+    public record Limits(long root, long others, long user, long connection, int connections) {
+        private static final long MIB = 1 << 20;
+
+        /** Together well below the daemon's heap (bin/jnvdockerd). */
+        public static final Limits STANDARD =
+                new Limits(32 * MIB, 40 * MIB, 24 * MIB, 8 << 10, 1024);
+    }
+
+    /** What one user's connections take. */
+    private static final class Use {
+        private int connections;
+        private long bytes;
+    }
+
+    /** Too much is asked for at once; the message is for who asked. */
+    public static final class FullException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        private FullException(String message) {
+            super(message);
+        }
+    }
+
+    /**
+     * @param patience for how long one waits who finds too little left
+     */
+    public FrameMemory(Limits limits, Duration patience) {
+        this.limits = limits;
+        this.patience = patience;
+    }
+
+    /**
+     * For a new connection.
+     *
+     * @throws FullException at once, when there are too many already
+     */
+    public Account open(Peer peer) throws FullException {
+        lock.lock();
+        try {
+            Use use = users.computeIfAbsent(peer.uid(), _ -> new Use());
+            boolean isRoot = peer.uid() == ROOT;
+            if (!isRoot && use.connections >= limits.connections()) {
+                throw new FullException(
+                        "uid "
+                                + Integer.toUnsignedString(peer.uid())
+                                + " has "
+                                + use.connections
+                                + " commands under way that jnvdockerd has not answered yet, the"
+                                + " most for one user; end some, then try again");
+            }
+            Account account = new Account(peer.uid());
+            if (!account.fits(limits.connection())) {
+                throw full(peer.uid());
+            }
+            use.connections++;
+            account.add(limits.connection());
+            return account;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private FullException full(int uid) {
+        return new FullException(
+                uid == ROOT
+                        ? "too many commands at once: what root's take may be "
+                                + limits.root()
+                                + " bytes; end some, then try again"
+                        : "too many commands at once, or too long ones: what those of uid "
+                                + Integer.toUnsignedString(uid)
+                                + " take may be "
+                                + limits.user()
+                                + " bytes, and those of all users but root "
+                                + limits.others()
+                                + "; end some, then try again");
+    }
+
+    /** Bytes that are taken, of root's connections and of all others'. */
+    public long taken() {
+        lock.lock();
+        try {
+            return root + others;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** What one connection has. */
+    public final class Account implements AutoCloseable {
+        private final int uid;
+        private long charged;
+        private long used;
+        private boolean closed;
+
+        private Account(int uid) {
+            this.uid = uid;
+        }
+
+        /**
+         * @throws FullException when there is not so much for a while, or never will be
+         */
+        public void take(long bytes) throws IOException {
+            lock.lock();
+            try {
+                long left = patience.toNanos();
+                while (!fits(more(bytes))) {
+                    if (left <= 0 || charged + more(bytes) > most()) {
+                        throw full(uid);
+                    }
+                    left = freed.awaitNanos(left);
+                }
+                long more = more(bytes);
+                used += bytes;
+                add(more);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("the daemon is stopping", e);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Gives back some of it. */
+        public void give(long bytes) {
+            lock.lock();
+            try {
+                used -= bytes;
+                add(Math.max(used, limits.connection()) - charged);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Beyond what the connection has in any case. */
+        private long more(long bytes) {
+            return Math.max(used + bytes, limits.connection()) - charged;
+        }
+
+        private long most() {
+            return uid == ROOT ? limits.root() : limits.user();
+        }
+
+        private boolean fits(long more) {
+            return uid == ROOT
+                    ? root + more <= limits.root()
+                    : others + more <= limits.others()
+                            && users.get(uid).bytes + more <= limits.user();
+        }
+
+        private void add(long bytes) {
+            charged += bytes;
+            users.get(uid).bytes += bytes;
+            if (uid == ROOT) {
+                root += bytes;
+            } else {
+                others += bytes;
+            }
+            if (bytes < 0) {
+                freed.signalAll();
+            }
+        }
+
+        /** Gives back all of it. */
+        @Override
+        public void close() {
+            lock.lock();
+            try {
+                if (closed) {
+                    return;
+                }
+                closed = true;
+                add(-charged);
+                Use use = users.get(uid);
+                use.connections--;
+                if (use.connections == 0) {
+                    users.remove(uid);
+                }
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+}

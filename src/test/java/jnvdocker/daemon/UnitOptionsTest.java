@@ -1,0 +1,34 @@
+package jnvdocker.daemon;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** What our service must not ask systemd for. */
+class UnitOptionsTest {
+    /**
+     * Options of systemd.exec(5) with which a service has mounts of its own. dockerd would not see
+     * what the daemon mounts for containers.
+     */
+    private static final Pattern MOUNTS =
+            Pattern.compile(
+                    "(Private(Mounts|Tmp|Devices|Users|IPC)|Protect(System|Home|Proc|Kernel\\w+"
+                        + "|ControlGroups|Hostname)|MountFlags|MountImages|MountAPIVFS|RootDirectory"
+                        + "|RootImage|ReadOnlyPaths|ReadWritePaths|InaccessiblePaths|NoExecPaths"
+                        + "|ExecPaths|Bind(ReadOnly)?Paths|TemporaryFileSystem|ProcSubset"
+                        + "|DynamicUser|LogNamespace|NetworkNamespacePath)\\s*=.*");
+
+    @Test
+    void serviceHasTheMountsOfTheHost() throws IOException {
+        Path unit = Path.of("dist/lib/systemd/system/jnvdocker.service");
+        assertEquals(
+                List.of(),
+                Files.readAllLines(unit).stream().filter(MOUNTS.asMatchPredicate()).toList());
+    }
+}
