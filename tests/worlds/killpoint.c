@@ -12,6 +12,7 @@
  *   KILLPOINT_AT=N            the N-th call does not happen: the process is killed as by kill -9
  *   KILLPOINT_TORN=1          with it: if the N-th is a write, half of its bytes are written first
  *   KILLPOINT_ERROR=N:ERRNO[:COUNT]   from the N-th on the calls, or that many of them, fail with that number
+ *   KILLPOINT_SWITCH=FILE     only the calls count that are made while this file is there
  *   KILLPOINT_COUNT=FILE      holds the number of calls so far, the last one included
  *
  * System calls are made directly: dlsym allocates, and the first call may come before any constructor.
@@ -34,7 +35,7 @@
 static long kill_at, fail_from, fail_count = LONG_MAX, calls;
 static bool torn;
 static int failure;
-static const char *count_file, *socket_path;
+static const char *count_file, *socket_path, *switch_file;
 static pid_t socket_user;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -46,6 +47,7 @@ __attribute__((constructor)) static void read_environment(void)
     torn = getenv("KILLPOINT_TORN") != NULL;
     count_file = getenv("KILLPOINT_COUNT");
     socket_path = getenv("KILLPOINT_SOCKET");
+    switch_file = getenv("KILLPOINT_SWITCH");
     socket_user = getpid();
     if (error != NULL && sscanf(error, "%ld:%d:%ld", &fail_from, &failure, &fail_count) < 2) {
         fprintf(stderr, "killpoint: KILLPOINT_ERROR=%s is not N:ERRNO[:COUNT]\n", error);
@@ -124,6 +126,9 @@ static ssize_t do_write(const struct write *write, size_t length)
 static bool passes(const struct write *write)
 {
     bool fails;
+    if (switch_file != NULL && syscall(SYS_faccessat, AT_FDCWD, switch_file, F_OK) != 0) {
+        return true;
+    }
     pthread_mutex_lock(&mutex);
     calls++;
     fails = fail_from > 0 && calls >= fail_from && calls - fail_from < fail_count;

@@ -6,19 +6,24 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Frames;
+import jnvdocker.tests.world.HostileDaemon;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /** What the client does by itself: it becomes docker, and is in nobody's way. */
+@Tag("tree")
 class ClientTest {
     private static final Path CLIENT = Project.tree().resolve("bin/jnvdocker");
 
@@ -162,5 +167,43 @@ class ClientTest {
         process.destroy();
         assertTrue(process.waitFor(30, TimeUnit.SECONDS));
         assertEquals(128 + 15, process.exitValue());
+    }
+
+    /** With less patience than is built in, so that nobody waits here for ten seconds. */
+    @Test
+    void daemonThatDoesNotAnswerIsNamedOnce() throws Exception {
+        Command.of(
+                        "make",
+                        "-C",
+                        Project.source("native"),
+                        "OUT=" + folder,
+                        "CFLAGS=-DWORDLESS_MS=1000",
+                        folder.resolve("jnvdocker"))
+                .run()
+                .ok();
+        Path socket = folder.resolve("socket");
+        byte[] frames = new Frames().err("at last\n").exit(5).toBytes();
+        CountDownLatch asked = new CountDownLatch(1);
+        HostileDaemon.Script slow =
+                it -> {
+                    asked.await();
+                    return HostileDaemon.Script.saying(frames).play(it);
+                };
+        try (HostileDaemon _ = new HostileDaemon(socket, slow)) {
+            Process process =
+                    Command.of(folder.resolve("jnvdocker"), "gpu", "ls")
+                            .with("JNVDOCKER_SOCKET", socket)
+                            .start();
+            assertEquals(
+                    "jnvdocker: jnvdockerd (pid "
+                            + ProcessHandle.current().pid()
+                            + ", at "
+                            + socket
+                            + ") has not answered for 1 s; still waiting, Ctrl-C ends that",
+                    process.errorReader().readLine());
+            asked.countDown();
+            assertEquals("at last", process.errorReader().readLine());
+            assertEquals(5, process.waitFor());
+        }
     }
 }

@@ -125,6 +125,7 @@ class DoctorTest extends EachEngineTest {
                         "units ok",
                         "leftovers ok",
                         "others ok",
+                        "files ok",
                         "cordon ok",
                         "claims ok",
                         "state ok",
@@ -144,7 +145,7 @@ class DoctorTest extends EachEngineTest {
         JsonNode root = json();
         assertEquals(0, root.path("wrong").asInt(-1));
         assertEquals(0, root.path("hints").asInt(-1));
-        assertEquals(14, root.path("checks").size());
+        assertEquals(15, root.path("checks").size());
         JsonNode driver = root.path("checks").path(0);
         assertEquals("driver", driver.path("check").asText());
         assertEquals("ok", driver.path("state").asText());
@@ -608,9 +609,11 @@ class DoctorTest extends EachEngineTest {
         Files.delete(file);
         assertWrong(
                 "volume",
-                volume()
-                        + " is not a whole driver volume, or not there; have it made: jnvdocker gpu"
-                        + " volume");
+                volume() + " is not a whole driver volume; have it made: jnvdocker gpu volume");
+        // Of a driver that is new there is none before the first run.
+        shell("rm -r " + volume());
+        assertEquals(List.of(), found("volume"));
+        doctor().ok();
         lab.jnvdocker("gpu", "volume").ok();
         assertWell();
     }

@@ -244,7 +244,7 @@ class GpuCommandsTest {
                     "^jnvdocker: claim "
                             + claim
                             + " is not released: its process \\(pid \\d+\\) runs; stop the"
-                            + " container, or use --force if you know better$",
+                            + " container$",
                     result.err());
         }
         stop("train-7", 0);
@@ -263,12 +263,24 @@ class GpuCommandsTest {
                         + " one of them",
                 as(BOB, "gpu", "release", "train-7", "--force", "--reason", "mine").run());
         assertEquals("held", gpus().path(0).path("state").asText());
-        as(ALICE, "gpu", "release", "train-7", "--force", "--reason", "it\u001b[2J hangs")
-                .run()
-                .ok();
+        Command.Result own =
+                as(ALICE, "gpu", "release", "train-7", "--force", "--reason", "hangs").run();
+        assertEquals(125, own.exitCode(), own::toString);
+        assertMatches(
+                "^jnvdocker: claim [0-9a-f]{12} is not released: its process \\(pid \\d+\\) runs,"
+                    + " and could go on to use what another would get; stop the container, or ask"
+                    + " root, who may release it all the same$",
+                own.err());
+        assertEquals("held", gpus().path(0).path("state").asText());
+        Command.Result forced =
+                jnvdocker("gpu", "release", "train-7", "--force", "--reason", "it\u001b[2J hangs");
+        assertMatches(
+                "^jnvdocker: warning: its process \\(pid \\d+\\) runs, and can use its GPUs as"
+                        + " before, though others get it now; stop the container$",
+                forced.ok().err());
         assertEquals("free", gpus().path(0).path("state").asText());
         assertMatches(
-                " train-7 .* released by force: uid 23456: it\\\\u\\{1b}\\[2J hangs$",
+                " train-7 .* released by force: root \\(uid 0\\): it\\\\u\\{1b}\\[2J hangs$",
                 jnvdocker("gpu", "leases", "--all").ok().out());
         run("next", "device=0");
         jnvdocker("gpu", "release", "next", "--force", "--reason", "to see").ok();

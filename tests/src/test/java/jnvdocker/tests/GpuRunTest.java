@@ -198,10 +198,13 @@ class GpuRunTest extends OneEngineTest {
         start("--gpus", "device=1", holdopen, lab.host().folder().resolve("dev/nvidia1"));
         awaitStates("fhff");
         String claim = gpus().path(1).path("claim").asText();
-        String released =
-                lab.jnvdocker("gpu", "release", claim, "--force", "--reason", "to see").ok().out();
+        String warned =
+                lab.jnvdocker("gpu", "release", claim, "--force", "--reason", "to see").ok().err();
         assertTrue(
-                released.endsWith("; if it runs, it can use them as before: end it\n"), released);
+                warned.endsWith(
+                        " runs, and can use its GPUs as before, though others get it now; end"
+                                + " it\n"),
+                warned);
         awaitStates("fuff");
     }
 

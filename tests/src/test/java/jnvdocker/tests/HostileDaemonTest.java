@@ -215,6 +215,32 @@ class HostileDaemonTest extends SanitizedClientTest {
         assertEquals(6, client.run(Script.saying(frames)).exitCode());
     }
 
+    /** Though nothing ever comes of the program, as of a pipe that nobody writes to. */
+    @Test
+    void streamOfWhichNothingComesMayBeEnough() {
+        byte[] frames =
+                new Frames().stream("endless").more().enough().err("late\n").exit(6).toBytes();
+        Command.Result result = client.run(Script.saying(frames));
+        assertEquals(6, result.exitCode(), result::toString);
+        assertEquals("late\n", result.err());
+    }
+
+    @Test
+    void streamOfWhichNothingComesEndsWithTheDaemon() {
+        assertRefused(client.run(Script.saying(new Frames().stream("endless").more().toBytes())));
+    }
+
+    /** What a terminal would act upon is spelled out. */
+    @Test
+    void nameOfAProgramThatCannotRunIsHarmless() {
+        String name = "bad\u001b[31m\u202e\u00e9\ud83d\ude00";
+        Command.Result result = client.run(Script.saying(new Frames().exec(name).toBytes()));
+        assertRefused(result);
+        assertTrue(
+                result.err().contains("cannot run 'bad\\u{1b}[31m\\u{202e}\u00e9\ud83d\ude00'"),
+                result::err);
+    }
+
     /** What is left of a program would keep a pipe open that the test reads to its end. */
     private static Command.Result logged(Script script) {
         Path socket = client.newSocket();

@@ -148,6 +148,7 @@ class MesosContainerizerTest {
     }
 
     @Test
+    @Tag("tree")
     void whatIsBuiltNeedsNoLibrary() throws IOException {
         for (String program : new String[] {"mesos-containerizer", "jnvdocker-prestart"}) {
             Path file = Project.tree().resolve("lib/mesos").resolve(program);
@@ -158,6 +159,7 @@ class MesosContainerizerTest {
     }
 
     @Test
+    @Tag("tree")
     void copyThatIsNotInstalledSaysSo() {
         Command.Result result =
                 Command.of(Project.tree().resolve("lib/mesos/mesos-containerizer"), "--help").run();
@@ -488,8 +490,8 @@ class MesosContainerizerTest {
 
     /** In a container that has the driver volume. */
     private Command.Result task(String... words) {
-        String script = "mount --bind \"$1\" \"$1\" && shift && exec \"$0\" \"$@\"";
-        Path volume = folder.resolve("state/volumes/nvidia_driver/550.54");
+        String script = "mount -t tmpfs tmpfs \"$1\" && shift && exec \"$0\" \"$@\"";
+        Path volume = folder.resolve("rootfs/usr/local/nvidia");
         volume.toFile().mkdirs();
         List<Object> all = new ArrayList<>(List.of("unshare", "-m", "bash", "-c", script));
         all.add(launcher.containerizer());

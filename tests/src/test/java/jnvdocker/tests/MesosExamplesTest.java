@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Project;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** The task definitions that are installed: each asks for GPUs, in the Mesos containerizer. */
+@Tag("tree")
 class MesosExamplesTest {
     private static final Path EXAMPLES = Project.tree().resolve("examples");
 

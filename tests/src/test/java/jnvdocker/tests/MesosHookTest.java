@@ -199,7 +199,10 @@ class MesosHookTest extends OneAgentTest {
         String script = RIGHTS.replace("TRYOPEN", tryopen.toString()) + "echo $LD_LIBRARY_PATH; ";
         List<String> lines =
                 lines(
-                        MesosTask.of(script + "grep -c nvidia_driver /proc/self/mountinfo; true")
+                        MesosTask.of(
+                                        script
+                                                + "grep -c ' /usr/local/nvidia '"
+                                                + " /proc/self/mountinfo; true")
                                 .noImage()
                                 .gpus(1));
         assertEquals(1, lines.stream().filter(it -> it.matches("[0-3] ENXIO")).count());

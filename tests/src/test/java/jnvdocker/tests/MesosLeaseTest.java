@@ -116,12 +116,12 @@ class MesosLeaseTest extends OneAgentTest {
                                 "its process (pid "
                                         + task.pid()
                                         + ") runs; end the task by"
-                                        + " its framework, or use --force if you know better"),
+                                        + " its framework"),
                 refused::toString);
         assertEquals(List.of("c 195:3 rw"), gpuRules(task));
-        String released =
-                jnvdocker("gpu", "release", "stubborn", "--force", "--reason", "hangs").ok().out();
-        assertTrue(released.contains("Mesos task stubborn; if it runs, it can use"), released);
+        String warned =
+                jnvdocker("gpu", "release", "stubborn", "--force", "--reason", "hangs").ok().err();
+        assertTrue(warned.contains(" runs, and can use what it has opened as before"), warned);
         assertEquals("ffff", states());
         assertEquals(List.of(), gpuRules(task));
         task.writeToSandbox("go");

@@ -209,7 +209,7 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void whoIsRefusedForATaskThatWaitsIsToldItsNameByTheNextDaemonToo() {
         configure("mesos_gpus = ['1', '2']\n");
-        start(daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "sleep", "1000"));
+        lasting(sleeper(1).named("one"));
         awaitStates("fhff");
         agent.launch(task(2).named("train")).awaitRemark("jnvdocker: waiting for 2 GPUs");
         assertKeptForTrain();

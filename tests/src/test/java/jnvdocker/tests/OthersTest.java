@@ -396,6 +396,88 @@ class OthersTest extends EachEngineTest {
         }
     }
 
+    /** He can reach the folder, and mount it wherever he has made a namespace. */
+    @Test
+    void nobodyHoldsAGpuByAMountOfHisOwn() {
+        lab.run("ours", 0);
+        String claim = lab.registry().liveOf("ours").orElseThrow().claim();
+        Path folder = lab.daemon().state().resolve("claims").resolve(claim).resolve("mount");
+        Path reachable = lab.daemon().state();
+        while (!reachable.equals(Path.of("/tmp")) && reachable.getNameCount() > 1) {
+            Command.of("chmod", "a+x", reachable).run().ok();
+            reachable = reachable.getParent();
+        }
+        String mount = "mount --bind \"$0\" /mnt && exec sleep 1000";
+        Process forger =
+                Command.of(
+                                "setpriv",
+                                "--reuid=65534",
+                                "--regid=65534",
+                                "--clear-groups",
+                                "unshare",
+                                "-Urm",
+                                "sh",
+                                "-c",
+                                mount,
+                                folder)
+                        .start();
+        started.add(forger);
+        Path mounts = Path.of("/proc/" + forger.pid() + "/mountinfo");
+        Lab.await(() -> {
+            try {
+                return Files.readString(mounts).contains(claim) ? List.of() : List.of("no mount");
+            } catch (IOException e) {
+                return List.of(e.toString());
+            }
+        });
+        lab.docker("kill", "ours").ok();
+        awaitStates("ffff");
+        lab.daemon().stop();
+        lab.startDaemon();
+        awaitStates("ffff");
+        run("device=0").ok();
+        assertTrue(forger.isAlive());
+    }
+
+    /** Another daemon's containers are of another engine, mostly; what counts is their mount. */
+    @Test
+    void claimOfAnotherStateFolderIsAUse() throws IOException {
+        Path mount = programs.resolve("other/claims/0123456789ab/mount");
+        Files.createDirectories(mount);
+        Files.writeString(
+                mount.resolve("lease.json"),
+                "{\"claim\": \"0123456789ab\", \"gpus\": [{\"uuid\": \""
+                        + gpus().path(1).path("uuid").asText()
+                        + "\"}]}");
+        plain("plain-1", "-v " + mount + ":/run/jnvdocker:ro").ok();
+        awaitStates("fuff");
+        JsonNode gpu = gpus().path(1);
+        String id = lab.inspect("plain-1", "{{.Id}}");
+        assertEquals(id, gpu.path("container_id").asText());
+        assertEquals("given by another jnvdocker of this host", gpu.path("note").asText());
+        String user =
+                "GPU 1 (GPU-5c1a1003) is used by container "
+                        + id.substring(0, 12)
+                        + " (pid "
+                        + gpu.path("pid").asLong()
+                        + "), which has it from another jnvdocker of this host";
+        Command.Result refused = run("device=1");
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().startsWith("jnvdocker: " + user + "; "), refused.err());
+        String doctor = lab.jnvdocker("gpu", "doctor").out();
+        assertTrue(doctor.contains(user + "; stop it with its own engine's docker"), doctor);
+
+        // What anybody could have written says nothing.
+        Command.of("chown", "65534", mount.resolve("lease.json")).run().ok();
+        awaitStates("ffff");
+        doctor = lab.jnvdocker("gpu", "doctor").out();
+        assertTrue(doctor.contains("and which GPUs it is for can't be learnt"), doctor);
+        Command.of("chown", "0", mount.resolve("lease.json")).run().ok();
+        awaitStates("fuff");
+        lab.docker("rm", "-f", "plain-1").ok();
+        awaitStates("ffff");
+    }
+
     @Test
     void processesAreSeenWithoutAnEngine() {
         lab.engine().stop();

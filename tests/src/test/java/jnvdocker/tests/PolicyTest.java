@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -17,7 +16,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -57,13 +55,7 @@ class PolicyTest extends OneEngineTest {
 
     /** As a user types it who has become root by sudo. */
     private static Command as(int user, Object... arguments) {
-        String script = "{ echo $SUDO_UID > /proc/self/loginuid; } 2> /dev/null; exec \"$@\"";
-        List<Object> words = new ArrayList<>(List.of("bash", "-c", script, "bash"));
-        words.add(Project.tree().resolve("bin/jnvdocker"));
-        words.addAll(Arrays.asList(arguments));
-        return Command.of(words.toArray())
-                .with(lab.daemon().environment())
-                .with("SUDO_UID", "" + user);
+        return lab.as(user, arguments);
     }
 
     private static Command.Result run(int user, String gpus) {

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.AfterEach;
@@ -149,6 +150,11 @@ class PruneTest extends OneEngineTest {
                         .endsWith("; hard links free" + " nothing"),
                 pruned::toString);
         assertFalse(Files.exists(folder(REAL)));
+        assertEquals(
+                List.of(),
+                Folders.mountedBelow(lab.daemon().socket().getParent()).stream()
+                        .filter(point -> !point.endsWith("/" + NEWER))
+                        .toList());
         assertFalse(pruned.path("dry_run").asBoolean());
     }
 

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.KillPoint;
+import jnvdocker.tests.world.Lab;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 
 /** The registry's disk fails: nobody is given anything, and everybody is told why. */
@@ -21,8 +23,7 @@ class RegistryDiskTest extends OneEngineTest {
         lab.create("old", 1);
         lab.run("train", 0);
         lab.awaitHolders(Map.of(0, "train"));
-        try (KillPoint disk = KillPoint.failingFrom(writesOfAStart() + 1, error)) {
-            lab.daemon().launch(disk.environment());
+        try (KillPoint _ = launchOn(KillPoint.failingFrom(1, error))) {
             assertTold(125, lab.gpuContainer("run", "next", 2).run());
             assertTold(1, lab.docker("start", "old"));
 
@@ -39,16 +40,41 @@ class RegistryDiskTest extends OneEngineTest {
         lab.awaitHolders(Map.of(0, "next", 1, "old"));
     }
 
-    /** Of a daemon that finds everything as it was. */
-    private static int writesOfAStart() {
-        lab.daemon().stop();
-        try (KillPoint point = KillPoint.never()) {
-            lab.daemon().launch(point.environment());
-            lab.awaitTruth();
-            int writes = point.calls();
-            lab.daemon().stop();
-            return writes;
+    /** What runs goes on, also from anew; what has ended is shown with a word of why. */
+    @ParameterizedTest
+    @EnumSource(names = {"FULL", "READ_ONLY"})
+    void whatHasAGpuKeepsItThroughARestart(KillPoint.DiskError error) {
+        lab.run("train", 0);
+        lab.run("other", 1);
+        lab.awaitHolders(Map.of(0, "train", 1, "other"));
+        try (KillPoint _ = launchOn(KillPoint.failingFrom(1, error))) {
+            for (int i = 0; i < 2; i++) {
+                lab.docker("restart", "-t", "0", "train").ok();
+                assertEquals("true", lab.inspect("train", "{{.State.Running}}"));
+            }
+            assertEquals(Map.of(0, "train", 1, "other"), lab.registry().holders());
+            lab.docker("rm", "-f", "other");
+            Lab.await(() -> {
+                String shown = lab.jnvdocker("gpu", "ls").ok().out();
+                return shown.contains("can't be written down") ? List.of() : List.of(shown);
+            });
+            String why = lab.jnvdocker("gpu", "why", "1").ok().out();
+            assertTrue(why.contains("; look at that disk's space, health and mount options"), why);
+            assertTold(125, lab.gpuContainer("run", "next", 1).run());
+            lab.daemon().kill();
         }
+        lab.startDaemon();
+        lab.awaitHolders(Map.of(0, "train"));
+        assertEquals("true", lab.inspect("train", "{{.State.Running}}"));
+    }
+
+    /** Restarts the daemon on a disk that fails as soon as it has found everything as it was. */
+    private static KillPoint launchOn(KillPoint disk) {
+        lab.daemon().stop();
+        lab.daemon().launch(disk.turnedOff().environment());
+        lab.awaitTruth();
+        disk.turnOn();
+        return disk;
     }
 
     private static void assertTold(int exitCode, Command.Result result) {
@@ -66,8 +92,7 @@ class RegistryDiskTest extends OneEngineTest {
 
     @Test
     void whatFailsOnceIsNotFeltAgain() {
-        try (KillPoint disk = KillPoint.failingAt(writesOfAStart() + 1, KillPoint.DiskError.FULL)) {
-            lab.daemon().launch(disk.environment());
+        try (KillPoint _ = launchOn(KillPoint.failingAt(1, KillPoint.DiskError.FULL))) {
             assertTold(125, lab.gpuContainer("run", "first", 0).run());
             assertEquals(Map.of(), lab.registry().holders());
             lab.run("second", 0);

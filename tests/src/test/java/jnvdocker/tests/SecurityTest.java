@@ -296,6 +296,10 @@ class SecurityTest extends OneEngineTest {
         assertEquals("600", mode(lab.daemon().pluginSocket()));
         assertEquals("660", mode(lab.daemon().socket()));
         assertEquals("0 0", stat("%u %g", state.resolve("registry.db")));
+        Path claim = state.resolve("claims").resolve(lab.registry().claims().iterator().next());
+        assertEquals("711", mode(claim));
+        assertEquals("600", mode(claim.resolve("claim.json")));
+        assertEquals("644", mode(claim.resolve("mount/lease.json")));
         for (Path file : List.of(state, state.resolve("registry.db"), state.resolve("claims"))) {
             assertFalse(mode(file).matches(".*[2367]|.*[2367]."), file + " " + mode(file));
         }

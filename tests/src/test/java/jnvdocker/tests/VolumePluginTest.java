@@ -71,8 +71,10 @@ class VolumePluginTest {
                 engine.docker("volume", "create", "-d", "nvidia-docker", volume).run().ok().out());
         engine.docker("volume", "create", "-d", "nvidia-docker", volume).run().ok();
         Path folder = daemon.state().resolve("volumes/nvidia_driver/" + host.version());
+        Path served =
+                daemon.socket().resolveSibling("volumes/nvidia_driver").resolve(host.version());
         assertEquals(
-                folder + " " + host.version() + "\n",
+                served + " " + host.version() + "\n",
                 engine.docker(
                                 "volume",
                                 "inspect",

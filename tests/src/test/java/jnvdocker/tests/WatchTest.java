@@ -23,6 +23,10 @@ import java.util.List;
 
 /** What people see who watch, in a terminal and elsewhere, and who waits. */
 class WatchTest extends OneEngineTest {
+    /** Why is known at the latest when the line was looked at. */
+    private static final String OTHERS_PASS =
+            "( +others pass: it waits for what \\S+ has already: GPU 1 .*)?";
+
     private static final char CTRL_C = 3;
     private static final String GREEN = "\u001b[32mFREE\u001b[0m";
 
@@ -162,14 +166,21 @@ class WatchTest extends OneEngineTest {
         Process one = waiting("device=1", 2);
         List<String> lines = gpu("queue").run().ok().out().lines().toList();
         assertEquals(
-                "PLACE   USER   ASKS FOR   FOR   SINCE   AGE   PID",
+                "PLACE   USER   ASKS FOR   FOR   SINCE   AGE   PID   NOTE",
                 lines.getFirst().replaceAll(" {3,}", "   "));
         assertTrue(
                 lines.get(1)
-                        .matches("1 +\\S+ +all GPUs +plain +\\d\\d:\\d\\d +\\d+s +" + all.pid()),
+                        .matches(
+                                "1 +\\S+ +all GPUs +plain +\\d\\d:\\d\\d +\\d+s +"
+                                        + all.pid()
+                                        + OTHERS_PASS),
                 lines::toString);
         assertTrue(
-                lines.get(2).matches("2 +\\S+ +GPU 1 +plain +\\d\\d:\\d\\d +\\d+s +" + one.pid()),
+                lines.get(2)
+                        .matches(
+                                "2 +\\S+ +GPU 1 +plain +\\d\\d:\\d\\d +\\d+s +"
+                                        + one.pid()
+                                        + OTHERS_PASS),
                 lines::toString);
         String shown = gpu("ls").run().ok().out();
         assertTrue(shown.endsWith("\n2 wait for GPUs: jnvdocker gpu queue\n"), shown);

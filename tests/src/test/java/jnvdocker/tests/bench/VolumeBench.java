@@ -9,6 +9,7 @@ import jnvdocker.tests.world.Folders;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.Manifest;
+import jnvdocker.volume.ServedVolumes;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,6 +25,10 @@ import java.util.Locale;
 public final class VolumeBench {
     private static final int PAIRS = 30;
     private static final int WARM_UP = 5;
+    private static final int SERVED = 1000;
+
+    /** No process has that number, and so none that sees the mount. */
+    private static final int NOBODY = Integer.MAX_VALUE;
 
     private VolumeBench() {}
 
@@ -72,6 +77,33 @@ public final class VolumeBench {
         System.out.println("  cp -a   " + copies);
         System.out.printf(
                 Locale.ROOT, "  ratio of the medians: %.2f x%n", builds.median() / copies.median());
+        serve(host, version, store, folder);
+    }
+
+    /** What a container's start waits for: in eyes that see the mount, and in others. */
+    private static void serve(
+            Host host, DriverVersion version, DriverVolumeStore store, Path folder)
+            throws IOException {
+        ServedVolumes served = new ServedVolumes(store, folder, folder.resolve("run"));
+        int us = (int) ProcessHandle.current().pid();
+        long start = System.nanoTime();
+        served.serve(host, version, us);
+        System.out.printf(
+                Locale.ROOT, "  first mount %.2f ms%n", (System.nanoTime() - start) / 1e6);
+        for (int engine : List.of(us, NOBODY)) {
+            Samples samples = new Samples(SERVED);
+            Path path = null;
+            for (int i = -WARM_UP; i < SERVED; i++) {
+                long before = System.nanoTime();
+                path = served.serve(host, version, engine).path();
+                if (i >= 0) {
+                    samples.add(System.nanoTime() - before);
+                }
+            }
+            System.out.println("  " + (engine == us ? "mount   " : "a copy  ") + samples);
+            System.out.print("  " + Command.of("du", "-s", path).run().ok().out());
+        }
+        served.releaseAll();
     }
 
     private static Command copy(DriverRoot root, DriverVolume volume, Path to) {

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /** Temporary folders with short paths, since the path of a Unix socket ends at 104 bytes. */
 public final class Folders {
@@ -18,8 +19,24 @@ public final class Folders {
         }
     }
 
-    /** By rm, which knows device nodes and links. */
+    /** By rm, which knows device nodes and links. What is mounted below goes first. */
     public static void remove(Path folder) {
+        for (String point : mountedBelow(folder)) {
+            Command.of("umount", "-l", point).run().ok();
+        }
         Command.of("rm", "-rf", "--one-file-system", folder).run().ok();
+    }
+
+    /** Where something is mounted below a folder; the last one covers the others. */
+    public static List<String> mountedBelow(Path folder) {
+        try {
+            return Files.readAllLines(Path.of("/proc/self/mountinfo")).stream()
+                    .map(line -> line.split(" ")[4])
+                    .filter(point -> point.startsWith(folder + "/"))
+                    .toList()
+                    .reversed();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

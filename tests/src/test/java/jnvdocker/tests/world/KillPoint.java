@@ -19,6 +19,7 @@ import java.util.Map;
 public final class KillPoint implements AutoCloseable {
     private final Path folder = Folders.make("killpoint");
     private final Path count = folder.resolve("count");
+    private final Path switchFile = folder.resolve("on");
     private final Map<String, String> environment = new HashMap<>();
 
     /** How a disk fails. */
@@ -72,6 +73,20 @@ public final class KillPoint implements AutoCloseable {
      */
     public static KillPoint talking(Path socket, int moment) {
         return before(moment).with("KILLPOINT_SOCKET", socket);
+    }
+
+    /** No call counts before {@link #turnOn}. */
+    public KillPoint turnedOff() {
+        return with("KILLPOINT_SWITCH", switchFile);
+    }
+
+    /** The next call is the first. */
+    public void turnOn() {
+        try {
+            Files.createFile(switchFile);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private KillPoint with(String variable, Object value) {

@@ -73,6 +73,14 @@ public final class Lab implements AutoCloseable {
         return daemon.jnvdocker(arguments).run();
     }
 
+    /** The same as a user types it who has become root: leases are that user's. */
+    public Command as(int user, Object... arguments) {
+        String script = "{ echo $SUDO_UID > /proc/self/loginuid; } 2> /dev/null; exec \"$@\"";
+        return daemon.jnvdocker(arguments)
+                .after("bash", "-c", script, "bash")
+                .with("SUDO_UID", user);
+    }
+
     /** What asks for a container with one GPU that lasts until it is ended, which is at once. */
     public Command gpuContainer(String verb, String name, int gpu, Object... options) {
         List<Object> words = new ArrayList<>(List.of(verb));

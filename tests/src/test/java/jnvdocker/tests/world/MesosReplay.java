@@ -191,7 +191,7 @@ public final class MesosReplay implements AutoCloseable {
 
     private List<Object> inContainerWithDriver() throws IOException {
         Path driver = daemon.state().resolve("volumes/nvidia_driver");
-        Path place = Files.createDirectories(folder.resolve("nvidia"));
+        Path place = Files.createDirectories(folder.resolve("usr/local/nvidia"));
         String mount = "mount --bind \"$1\"/* \"$2\" && shift 2 && exec \"$@\"";
         return List.of(
                 "unshare",

@@ -7,6 +7,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -20,9 +21,11 @@ public final class SocketRelay implements AutoCloseable {
     private final Tap tap;
 
     /** What was read at once from either side: a request or an answer, unless it is large. */
-    @FunctionalInterface
     public interface Piece {
         void deliver() throws IOException;
+
+        /** What it says, each byte a character. */
+        String text();
     }
 
     /** Sees to all that passes, on several threads; what it does not deliver is lost. */
@@ -91,7 +94,7 @@ public final class SocketRelay implements AutoCloseable {
             try {
                 while (from.read(bytes.clear()) >= 0) {
                     bytes.flip();
-                    tap.pass(() -> write(bytes, to));
+                    tap.pass(piece(bytes, to));
                 }
             } finally {
                 to.shutdownOutput();
@@ -99,6 +102,20 @@ public final class SocketRelay implements AutoCloseable {
         } catch (IOException e) {
             // One side is gone.
         }
+    }
+
+    private static Piece piece(ByteBuffer bytes, SocketChannel to) {
+        return new Piece() {
+            @Override
+            public void deliver() throws IOException {
+                write(bytes, to);
+            }
+
+            @Override
+            public String text() {
+                return StandardCharsets.ISO_8859_1.decode(bytes.duplicate()).toString();
+            }
+        };
     }
 
     private static void write(ByteBuffer bytes, SocketChannel to) throws IOException {

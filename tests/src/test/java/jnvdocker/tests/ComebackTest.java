@@ -1,0 +1,186 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.SocketRelay;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+
+/** Containers that have ended, and start again: by their user's wish, or by their policy. */
+class ComebackTest extends EachEngineTest {
+    private static final String ALWAYS = "--restart=always";
+
+    /** For how long an engine does not get on in the middle of a restart. */
+    private static final int PAUSE_MILLIS = 2_000;
+
+    /** What befalls an engine in the middle of a restart. */
+    private enum Delay {
+        /** It is late to mount what the container needs, and has it locked. */
+        BUSY,
+        /** It does not get on at all. */
+        STOPPED
+    }
+
+    /**
+     * What a busy machine does to an engine at times, between the end of a container and its start.
+     * Who asks then is told when it is known who has the GPU, and not before.
+     */
+    @ParameterizedTest
+    @EnumSource
+    void slowlyRestartedContainerKeepsItsGpu(Delay delay) throws Exception {
+        lab.create("old", 0);
+        lab.run("train", 0);
+        lab.awaitHolders(Map.of(0, "train"));
+        int dockerd = lab.registry().liveOf("train").orElseThrow().pid();
+        CountDownLatch unmounted = new CountDownLatch(1);
+        CountDownLatch over = new CountDownLatch(1);
+        Runnable begin =
+                () -> {
+                    if (delay == Delay.STOPPED) {
+                        signal("STOP", dockerd);
+                    }
+                    unmounted.countDown();
+                    await(over);
+                };
+        String told = delay == Delay.STOPPED ? "HTTP/1.1" : "POST /VolumeDriver.Get";
+        try (AutoCloseable _ = afterUnmount(told, begin)) {
+            var restart = CompletableFuture.supplyAsync(() -> docker("restart", "train"));
+            await(unmounted);
+            var rivals =
+                    Stream.of(
+                                    lab.daemon().jnvdocker("gpu", "run", "--gpus=device=0", "true"),
+                                    lab.gpuContainer("run", "newcomer", 0),
+                                    lab.engine().docker("start", "old"))
+                            .map(command -> CompletableFuture.supplyAsync(command::run))
+                            .toList();
+            try {
+                Thread.sleep(PAUSE_MILLIS);
+                assertEquals(Map.of(0, "train"), lab.registry().holders());
+                rivals.forEach(rival ->
+                        assertFalse(rival.isDone(), () -> "has not waited: " + rival.join()));
+                assertMatches(
+                        "(?s).*HELD .* train .* ended, may be restarting.*",
+                        lab.jnvdocker("gpu", "ls").ok().out());
+            } finally {
+                if (delay == Delay.STOPPED) {
+                    signal("CONT", dockerd);
+                }
+                over.countDown();
+            }
+            restart.join().ok();
+            rivals.forEach(rival ->
+                    assertMatches(
+                            "(?s).*GPU 0 .* is held by .* container train.*", rival.join().err()));
+        }
+        lab.awaitHolders(Map.of(0, "train"));
+    }
+
+    /** What docker takes for final, and what of it is somebody's wish. */
+    @Test
+    void containerThatWasRefusedAtTheEnginesStartIsStartedWhenItsGpuIsFree() throws Exception {
+        lab.run("stopped", 1, ALWAYS);
+        lab.run("train", 2, ALWAYS);
+        lab.run("updated", 3, ALWAYS);
+        docker("stop", "stopped").ok();
+        lab.awaitHolders(Map.of(2, "train", 3, "updated"));
+        lab.engine().stop();
+        Process rival =
+                lab.daemon()
+                        .jnvdocker(
+                                "gpu", "run", "--gpu-wait", "--gpus=device=1,2,3", "sleep", "1000")
+                        .start();
+        try {
+            awaitHolder("?");
+            lab.engine().start();
+            for (String name : List.of("stopped", "train", "updated")) {
+                assertMatches(
+                        "(?s)exited .*GPU \\d \\(GPU-5c1a\\w{4}\\) is held by .*",
+                        lab.inspect(name, "{{.State.Status}} {{.State.Error}}"));
+            }
+            assertMatches(
+                    "(?s).*Container train was refused it when docker was started .*",
+                    lab.jnvdocker("gpu", "why", "2").ok().out());
+            Command.Result doctor = lab.jnvdocker("gpu", "doctor");
+            assertMatches(
+                    "(?s).*container train is down since docker was started .*GPU 2 .* is held by"
+                            + " .*docker update --restart=no train.*",
+                    doctor.out());
+            assertFalse(doctor.out().contains("container stopped is down"), doctor::toString);
+            docker("update", "--restart=no", "updated").ok();
+        } finally {
+            rival.destroyForcibly().waitFor();
+        }
+        awaitHolder("train");
+        Lab.await(() -> {
+            Command.Result doctor = lab.jnvdocker("gpu", "doctor");
+            return doctor.out().contains(" is down since ") ? List.of(doctor.out()) : List.of();
+        });
+        assertEquals("exited", lab.inspect("updated", "{{.State.Status}}"));
+        assertEquals("exited", lab.inspect("stopped", "{{.State.Status}}"));
+        lab.awaitHolders(Map.of(2, "train"));
+    }
+
+    private static void awaitHolder(String name) {
+        Lab.await(() -> {
+            Map<Integer, String> holders = lab.registry().holders();
+            return name.equals(holders.get(2)) ? List.of() : List.of("holders are " + holders);
+        });
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void signal(String name, int pid) {
+        Command.of("kill", "-" + name, "" + pid).run().ok();
+    }
+
+    /**
+     * Does something when docker's first unmount of a claim was asked for, before docker or the
+     * daemon is told this next.
+     */
+    private static AutoCloseable afterUnmount(String told, Runnable what) throws IOException {
+        Path plugin = lab.daemon().pluginSocket();
+        Path moved = lab.daemon().state().resolve("plugin.sock");
+        Files.move(plugin, moved);
+        AtomicBoolean asked = new AtomicBoolean();
+        AtomicBoolean done = new AtomicBoolean();
+        SocketRelay.Tap tap =
+                piece -> {
+                    String text = piece.text();
+                    if (text.contains("Unmount") && text.contains("jnvdocker_claim_")) {
+                        asked.set(true);
+                    } else if (text.startsWith(told)
+                            && asked.get()
+                            && done.compareAndSet(false, true)) {
+                        what.run();
+                    }
+                    piece.deliver();
+                };
+        SocketRelay relay = new SocketRelay(UnixDomainSocketAddress.of(plugin), moved, tap);
+        return () -> {
+            relay.close();
+            Files.move(moved, plugin);
+        };
+    }
+}

@@ -1,0 +1,157 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.ProcessGroups;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * A state folder in which the registry is older than what runs: somebody has put a copy of it back,
+ * or a byte of its log is wrong. A GPU has one holder all the same.
+ */
+class RolledBackStateTest extends OneEngineTest {
+
+    @Test
+    void aCopyThatIsPutBackGivesNoGpuTwice() throws Exception {
+        lab.create("older", 0);
+        lab.run("stays", 1);
+        Path copy = copy();
+        lab.run("train", 0);
+        Set<String> folders = lab.folders();
+        putBack(copy);
+        // At once, before the engine has told anything.
+        assertHeld(lab.docker("start", "older"));
+        lab.awaitHolders(Map.of(0, "train", 1, "stays"));
+        assertEquals(folders, lab.folders());
+        assertTrue(lab.log().contains("is not as it was left"), lab.log());
+        lab.docker("kill", "train").ok();
+        lab.docker("start", "older").ok();
+        lab.awaitHolders(Map.of(0, "older", 1, "stays"));
+    }
+
+    @Test
+    void aLogWithAWrongByteGivesNoGpuTwice() throws Exception {
+        lab.create("older", 0);
+        lab.awaitHolders(Map.of());
+        Path log = lab.daemon().state().resolve("registry.db-wal");
+        long before = Files.size(log);
+        lab.run("train", 0);
+        lab.daemon().kill();
+        byte[] bytes = Files.readAllBytes(log);
+        assertTrue(bytes.length > before, "SQLite has begun its log anew; make it longer");
+        bytes[(int) before + 100] ^= 1;
+        Files.write(log, bytes);
+        lab.startDaemon();
+        assertHeld(lab.docker("start", "older"));
+        lab.awaitHolders(Map.of(0, "train"));
+    }
+
+    /**
+     * Neither the registry nor a file tells of the claim; its cgroup does, where that has rules.
+     */
+    @Test
+    void aClaimOfWhichNothingTellsKeepsWhatItCanOpen() throws Exception {
+        lab.create("older", 0);
+        lab.create("other", 1);
+        Path copy = copy();
+        lab.run("train", 0);
+        String claim = lab.registry().liveOf("train").orElseThrow().claim();
+        String pid = lab.inspect("train", "{{.State.Pid}}");
+        boolean hasRules = Files.readString(Path.of("/proc", pid, "cgroup")).contains("devices:/");
+        lab.daemon().kill();
+        Folders.remove(lab.daemon().state().resolve("claims/" + claim));
+        lab.engine().kill();
+        try {
+            putBack(copy);
+            JsonNode gpus = gpus();
+            assertEquals("unmanaged", gpus.path(0).path("state").asText());
+            assertEquals(hasRules ? "free" : "unmanaged", gpus.path(1).path("state").asText());
+        } finally {
+            lab.engine().start();
+        }
+        lab.awaitTruth();
+    }
+
+    @Test
+    void aProgramKeepsItsGpu() throws Exception {
+        Path copy = copy();
+        Process program =
+                lab.daemon().jnvdocker("gpu", "run", "--gpus", "device=2", "sleep", "1000").start();
+        try {
+            Lab.await(() -> state(2).equals("held") ? List.of() : List.of("no"));
+            String claim = gpus().path(2).path("claim").asText();
+            putBack(copy);
+            assertEquals("held", state(2));
+            assertEquals(claim, gpus().path(2).path("claim").asText());
+            assertEquals("sleep", gpus().path(2).path("command").asText());
+            assertFalse(lab.gpuContainer("run", "next", 2).run().exitCode() == 0);
+        } finally {
+            program.destroyForcibly().waitFor();
+        }
+        Lab.await(() -> state(2).equals("free") ? List.of() : List.of("held"));
+        ProcessGroups.awaitNone(lab.daemon());
+    }
+
+    private static void assertHeld(Command.Result start) {
+        assertNotEquals(0, start.exitCode(), start::toString);
+        assertTrue(start.err().contains("GPU 0 (GPU-5c1a0000) is held by"), start::toString);
+    }
+
+    private static JsonNode gpus() {
+        return lab.jnvdocker("gpu", "ls", "--json").json();
+    }
+
+    private static String state(int gpu) {
+        return gpus().path(gpu).path("state").asText();
+    }
+
+    /** As {@code cp} makes it while the daemon runs; the log is copied with the rest. */
+    private static Path copy() throws IOException {
+        lab.awaitTruth();
+        Path copy = Folders.make("copy");
+        for (Path part : parts()) {
+            Files.copy(part, copy.resolve(part.getFileName()));
+        }
+        return copy;
+    }
+
+    private static void putBack(Path copy) throws IOException {
+        lab.daemon().kill();
+        for (Path part : parts()) {
+            Files.delete(part);
+        }
+        try (Stream<Path> files = Files.list(copy)) {
+            for (Path part : files.toList()) {
+                Files.copy(part, lab.daemon().state().resolve(part.getFileName()));
+            }
+        }
+        Folders.remove(copy);
+        lab.startDaemon();
+    }
+
+    private static Set<Path> parts() throws IOException {
+        try (Stream<Path> files = Files.list(lab.daemon().state())) {
+            Set<Path> parts = new HashSet<>(files.toList());
+            parts.removeIf(file -> !file.getFileName().toString().startsWith("registry.db"));
+            return parts;
+        }
+    }
+}

@@ -1,0 +1,305 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Registry;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** What a user without any rights tries against the daemon. */
+@Tag("root")
+class UnprivilegedTest {
+    private static DriverRoot host;
+
+    private final List<Process> attackers = new ArrayList<>();
+    private TestDaemon daemon;
+
+    @BeforeAll
+    static void makeHost() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+    }
+
+    @AfterAll
+    static void removeHost() {
+        host.close();
+    }
+
+    @BeforeEach
+    void startDaemon() {
+        daemon = new TestDaemon(host);
+        // The folder of a test is root's alone, the one of a real daemon is not.
+        Command.of("chmod", "755", folder()).run().ok();
+        daemon.config("socket_group = 'nogroup'\n");
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @AfterEach
+    void end() {
+        attackers.forEach(Process::destroyForcibly);
+        daemon.close();
+    }
+
+    private Path folder() {
+        return daemon.socket().getParent().getParent();
+    }
+
+    /** A script of Perl's as the user nobody, who has said "ready". */
+    private Process asNobody(String script, Object... arguments) throws IOException {
+        List<Object> words =
+                new ArrayList<>(
+                        List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
+        words.addAll(List.of("perl", "-we", script));
+        words.addAll(List.of(arguments));
+        Process attacker = Command.of(words.toArray()).start();
+        attackers.add(attacker);
+        assertEquals("ready", attacker.inputReader().readLine());
+        return attacker;
+    }
+
+    /** Locks each file for reading that can be opened, as SQLite and others do, and keeps it. */
+    private static final String LOCK_ALL =
+            """
+            use Fcntl;
+            $| = 1;
+            for my $name (@ARGV) {
+              open(my $file, "<", $name) or next;
+              my $lock = pack("ssx4qqix4", F_RDLCK, 0, 0, 0, 0);
+              fcntl($file, F_SETLK, $lock) or die "$name: $!";
+              push @kept, $file;
+            }
+            print "ready\\n";
+            sleep 1000;
+            """;
+
+    private List<Path> files(Path folder) {
+        try (Stream<Path> all = Files.walk(folder)) {
+            return all.filter(file -> !file.startsWith(folder().resolve("host")))
+                    .filter(file -> Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void whoLocksWhatHeCanReadKeepsNobodyOut() throws IOException {
+        daemon.stop();
+        asNobody(LOCK_ALL, files(folder()).toArray());
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        daemon.jnvdocker("gpu", "history").run().ok();
+    }
+
+    /** Files of a release before, or out of a backup, which somebody had opened in time. */
+    @Test
+    void whoHasLockedFilesThatWereOpenToHimKeepsNobodyOut() throws IOException {
+        daemon.stop();
+        Path registry = daemon.state().resolve("registry.db");
+        List<Path> locks =
+                List.of(
+                        daemon.socket().resolveSibling("jnvdockerd.pid"),
+                        daemon.state().resolve("jnvdockerd.lock"),
+                        daemon.state().resolve("volumes/nvidia_driver/.lock"));
+        for (Path file : locks) {
+            Command.of("chmod", "644", file).run().ok();
+        }
+        Command.of("rm", "-r", daemon.state().resolve("volumes/nvidia_driver/535.261.03"))
+                .run()
+                .ok();
+        asNobody(LOCK_ALL, locks.toArray());
+        Command.of("chmod", "644", registry).run().ok();
+        Files.writeString(registry.resolveSibling("registry.db-wal"), "");
+        Command.of("chmod", "644", registry + "-wal").run().ok();
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        assertTrue(Files.exists(daemon.state().resolve("volumes/nvidia_driver/535.261.03")));
+        for (Path file : locks) {
+            assertEquals("600", mode(file), file::toString);
+        }
+        for (String part : List.of("", "-wal", "-shm")) {
+            assertEquals("600", mode(Path.of(registry + part)), part);
+        }
+        // There is one daemon at a time as before.
+        assertEquals(125, daemon.jnvdockerd().run().exitCode());
+    }
+
+    private static String mode(Path file) {
+        return Command.of("stat", "-c", "%a", file).run().ok().out().strip();
+    }
+
+    /** What others may read is for containers, or says nothing. */
+    @Test
+    void filesAreRootsAlone() {
+        List<String> open = new ArrayList<>();
+        for (Path file : files(folder())) {
+            String name = folder().relativize(file).toString();
+            if (!mode(file).equals("600")
+                    && !name.contains("/535.261.03/")
+                    && !name.startsWith("state/cuda-version")) {
+                open.add(mode(file) + " " + name);
+            }
+        }
+        assertEquals(
+                List.of("640 run/jnvdockerd.log", "644 config.toml"),
+                open.stream().sorted().toList());
+    }
+
+    /** Connects so often, and says on each all but the end of a long request. */
+    private static final String FLOOD =
+            """
+            use IO::Socket::UNIX;
+            $| = 1;
+            $SIG{PIPE} = "IGNORE";
+            my ($path, $count, $size) = @ARGV;
+            for (1 .. $count) {
+              my $socket = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => $path) or die "$!";
+              syswrite($socket, "Q" . pack("N", $size) . "\\0" x ($size - 10));
+              push @kept, $socket;
+            }
+            print "ready\\n";
+            sleep 1000;
+            """;
+
+    @Test
+    void thousandsOfLongRequestsOfOthersDisturbNobody() throws IOException {
+        long pid = daemon.pid().orElseThrow();
+        for (int i = 0; i < 3; i++) {
+            asNobody(FLOOD, daemon.socket(), 1000, 60_000);
+        }
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        daemon.jnvdocker("gpu", "leases", "--all").run().ok();
+        assertEquals(pid, daemon.pid().orElseThrow());
+        assertFalse(log().contains("OutOfMemory"), this::log);
+    }
+
+    private String log() {
+        try {
+            return Files.readString(daemon.log());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** As root, it would do whatever it is told. */
+    @Test
+    void rootObeysNobodysDaemon() throws IOException {
+        Path folder = folder().resolve("foreign");
+        Command.of("install", "-d", "-o", "65534", folder).run().ok();
+        Path socket = folder.resolve("socket");
+        asNobody(
+                """
+                use IO::Socket::UNIX;
+                $| = 1;
+                my $server = IO::Socket::UNIX->new(
+                    Type => SOCK_STREAM, Local => $ARGV[0], Listen => 9) or die "$!";
+                print "ready\\n";
+                while (my $client = $server->accept()) {
+                  syswrite($client, "T" . pack("NN", 4, 7)); # exit with 7
+                }
+                """,
+                socket);
+        Command.Result result =
+                daemon.jnvdocker("gpu", "ls").with("JNVDOCKER_SOCKET", socket).run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(
+                result.err()
+                        .matches(
+                                "jnvdocker: "
+                                        + socket
+                                        + " is not served by root but by process [0-9]+ of nobody"
+                                        + " \\(uid 65534\\), who could have root run anything;"
+                                        + " .*\n"),
+                result::toString);
+    }
+
+    private static final int LEASES = 100_000;
+
+    /** Written by the daemon, in years. */
+    private void fillHistory() {
+        Registry registry = new Registry(daemon);
+        String numbers =
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+                        + LEASES
+                        + ") ";
+        String gpu = "'GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900'";
+        registry.change(
+                "INSERT INTO claim (id, engine, uid, owner, image, created, forgotten) "
+                        + numbers
+                        + "SELECT format('%012x', i), 'e', 1000 + i % 7, 'alice',"
+                        + " 'registry.example/image:' || i, 0, 1 FROM n");
+        registry.change(
+                "INSERT INTO claim_gpu (claim, gpu, position, minor) "
+                        + numbers
+                        + "SELECT format('%012x', i), "
+                        + gpu
+                        + ", 0, 0 FROM n");
+        registry.change(
+                "INSERT INTO lease (claim, holder, boot, pid, start, since, until, evidence) "
+                        + numbers
+                        + "SELECT format('%012x', i), 'container', 'b', 1, 1, 1700000000000 + i,"
+                        + " 1700000100000 + i, 'its first process (pid 4711) is gone' FROM n");
+        registry.change(
+                "INSERT INTO lease_gpu (lease, gpu, live) SELECT id, " + gpu + ", 0 FROM lease");
+    }
+
+    /** With the memory that it has everywhere. */
+    @Test
+    void historyIsPrintedWholeHoweverLongItIs() throws Exception {
+        daemon.stop();
+        fillHistory();
+        daemon.config("socket_group = 'nogroup'\nkeep_history = 'forever'\n");
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        long pid = daemon.pid().orElseThrow();
+        // Who does not read his output keeps neither memory nor a place from others.
+        Process deaf = daemon.jnvdocker("gpu", "leases", "--all", "-n", LEASES).start();
+        attackers.add(deaf);
+        String[] history = {
+            "gpu", "history", "--gpu", "0", "-n", "100000", "--since", "20000d", "--json"
+        };
+        String json = daemon.jnvdocker((Object[]) history).run().ok().out();
+        assertEquals(LEASES, new ObjectMapper().readTree(json).path("leases").size());
+        String table = daemon.jnvdocker("gpu", "leases", "--all", "-n", 50_000).run().ok().out();
+        List<String> lines = table.lines().toList();
+        assertEquals(50_001, lines.size());
+        int state = lines.getFirst().indexOf("STATE");
+        assertTrue(lines.stream().skip(1).allMatch(line -> line.startsWith("ENDED", state)));
+        assertEquals(pid, daemon.pid().orElseThrow());
+    }
+
+    /** Nobody knows why a GPU is not given out else. */
+    @Test
+    void clientThatIsStoppedIsNamed() throws Exception {
+        Process client = daemon.jnvdocker("gpu", "run", "--gpus", "1", "sleep", "1000").start();
+        attackers.add(client);
+        while (!daemon.jnvdocker("gpu", "ls").run().ok().out().contains("HELD")) {
+            assertTrue(client.isAlive());
+        }
+        Command.of("kill", "-STOP", client.pid()).run().ok();
+        String stopped = "pid " + client.pid() + " is stopped";
+        String shown = daemon.jnvdocker("gpu", "ls").run().ok().out();
+        assertTrue(shown.contains(stopped), shown);
+        String why = daemon.jnvdocker("gpu", "why", "0").run().ok().out();
+        assertTrue(
+                why.contains("runs, and is stopped: kill -CONT " + client.pid() + " lets it go on"),
+                why);
+    }
+}

@@ -1,0 +1,84 @@
+package jnvdocker.tests.bench;
+
+import com.sun.management.OperatingSystemMXBean;
+
+import jnvdocker.process.Processes;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Project;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.Locale;
+
+/**
+ * How long a look for who has GPUs open takes, and what of the processors: with 100, 1,000 and
+ * 4,000 processes of 60 descriptors each, and with 20 of a user's that have 19,900 each.
+ */
+public final class LookBench {
+    /** The major of GPUs. Whether there are any does not matter. */
+    private static final int MAJOR = 195;
+
+    private static final int LOOKS = 20;
+    private static final int WARM_UP = 5;
+    private static final int NOBODY = 65534;
+
+    private LookBench() {}
+
+    public static void main(String[] arguments) throws IOException, InterruptedException {
+        int looks = arguments.length == 0 ? LOOKS : Integer.parseInt(arguments[0]);
+        Path folder = Folders.make("look");
+        try {
+            Path program = folder.resolve("openmany");
+            Command.of("gcc", "-O2", "-o", program, Project.world("openmany.c")).run().ok();
+            Command.of("chmod", "-R", "755", folder).run().ok();
+            measure(program, 100, 60, looks);
+            measure(program, 1000, 60, looks);
+            measure(program, 4000, 60, looks);
+            measure(program, 20, 19_900, looks);
+        } finally {
+            Folders.remove(folder);
+        }
+    }
+
+    private static void measure(Path program, int processes, int descriptors, int looks)
+            throws IOException, InterruptedException {
+        String user = "--reuid=" + NOBODY;
+        Process many =
+                new ProcessBuilder(
+                                "setpriv",
+                                user,
+                                "--clear-groups",
+                                program.toString(),
+                                String.valueOf(processes),
+                                String.valueOf(descriptors))
+                        .redirectError(ProcessBuilder.Redirect.INHERIT)
+                        .start();
+        try {
+            if (!"ready".equals(many.inputReader().readLine())) {
+                throw new IOException("no " + processes + " processes");
+            }
+            Processes machine = Processes.ofThisMachine();
+            OperatingSystemMXBean system =
+                    ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+            Samples times = new Samples(looks);
+            Samples processors = new Samples(looks);
+            for (int i = -WARM_UP; i < looks; i++) {
+                long before = system.getProcessCpuTime();
+                long start = System.nanoTime();
+                machine.usersOf(MAJOR);
+                if (i >= 0) {
+                    times.add(System.nanoTime() - start);
+                    processors.add(system.getProcessCpuTime() - before);
+                }
+            }
+            System.out.printf(
+                    Locale.ROOT, "%5d processes, %5d descriptors each%n", processes, descriptors);
+            System.out.println("  time        " + times);
+            System.out.println("  processors  " + processors);
+        } finally {
+            many.destroyForcibly().waitFor();
+        }
+    }
+}
