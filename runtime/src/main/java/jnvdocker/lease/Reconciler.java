@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Brings the registry into line with what is: with this machine's processes before anything is
@@ -64,13 +65,17 @@ public final class Reconciler {
     /** What this machine's processes and our own files tell; asks no engine. */
     void start() throws IOException {
         new LostClaims(registry, files, evidence, unleased).restore();
+        // First: in a registry that was put back, what runs may have a lease that is long over.
+        endGone(lease -> !lease.boot().equals(registry.boot()));
         meetProcesses();
         new LostProcesses(registry, files, evidence, adoption).restore();
+        // Whether a container is about to start again, the engine knows; it is asked later.
+        endGone(lease -> !lease.isOfContainer());
+    }
+
+    private void endGone(Predicate<Lease> which) throws IOException {
         for (Lease lease : registry.live()) {
-            boolean ofThisBoot = lease.boot().equals(registry.boot());
-            // Whether a container is about to start again, the engine knows; it is asked later.
-            if ((!lease.isOfContainer() || !ofThisBoot)
-                    && evidence.of(lease) instanceof Evidence.Gone(String why)) {
+            if (which.test(lease) && evidence.of(lease) instanceof Evidence.Gone(String why)) {
                 ender.endNow(lease, why);
             }
         }

@@ -157,6 +157,19 @@ class RolledBackRegistryTest {
         world.check();
     }
 
+    /** In the registry that is put back, what runs has a lease that is long over. */
+    @Test
+    void whatRunsHasALeaseOfThisBootThoughOneOfAnEarlierIsLeft() throws IOException {
+        SimulatedContainer train = run();
+        world.disk.backUp();
+        assertTrue(world.host.reboot(false, false, true));
+        start(train);
+        putBack();
+        assertEquals(
+                Optional.of(world.daemon.parts().registry().boot()), lease(train).map(Lease::boot));
+        world.check();
+    }
+
     /** It was released by force, then started again: the registry knows of the first only. */
     @Test
     void whoWasReleasedByForceOnceCountsAgain() throws IOException {
