@@ -228,11 +228,7 @@ class ProcessesTest {
         Posix.chmod(folder, 0755);
         String script = "mount --bind \"$0\" \"$1\" && echo; exec sleep 1000";
         Process nested =
-                start(
-                        "setpriv",
-                        "--reuid=65534",
-                        "--regid=65534",
-                        "--clear-groups",
+                startAsNobody(
                         "unshare",
                         "-Urm",
                         "unshare",
@@ -266,18 +262,7 @@ class ProcessesTest {
                         + " mount --bind $0/$0/$0/$0/$0/$0/$0/$0 deep &&"
                         + " for i; do mount --rbind . $i; done;"
                         + " wc -c < /proc/self/mountinfo; exec sleep 1000";
-        Process nobodys =
-                start(
-                        "setpriv",
-                        "--reuid=65534",
-                        "--regid=65534",
-                        "--clear-groups",
-                        "unshare",
-                        "-Urm",
-                        "sh",
-                        "-c",
-                        script,
-                        "x".repeat(200));
+        Process nobodys = startAsNobody("unshare", "-Urm", "sh", "-c", script, "x".repeat(200));
         long size = Long.parseLong(firstLine(nobodys));
         assertTrue(size > 4 << 20, "only " + size + " bytes");
         assertEquals(Map.of(), look.oldestWithMount(none));
@@ -334,6 +319,14 @@ class ProcessesTest {
     private Path group(Path folder) throws IOException {
         groups.add(Files.createDirectory(folder));
         return folder;
+    }
+
+    private Process startAsNobody(String... command) throws IOException {
+        List<String> words =
+                new ArrayList<>(
+                        List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
+        words.addAll(List.of(command));
+        return start(words.toArray(new String[0]));
     }
 
     private Process start(String... command) throws IOException {

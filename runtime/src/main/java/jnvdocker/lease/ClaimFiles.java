@@ -58,11 +58,6 @@ final class ClaimFiles {
         this.folder = state.resolve(FOLDER);
     }
 
-    /** The state folder. */
-    Path state() {
-        return folder.getParent();
-    }
-
     /** All that a claim has on disk. */
     Path folder(String claim) {
         return folder.resolve(claim);

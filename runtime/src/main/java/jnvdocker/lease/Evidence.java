@@ -96,12 +96,8 @@ final class Evidence {
             Map<String, ProcessId> ours, Map<MountedFolder, ProcessId> others, boolean complete) {}
 
     MountedClaims mountedClaims() {
-        return mountedClaims(state);
-    }
-
-    private MountedClaims mountedClaims(Path state) {
         SeenMounts seen = processes.mounts(Evidence::isAClaims);
-        Optional<MountedFolder> claims = claims(state);
+        Optional<MountedFolder> claims = claims();
         Map<String, ProcessId> ours = new HashMap<>();
         Map<MountedFolder, ProcessId> others = new HashMap<>();
         seen.oldest()
@@ -116,7 +112,7 @@ final class Evidence {
     }
 
     /** How mounts of our claims are spelled; empty when that can't be told. */
-    private Optional<MountedFolder> claims(Path state) {
+    private Optional<MountedFolder> claims() {
         return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
     }
 
@@ -142,16 +138,6 @@ final class Evidence {
     /** The oldest process in each container that has a claim mounted, by the claim's id. */
     Map<String, ProcessId> containers() {
         return mountedClaims().ours();
-    }
-
-    /** The ids of those of a state folder. */
-    Set<String> claimsBeneath(Path folder) {
-        return mountedClaims(folder).ours().keySet();
-    }
-
-    /** Whether a claim may be mounted that {@link #containers} does not have. */
-    boolean mayHideContainers() {
-        return !mountedClaims().complete();
     }
 
     /**
@@ -223,7 +209,7 @@ final class Evidence {
     }
 
     private boolean hasMounted(ProcessId process, String claim) {
-        Optional<MountedFolder> claims = claims(state);
+        Optional<MountedFolder> claims = claims();
         return processes.mounts(process, Evidence::isAClaims).stream()
                 .anyMatch(folder -> isOurs(folder, claims) && claimOf(folder).equals(claim));
     }

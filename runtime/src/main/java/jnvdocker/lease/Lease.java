@@ -25,10 +25,6 @@ public record Lease(
      */
     public record End(Instant at, String evidence) {}
 
-    public boolean isLive() {
-        return end.isEmpty();
-    }
-
     /** Whether a GPU is held under it. */
     boolean isOf(String uuid) {
         return claim.gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));

@@ -243,7 +243,7 @@ public final class Reconciler {
     /** Claims that processes have mounted, and that were lost. */
     private Set<String> unknownThatRun() throws IOException {
         Set<String> unknown = new HashSet<>();
-        for (String claim : evidence.claimsBeneath(files.state())) {
+        for (String claim : evidence.containers().keySet()) {
             if (registry.claim(claim).isEmpty()) {
                 unknown.add(claim);
             }

@@ -1,7 +1,6 @@
 package jnvdocker.lease;
 
 import jnvdocker.container.GpuRequest;
-import jnvdocker.host.Gpu;
 import jnvdocker.process.ProcessId;
 
 import java.time.Instant;
@@ -37,9 +36,5 @@ public record Ticket(
     /** Whether a Mesos task waits. */
     public boolean isOfTask() {
         return engine.equals(Claim.MESOS);
-    }
-
-    boolean mayHave(Gpu gpu) {
-        return candidates.isEmpty() || candidates.contains(gpu.uuid());
     }
 }

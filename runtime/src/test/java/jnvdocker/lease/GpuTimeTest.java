@@ -14,13 +14,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.Statement;
@@ -32,22 +28,13 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /** What users have had, within a window, and what is left of it after a time. */
-class GpuTimeTest {
+class GpuTimeTest extends OneRegistryTest {
     private static final Instant START = Instant.parse("2024-01-02T00:00:00Z");
 
-    @TempDir Path folder;
-    private LeaseRegistry registry;
-    private Instant now = START;
     private int claims;
 
-    @BeforeEach
-    void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        registry.close();
+    GpuTimeTest() {
+        super(START);
     }
 
     @Test

@@ -12,36 +12,23 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
 /** The history does not grow without end, whatever users do all day. */
-class HistoryBoundTest {
+class HistoryBoundTest extends OneRegistryTest {
     private static final Instant START = Instant.parse("2024-01-02T00:00:00Z");
     private static final Duration AN_HOUR = Duration.ofHours(1);
 
-    @TempDir Path folder;
-    private LeaseRegistry registry;
-    private Instant now = START;
     private int claims;
 
-    @BeforeEach
-    void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        registry.close();
+    HistoryBoundTest() {
+        super(START);
     }
 
     /** As a loop of {@code jnvdocker create} makes them. */

@@ -19,38 +19,24 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.process.ProcessId;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-class LeaseRegistryTest {
+class LeaseRegistryTest extends OneRegistryTest {
     private static final Claim ONE = claim("111111111111", ALICE, A);
     private static final Claim TWO = claim("222222222222", BOB, A, B);
     private static final LeaseRegistry.Earlier NOT_KNOWN = new LeaseRegistry.Unknown();
     private static final LeaseRegistry.Earlier GOES_ON = new LeaseRegistry.GoesOn();
     private static final ProcessId INIT = new ProcessId(5000, 200);
 
-    @TempDir Path folder;
-    private LeaseRegistry registry;
-    private Instant now = TestingLeases.THEN;
-
-    @BeforeEach
-    void open() throws IOException {
-        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> now));
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        registry.close();
+    LeaseRegistryTest() {
+        super(TestingLeases.THEN);
     }
 
     @Test

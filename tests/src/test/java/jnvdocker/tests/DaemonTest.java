@@ -242,12 +242,9 @@ class DaemonTest {
         Command.of("chmod", "755", daemon.socket().getParent().getParent()).run().ok();
         Path client = daemon.socket().getParent().resolveSibling("jnvdocker");
         Command.of("cp", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
-        List<Object> words =
-                new ArrayList<>(
-                        List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
-        words.add(client);
+        List<Object> words = new ArrayList<>(List.of(client));
         words.addAll(List.of(arguments));
-        return Command.of(words.toArray()).with(daemon.environment()).run();
+        return Command.of(words.toArray()).asNobody().with(daemon.environment()).run();
     }
 
     @Test

@@ -189,15 +189,8 @@ class ImageNeedsTest extends EachEngineTest {
                 Command.of("stat", "-c", "%g", lab.daemon().socket()).run().ok().out().strip();
         Command.of("chmod", "755", lab.daemon().socket().getParent().getParent()).run().ok();
         Command.Result result =
-                Command.of(
-                                "setpriv",
-                                "--reuid=" + ALICE,
-                                "--regid=" + group,
-                                "--clear-groups",
-                                client,
-                                "gpu",
-                                "needs",
-                                "./secret.tar")
+                Command.of(client, "gpu", "needs", "./secret.tar")
+                        .as(ALICE, group)
                         .in(folder)
                         .with(lab.daemon().environment())
                         .with("LC_ALL", "C")

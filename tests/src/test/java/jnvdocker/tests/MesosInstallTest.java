@@ -253,15 +253,12 @@ class MesosInstallTest extends OneDaemonTest {
         String group = Command.of("stat", "-c", "%g", daemon.socket()).run().ok().out().strip();
         Command.Result result =
                 Command.of(
-                                "setpriv",
-                                "--reuid=61001",
-                                "--regid=" + group,
-                                "--clear-groups",
                                 client,
                                 "mesos",
                                 "install",
                                 "--launcher-dir=" + launcher,
                                 "--mesos-libexec=" + libexec)
+                        .as(61001, group)
                         .with(daemon.environment())
                         .run();
         assertRefused(

@@ -246,16 +246,8 @@ class MesosRefusalTest extends OneAgentTest {
         Command.of("cp", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
         configure("socket_group = 'nogroup'\n");
         Command asNobody =
-                Command.of(
-                                "setpriv",
-                                "--reuid=65534",
-                                "--regid=65534",
-                                "--clear-groups",
-                                client,
-                                "mesos",
-                                "launch",
-                                "/var/run/mesos/containers/x",
-                                "{}")
+                Command.of(client, "mesos", "launch", "/var/run/mesos/containers/x", "{}")
+                        .asNobody()
                         .with(daemon.environment());
         Command.Result result = asNobody.run();
         assertEquals(125, result.exitCode(), result::toString);

@@ -66,12 +66,9 @@ class UnprivilegedTest {
 
     /** A script of Perl's as the user nobody, who has said "ready". */
     private Process asNobody(String script, Object... arguments) throws IOException {
-        List<Object> words =
-                new ArrayList<>(
-                        List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
-        words.addAll(List.of("perl", "-we", script));
+        List<Object> words = new ArrayList<>(List.of("perl", "-we", script));
         words.addAll(List.of(arguments));
-        Process attacker = Command.of(words.toArray()).start();
+        Process attacker = Command.of(words.toArray()).asNobody().start();
         attackers.add(attacker);
         assertEquals("ready", attacker.inputReader().readLine());
         return attacker;

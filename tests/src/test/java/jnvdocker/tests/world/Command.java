@@ -73,6 +73,17 @@ public final class Command {
         return new Command(texts);
     }
 
+    /** As that user, in that group alone. */
+    public Command as(int uid, String group) {
+        words.addAll(0, List.of("setpriv", "--reuid=" + uid, "--regid=" + group, "--clear-groups"));
+        return this;
+    }
+
+    /** As a user who may do nothing. */
+    public Command asNobody() {
+        return as(65534, "65534");
+    }
+
     public Command with(String variable, Object value) {
         environment.put(variable, value.toString());
         return this;
