@@ -10,9 +10,12 @@ import jnvdocker.use.GpuUse;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
 final class Reservations {
@@ -124,8 +127,13 @@ final class Reservations {
         return claim.engine().equals(request.engine()) && claim.image().equals(request.image());
     }
 
+    /**
+     * Waits until it is decided whether those who have something at first are gone. Not for those
+     * who take it meanwhile: where many come and go, that would have no end.
+     */
     private Claim now(Leases.Request request) throws RefusedException, IOException {
         int vanished = 0;
+        OptionalLong newest = OptionalLong.empty();
         while (true) {
             Choice choice = new Choice(request, line.all());
             switch (reserve(choice)) {
@@ -143,9 +151,18 @@ final class Reservations {
                     }
                 }
                 case Missed(GpuChoice.Busy busy) -> {
+                    if (newest.isEmpty()) {
+                        newest = busy.leases().stream().mapToLong(Lease::id).max();
+                    }
+                    long last = newest.orElse(0);
+                    Map<Boolean, List<Lease>> leases =
+                            busy.leases().stream()
+                                    .collect(Collectors.partitioningBy(it -> it.id() > last));
+                    List<Lease> first = leases.get(false);
                     if (!line.forgetTheDead(choice.keepers())
-                            && !ender.end(busy.leases(), LeaseEnder.Caller.CLIENT)) {
-                        if (!ender.isSettling(busy.leases())) {
+                            && !ender.end(first, LeaseEnder.Caller.CLIENT)
+                            && !ender.end(leases.get(true), LeaseEnder.Caller.WAITER)) {
+                        if (!ender.isSettling(first)) {
                             throw new RefusedException(busy.refusal());
                         }
                         pace.sleep(A_MOMENT);

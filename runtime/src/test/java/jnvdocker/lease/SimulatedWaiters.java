@@ -312,8 +312,12 @@ final class SimulatedWaiters {
     void rollBack(List<Ticket> tickets) {
         tickets.stream()
                 .map(Ticket::client)
-                .filter(client -> !world.machine.lives(client))
+                .filter(client -> !isOfWaiter(client))
                 .forEach(unnoticed::add);
+    }
+
+    private boolean isOfWaiter(ProcessId client) {
+        return waiters.stream().anyMatch(it -> it.process().equals(client) && it.lives());
     }
 
     /** The registry has been lost, and the line with it. */
@@ -353,11 +357,8 @@ final class SimulatedWaiters {
                     () -> "waits too long: " + waiter);
         }
         for (Ticket ticket : tickets) {
-            boolean waits =
-                    waiters.stream()
-                            .anyMatch(it -> it.process().equals(ticket.client()) && it.lives());
             assertTrue(
-                    waits || unnoticed.contains(ticket.client()),
+                    isOfWaiter(ticket.client()) || unnoticed.contains(ticket.client()),
                     () -> "nobody has this place: " + ticket);
         }
     }
