@@ -26,7 +26,7 @@ import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
-import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,7 +56,7 @@ public final class MesosLaunch {
     private final Host host;
     private final GpuInventory inventory;
     private final DriverCheck driverCheck;
-    private final DriverVolumeStore volumes;
+    private final ServedVolumes volumes;
     private final ContainerPlanner planner;
     private final MesosClaims claims;
     private final Processes processes = Processes.ofThisMachine();
@@ -65,7 +65,7 @@ public final class MesosLaunch {
             Host host,
             GpuInventory inventory,
             CudaVersions cuda,
-            DriverVolumeStore volumes,
+            ServedVolumes volumes,
             ContainerPlanner planner,
             MesosClaims claims) {
         this.host = host;
@@ -163,7 +163,11 @@ public final class MesosLaunch {
         environment.set(edits.environment());
         info.appendPreExecCommand(
                 prestart,
-                Prestart.apply(edits, config.rootfs(), folders(edits, loaded), cgroups.devices()));
+                Prestart.apply(
+                        edits,
+                        config.rootfs(),
+                        folders(edits, loaded, process),
+                        cgroups.devices()));
     }
 
     /** Its GPUs are the sum of its tasks', each of which is launched in a container of its own. */
@@ -186,10 +190,12 @@ public final class MesosLaunch {
         return new UserSettings(Set.of(), targets, Set.of());
     }
 
-    private Map<String, Path> folders(ContainerEdits edits, HostDriver driver) throws IOException {
+    private Map<String, Path> folders(ContainerEdits edits, HostDriver driver, ProcessId process)
+            throws IOException {
         Map<String, Path> folders = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
-            folders.put(mount.volume(), volumes.build(host, driver.version()).path());
+            folders.put(
+                    mount.volume(), volumes.serve(host, driver.version(), process.pid()).path());
         }
         return folders;
     }

@@ -7,14 +7,12 @@ import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
-import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
 
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Pattern;
 
 /**
  * {@code mesos launch-task}: a command executor is about to launch its task, whose own search paths
@@ -23,11 +21,10 @@ import java.util.regex.Pattern;
 public final class MesosTaskLaunch {
     static final String WORD = "launch-task";
 
-    private final DriverVolumeStore volumes;
+    private final ServedVolumes volumes;
     private final Processes processes = Processes.ofThisMachine();
-    private volatile Optional<Pattern> driverFolders = Optional.empty();
 
-    public MesosTaskLaunch(DriverVolumeStore volumes) {
+    public MesosTaskLaunch(ServedVolumes volumes) {
         this.volumes = volumes;
     }
 
@@ -40,28 +37,10 @@ public final class MesosTaskLaunch {
         MesosLaunch.refuseUnless(words.size() == 2);
         LaunchInfo info = LaunchInfo.parse(words.get(1));
         Map<String, String> added = ContainerPlanner.searchPaths(info.environment(), Set.of());
-        if (!added.isEmpty() && hasDriver(request)) {
+        if (!added.isEmpty() && volumes.isGiven(Caller.process(request), processes)) {
             info.setEnvironment(added);
             client.print(info.toString());
         }
         client.exit(ExitCode.OK);
-    }
-
-    /** Whoever sees our folder of the driver was given it. */
-    private boolean hasDriver(Request request) throws RefusedException {
-        Optional<Pattern> folders = folders();
-        return folders.isPresent()
-                && !processes.mounted(Caller.process(request), folders.get()).isEmpty();
-    }
-
-    /** Where they are does not change, once they are there. */
-    private Optional<Pattern> folders() {
-        if (driverFolders.isEmpty()) {
-            driverFolders =
-                    processes
-                            .mountRoot(volumes.root())
-                            .map(root -> Pattern.compile(Pattern.quote(root) + "/([^/]+)"));
-        }
-        return driverFolders;
     }
 }

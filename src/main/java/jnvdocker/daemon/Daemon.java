@@ -177,10 +177,10 @@ final class Daemon implements AutoCloseable {
                                 host,
                                 inventory,
                                 cuda,
-                                volumes,
+                                served,
                                 planner,
                                 new MesosClaims(parts.leases(), policy, inventory)),
-                        new MesosTaskLaunch(volumes));
+                        new MesosTaskLaunch(served));
         Commands commands = new Commands(start, gpu, mesos);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
         parts.examine();

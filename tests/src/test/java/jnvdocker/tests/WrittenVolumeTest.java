@@ -239,7 +239,7 @@ class WrittenVolumeTest {
         run("printf x | dd conv=notrunc of=" + inVolume).ok();
         assertEquals("xEL", run("head -c 3 " + inVolume).ok().out());
         assertEquals(before, facts());
-        String why = "the Docker engine (pid " + dockerd + ") does not see " + point();
+        String why = "process " + dockerd + ", which starts them, does not see " + point();
         Path copy = daemon.state().resolve("volumes/nvidia_driver_copy").resolve(host.version());
         assertTrue(
                 daemon.jnvdocker("gpu", "volume")

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -108,6 +109,11 @@ final class SealedVolumes {
     /** Where the volume of a driver is mounted, as far as this is known without a look. */
     synchronized Optional<Path> point(DriverVersion version) {
         return Optional.ofNullable(known.get(version.text())).map(Sealed::point);
+    }
+
+    /** Where volumes are mounted, as far as this is known without a look. */
+    synchronized List<Path> points() {
+        return known.values().stream().map(Sealed::point).toList();
     }
 
     /** Takes all mounts away but that of one driver's volume; containers keep theirs. */

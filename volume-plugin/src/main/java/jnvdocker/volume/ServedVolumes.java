@@ -3,6 +3,9 @@ package jnvdocker.volume;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.process.MountedFolder;
+import jnvdocker.process.ProcessId;
+import jnvdocker.process.Processes;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,10 +14,13 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -53,14 +59,14 @@ public final class ServedVolumes {
     }
 
     /**
-     * The folder for a container of an engine.
+     * The folder for a container.
      *
-     * @param engine the pid of its process, whose mounts decide
+     * @param viewer the pid of the process that mounts it there: what it sees decides
      * @throws DriverVolumeException when there is none and none can be made
      */
-    public Served serve(Host host, DriverVersion version, int engine) throws IOException {
+    public Served serve(Host host, DriverVersion version, int viewer) throws IOException {
         DriverVolume volume = store.build(host, version);
-        Optional<String> fault = faultFor(engine, volume);
+        Optional<String> fault = faultFor(viewer, volume);
         Served served =
                 fault.isEmpty()
                         ? new Served(sealed.point(version).orElseThrow(), fault)
@@ -81,15 +87,15 @@ public final class ServedVolumes {
         }
     }
 
-    private Optional<String> faultFor(int engine, DriverVolume volume) {
+    private Optional<String> faultFor(int viewer, DriverVolume volume) {
         try {
             SealedVolumes.Sealed mounted = sealed.seal(volume);
-            return SealedVolumes.isSeenBy(engine, mounted)
+            return SealedVolumes.isSeenBy(viewer, mounted)
                     ? Optional.empty()
                     : Optional.of(
-                            "the Docker engine (pid "
-                                    + engine
-                                    + ") does not see "
+                            "process "
+                                    + viewer
+                                    + ", which starts them, does not see "
                                     + mounted.point()
                                     + ", since it or jnvdockerd has mounts of its own; start both"
                                     + " by systemd, without PrivateMounts= and the like");
@@ -179,6 +185,31 @@ public final class ServedVolumes {
     /** The folders that have a folder for each driver, of which containers may have been given. */
     public List<Path> folders() {
         return List.of(store.root(), copies.root());
+    }
+
+    /** Whether a process has been given the files of a driver, as what it has mounted says. */
+    public boolean isGiven(ProcessId process, Processes processes) {
+        List<MountedFolder> above = spell(folders(), processes);
+        List<MountedFolder> points = spell(sealed.points(), processes);
+        Predicate<MountedFolder> ours =
+                mount ->
+                        points.contains(mount)
+                                || above.stream().anyMatch(folder -> folder.holds(mount));
+        Set<String> paths = new HashSet<>();
+        points.forEach(point -> paths.add(point.path()));
+        return processes
+                .mounts(
+                        process,
+                        path ->
+                                paths.contains(path)
+                                        || above.stream()
+                                                .anyMatch(it -> path.startsWith(it.path())))
+                .stream()
+                .anyMatch(ours);
+    }
+
+    private static List<MountedFolder> spell(List<Path> folders, Processes processes) {
+        return folders.stream().flatMap(folder -> processes.spell(folder).stream()).toList();
     }
 
     /** What mountinfo shows as the source of a sealed volume, but for its version at the end. */

@@ -121,9 +121,9 @@ class ServedVolumesTest {
                     copy.copied()
                             .orElseThrow()
                             .startsWith(
-                                    "the Docker engine (pid "
+                                    "process "
                                             + engine.pid()
-                                            + ") does not see "
+                                            + ", which starts them, does not see "
                                             + path),
                     copy::toString);
             assertEquals(copy, served.known(store.find(TestingHost.VERSION).orElseThrow()));

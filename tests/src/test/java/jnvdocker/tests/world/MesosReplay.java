@@ -26,7 +26,7 @@ public final class MesosReplay implements AutoCloseable {
     private static final String RUNTIME_VARIABLE = "MESOS_CONTAINERIZER_RUNTIME_DIRECTORY";
     private static final String RUNTIME = "/var/run/mesos";
     private static final String LAUNCHER = "/usr/libexec/jnvdocker";
-    private static final String STATE = "/var/lib/jnvdocker";
+    private static final String RUN = "/run/jnvdocker";
     private static final String ENTER = "echo $$ > \"$1\"; shift; exec \"$@\"";
 
     private final Path recording;
@@ -190,7 +190,7 @@ public final class MesosReplay implements AutoCloseable {
     }
 
     private List<Object> inContainerWithDriver() throws IOException {
-        Path driver = daemon.state().resolve("volumes/nvidia_driver");
+        Path driver = daemon.socket().resolveSibling("volumes/nvidia_driver");
         Path place = Files.createDirectories(folder.resolve("usr/local/nvidia"));
         String mount = "mount --bind \"$1\"/* \"$2\" && shift 2 && exec \"$@\"";
         return List.of(
@@ -215,7 +215,7 @@ public final class MesosReplay implements AutoCloseable {
     private String recorded(String text) {
         return text.replace(folder.resolve("run").toString(), RUNTIME)
                 .replace(launcher.folder().toString(), LAUNCHER)
-                .replace(daemon.state().toString(), STATE)
+                .replace(daemon.socket().getParent().toString(), RUN)
                 .replace("/" + root + "/", "/mesos/");
     }
 
