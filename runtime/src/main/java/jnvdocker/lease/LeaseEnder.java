@@ -216,11 +216,14 @@ final class LeaseEnder {
                 .anyMatch(lease -> evidence.of(lease) instanceof Evidence.Gone);
     }
 
-    /** Whether one of the leases is about to end, or to begin anew, which does not take long. */
+    /**
+     * Whether one of the leases is about to end, or to begin anew, which does not take long. One
+     * that docker has mounted again is not.
+     */
     boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
                 .filter(Lease::isOfContainer)
-                .filter(lease -> !(evidence.of(lease) instanceof Evidence.Alive))
+                .filter(lease -> evidence.of(lease) instanceof Evidence.Gone)
                 .anyMatch(lease -> comebacks.isSettling(lease.claim().id()));
     }
 }

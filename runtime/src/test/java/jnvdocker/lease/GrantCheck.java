@@ -168,7 +168,7 @@ final class GrantCheck {
     /** Docker has mounted a claim. */
     void mounted(String id, Before before) throws IOException {
         Lease lease = registry().liveOf(id).orElseThrow();
-        if (before.held().contains(lease.id()) || isAgain(lease, before)) {
+        if (before.held().contains(lease.id()) || isAgain(lease, before) || runs(id)) {
             return;
         }
         if (!world.lab.policy().allowUnmanaged()) {
@@ -177,6 +177,13 @@ final class GrantCheck {
         if (!before.reserved().contains(lease.id())) {
             allowed(lease.claim(), registry().holdings().held());
         }
+    }
+
+    /** It has what it uses, and it was known again that it does. */
+    private boolean runs(String claim) {
+        return world.allContainers().stream()
+                .anyMatch(it ->
+                        it.claim().filter(claim::equals).isPresent() && it.lives(world.machine));
     }
 
     /** One of its container's has ended in the same moment. */
