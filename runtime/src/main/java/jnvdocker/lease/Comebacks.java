@@ -253,6 +253,10 @@ final class Comebacks {
 
     private Outlook word(Lease lease, Optional<String> gone, Quiet now, Duration limit)
             throws IOException {
+        Optional<Boolean> own = isLastAnswer(now) ? Optional.empty() : ownRuns(lease, limit);
+        if (own.isPresent()) {
+            return own.get() ? runs(gone, now) : doesNotRun(gone, now);
+        }
         String volume = ClaimVolumes.name(lease.claim().id());
         List<ContainerEngine.Listed> users = engine.using(List.of(volume), limit);
         if (users.isEmpty()) {
@@ -269,13 +273,39 @@ final class Comebacks {
                             .filter(found -> found.pid() != 0 || found.restarting())
                             .isPresent();
         }
-        if (runs) {
-            boolean late = gone.isPresent() && passed(now).compareTo(LATE) >= 0;
-            return late ? new Over(gone.get(), false) : new ComesBack();
+        return runs ? runs(gone, now) : doesNotRun(gone, now);
+    }
+
+    /**
+     * Whether the claim's own container runs; empty when it is gone, or not known. To ask for all
+     * that use the volume has an engine look through all of its containers.
+     */
+    private Optional<Boolean> ownRuns(Lease lease, Duration limit) throws IOException {
+        Optional<Claim.ContainerRef> own = lease.claim().container();
+        if (own.isEmpty()) {
+            return Optional.empty();
         }
+        return engine.inspect(own.get().id(), limit)
+                .filter(found -> !found.restarting())
+                .map(found -> found.pid() != 0);
+    }
+
+    private Outlook runs(Optional<String> gone, Quiet now) {
+        boolean late = gone.isPresent() && passed(now).compareTo(LATE) >= 0;
+        return late ? new Over(gone.get(), false) : new ComesBack();
+    }
+
+    private Outlook doesNotRun(Optional<String> gone, Quiet now) {
         return isSaidOften(now)
                 ? new Over(gone.orElse("the engine says that its container does not run"), true)
                 : new Open(STEP);
+    }
+
+    /** Whether the next word that nothing runs may be the one that counts. */
+    private boolean isLastAnswer(Quiet now) {
+        synchronized (now) {
+            return now.answers + 1 >= ANSWERS;
+        }
     }
 
     private boolean isSaidOften(Quiet now) {

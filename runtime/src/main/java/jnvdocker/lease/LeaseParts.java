@@ -62,7 +62,7 @@ public record LeaseParts(
                             registry,
                             evidence,
                             unleased,
-                            new OtherClaims(world.processes(), evidence));
+                            new OtherClaims(world.processes(), evidence, world.pace()));
             LeaseEnder ender = new LeaseEnder(registry, evidence, world.engine(), world.pace());
             Reconciler reconciler =
                     new Reconciler(

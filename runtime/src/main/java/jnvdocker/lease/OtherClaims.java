@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * GPUs that other daemons of this host have given to containers, those of another engine mostly.
@@ -38,11 +39,13 @@ final class OtherClaims {
 
     private final Processes processes;
     private final Evidence evidence;
+    private final Supplier<List<Mounted>> all;
     private final ObjectMapper json = new ObjectMapper();
 
-    OtherClaims(Processes processes, Evidence evidence) {
+    OtherClaims(Processes processes, Evidence evidence, Pace pace) {
         this.processes = processes;
         this.evidence = evidence;
+        this.all = pace.shared(this::look);
     }
 
     /**
@@ -60,7 +63,7 @@ final class OtherClaims {
      */
     List<Mounted> mounted() throws IOException {
         try {
-            return look();
+            return all.get();
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }

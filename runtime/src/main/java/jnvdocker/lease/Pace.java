@@ -1,8 +1,11 @@
 package jnvdocker.lease;
 
-import java.time.Duration;
+import jnvdocker.use.SharedAnswer;
 
-/** Time that only passes: the wall clock may be set, forth and back. */
+import java.time.Duration;
+import java.util.function.Supplier;
+
+/** Time that only passes (the wall clock may be set, forth and back), and what threads do in it. */
 public interface Pace {
     /** The one that everybody waits by. */
     Pace REAL =
@@ -38,6 +41,12 @@ public interface Pace {
                                 task.run();
                             });
                 }
+
+                @Override
+                public <T> Supplier<T> shared(Supplier<T> question) {
+                    SharedAnswer<T> answer = new SharedAnswer<>();
+                    return () -> answer.get(question);
+                }
             };
 
     /** Nanoseconds since some moment. */
@@ -45,6 +54,9 @@ public interface Pace {
 
     /** Does a task on a thread of its own, after that time. */
     void later(Duration delay, Runnable task);
+
+    /** The same question for many who put it at once: see {@link SharedAnswer}. */
+    <T> Supplier<T> shared(Supplier<T> question);
 
     /** Returns early when the thread is interrupted, and leaves it so. */
     void sleep(Duration duration);

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
  * An answer that takes a while, for many who ask at once. Each gets one to a question that was put
  * after it came; those who came while another was being answered share the next.
  */
-final class SharedAnswer<T> {
+public final class SharedAnswer<T> {
     private final Lock asking = new ReentrantLock();
     private final AtomicLong came = new AtomicLong();
     private long answered;

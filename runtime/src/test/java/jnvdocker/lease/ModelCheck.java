@@ -227,7 +227,7 @@ final class ModelCheck {
                         registry,
                         evidence,
                         world.daemon.parts().unleased(),
-                        new OtherClaims(world.machine, evidence));
+                        new OtherClaims(world.machine, evidence, Pace.REAL));
         Unmanaged unmanaged =
                 new Unmanaged(
                         strangers.among(

@@ -51,7 +51,7 @@ class StrangersTest {
                         registry,
                         evidence,
                         new Unleased(registry, evidence),
-                        new OtherClaims(processes, evidence));
+                        new OtherClaims(processes, evidence, Pace.REAL));
     }
 
     @AfterEach

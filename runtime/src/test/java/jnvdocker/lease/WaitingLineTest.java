@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /** Who has a place in the line, and for how long. */
 class WaitingLineTest {
@@ -68,6 +69,11 @@ class WaitingLineTest {
 
             @Override
             public void later(Duration delay, Runnable task) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public <T> Supplier<T> shared(Supplier<T> question) {
                 throw new UnsupportedOperationException();
             }
 
