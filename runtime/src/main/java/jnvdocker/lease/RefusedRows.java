@@ -33,8 +33,9 @@ final class RefusedRows {
     }
 
     /**
-     * Of one that is known already the reason is another now; others are known from now on, when
-     * their containers have run and have not ended before their engine did.
+     * Of one that is known already the reason is another now, unless it may be another container of
+     * the claim that somebody has tried to start; others are known from now on, when their
+     * containers have run and have not ended before their engine did.
      *
      * @param starts whether the engine is just starting
      */
@@ -55,7 +56,12 @@ final class RefusedRows {
                         SEPARATOR,
                         reasons.subList(Math.max(0, reasons.size() - REASONS), reasons.size()));
         if (known.isPresent()) {
-            transaction.update("UPDATE refused_start SET reasons = ? WHERE claim = ?", text, claim);
+            transaction.update(
+                    "UPDATE refused_start SET reasons = ? WHERE claim = ?"
+                            + " AND (? OR container IS NOT NULL)",
+                    text,
+                    claim,
+                    starts);
         } else if (starts) {
             transaction.update(
                     "INSERT INTO refused_start (claim, reasons, since) SELECT id, ?, ? FROM claim"

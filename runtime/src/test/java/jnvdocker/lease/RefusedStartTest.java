@@ -95,10 +95,13 @@ class RefusedStartTest {
     void whatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
         ran(false);
         registry.refusedStart(CLAIM.id(), HELD, true);
+        // Of another container of the claim, for all that is known.
+        registry.refusedStart(CLAIM.id(), "of which", false);
+        assertEquals(List.of(HELD), registry.refusedStarts().getFirst().reasons());
+        registry.seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
         for (int i = 1; i <= 9; i++) {
             registry.refusedStart(CLAIM.id(), "later\n" + i, false);
         }
-        registry.seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
         close();
         open();
         RefusedStart refused = registry.refusedStarts().getFirst();
