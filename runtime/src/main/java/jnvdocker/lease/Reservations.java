@@ -10,12 +10,10 @@ import jnvdocker.use.GpuUse;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
 final class Reservations {
@@ -23,7 +21,10 @@ final class Reservations {
     private static final Duration A_MOMENT = Duration.ofMillis(50);
     private static final String GONE = "its GPU has vanished before it could be used";
 
-    /** How often a GPU may vanish that was just chosen, before the next is not taken either. */
+    /**
+     * How often a GPU may vanish that was just chosen, or be taken by another and given back,
+     * before the next is not taken either.
+     */
     private static final int TRIES = 3;
 
     private final LeaseRegistry registry;
@@ -127,13 +128,9 @@ final class Reservations {
         return claim.engine().equals(request.engine()) && claim.image().equals(request.image());
     }
 
-    /**
-     * Waits until it is decided whether those who have something at first are gone. Not for those
-     * who take it meanwhile: where many come and go, that would have no end.
-     */
     private Claim now(Leases.Request request) throws RefusedException, IOException {
         int vanished = 0;
-        OptionalLong newest = OptionalLong.empty();
+        Hope hope = new Hope();
         while (true) {
             Choice choice = new Choice(request, line.all());
             switch (reserve(choice)) {
@@ -151,24 +148,42 @@ final class Reservations {
                     }
                 }
                 case Missed(GpuChoice.Busy busy) -> {
-                    if (newest.isEmpty()) {
-                        newest = busy.leases().stream().mapToLong(Lease::id).max();
-                    }
-                    long last = newest.orElse(0);
-                    Map<Boolean, List<Lease>> leases =
-                            busy.leases().stream()
-                                    .collect(Collectors.partitioningBy(it -> it.id() > last));
-                    List<Lease> first = leases.get(false);
-                    if (!line.forgetTheDead(choice.keepers())
-                            && !ender.end(first, LeaseEnder.Caller.CLIENT)
-                            && !ender.end(leases.get(true), LeaseEnder.Caller.WAITER)) {
-                        if (!ender.isSettling(first)) {
-                            throw new RefusedException(busy.refusal());
-                        }
-                        pace.sleep(A_MOMENT);
+                    if (!line.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
+                        throw new RefusedException(busy.refusal());
                     }
                 }
             }
+        }
+    }
+
+    /**
+     * Whether one who does not wait may have something yet: until it is decided of those who have
+     * it at first whether they are gone. Where many come and go somebody always is, so those who
+     * take it meanwhile count a few times only.
+     */
+    private final class Hope {
+        private OptionalLong newest = OptionalLong.empty();
+        private int later;
+
+        boolean isLeft(List<Lease> busy) throws IOException {
+            if (newest.isEmpty()) {
+                newest = busy.stream().mapToLong(Lease::id).max();
+            }
+            long last = newest.orElse(0);
+            List<Lease> first = busy.stream().filter(lease -> lease.id() <= last).toList();
+            if (ender.end(first, LeaseEnder.Caller.CLIENT)) {
+                return true;
+            }
+            List<Lease> others = busy.stream().filter(lease -> lease.id() > last).toList();
+            if (later < TRIES && ender.end(others, LeaseEnder.Caller.WAITER)) {
+                later++;
+                return true;
+            }
+            boolean settling = ender.isSettling(first);
+            if (settling) {
+                pace.sleep(A_MOMENT);
+            }
+            return settling;
         }
     }
 
