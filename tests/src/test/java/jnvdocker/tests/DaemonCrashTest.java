@@ -30,7 +30,7 @@ import java.util.stream.IntStream;
  */
 class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
-    private static final int FEW = 4;
+    private static final int FEW = 3;
     private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
     private static final Executor THREADS = Thread::startVirtualThread;
 
