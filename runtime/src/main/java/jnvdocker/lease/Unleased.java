@@ -9,7 +9,6 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -56,13 +55,14 @@ public final class Unleased {
             return List.of();
         }
         try {
-            Map<String, ProcessId> mounted = evidence.containers();
+            Evidence.MountedClaims mounted = evidence.mountedClaims();
             List<Running> running = new ArrayList<>();
             for (String id : List.copyOf(claims)) {
-                if (!mounted.containsKey(id) || isOver(id)) {
+                Optional<ProcessId> process = Optional.ofNullable(mounted.ours().get(id));
+                if (isOver(id) || process.isEmpty() && mounted.complete()) {
                     claims.remove(id);
-                } else {
-                    running.add(running(id, mounted.get(id)));
+                } else if (process.isPresent()) {
+                    running.add(running(id, process.get()));
                 }
             }
             return running;
