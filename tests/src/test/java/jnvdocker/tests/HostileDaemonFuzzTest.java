@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Whatever a daemon says, the client ends as it must, and its memory is its own. */
 class HostileDaemonFuzzTest {
     /** A process takes long to start, so that there are many to a try, and two at once. */
-    private static final int AT_ONCE = 100;
+    private static final int AT_ONCE = Boolean.getBoolean("tests.quick") ? 20 : 100;
 
     private static final AtomicInteger PLAYED = new AtomicInteger();
 

@@ -24,7 +24,7 @@ import java.util.concurrent.locks.LockSupport;
 class ConcurrentBuildersTest {
     private static final int LIBRARIES = 40;
     private static final int THREADS = 8;
-    private static final int KILLS = 12;
+    private static final int KILLS = Boolean.getBoolean("tests.quick") ? 12 / 4 : 12;
 
     @TempDir Path folder;
     private Path state;
