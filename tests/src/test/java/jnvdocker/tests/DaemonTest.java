@@ -11,11 +11,8 @@ import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -32,21 +29,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** The daemon's life: how it starts, who may talk to it, how it ends. */
-@Tag("root")
-class DaemonTest {
-    private static DriverRoot host;
-
+class DaemonTest extends OneHostTest {
     private TestDaemon daemon;
-
-    @BeforeAll
-    static void makeHost() {
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
-    }
-
-    @AfterAll
-    static void removeHost() {
-        host.close();
-    }
 
     @BeforeEach
     void makeDaemon() {

@@ -1,26 +1,21 @@
 package jnvdocker.tests;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** A host and its daemon, for all tests of a class; no engine. */
-@Tag("root")
-abstract class OneDaemonTest {
-    static DriverRoot host;
+abstract class OneDaemonTest extends OneHostTest {
     static TestDaemon daemon;
 
     @BeforeAll
     static void startDaemon() {
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
         daemon = new TestDaemon(host);
         daemon.jnvdocker("gpu", "ls").run().ok();
     }
@@ -28,7 +23,6 @@ abstract class OneDaemonTest {
     @AfterAll
     static void stopDaemon() {
         daemon.close();
-        host.close();
     }
 
     static void program(Path file, String script) throws IOException {

@@ -7,15 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.TestDaemon;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -28,22 +24,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** What a user without any rights tries against the daemon. */
-@Tag("root")
-class UnprivilegedTest {
-    private static DriverRoot host;
-
+class UnprivilegedTest extends OneHostTest {
     private final List<Process> attackers = new ArrayList<>();
     private TestDaemon daemon;
-
-    @BeforeAll
-    static void makeHost() {
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
-    }
-
-    @AfterAll
-    static void removeHost() {
-        host.close();
-    }
 
     @BeforeEach
     void startDaemon() {
