@@ -51,7 +51,11 @@ public final class HostPaths {
 
     private DeviceNodes.Reached look(String path, Look look) throws IOException {
         if (!places.tryAcquire()) {
-            throw unanswered(path);
+            throw new IOException(
+                    Quote.quoted(path)
+                            + " was not looked at: file systems of "
+                            + AT_A_TIME
+                            + " other paths do not answer");
         }
         var found = new CompletableFuture<DeviceNodes.Reached>();
         // A native call of a virtual thread would block others with it.

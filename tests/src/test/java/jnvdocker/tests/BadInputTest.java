@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -312,7 +311,7 @@ class BadInputTest extends OneEngineTest {
                     if (how.equals("ro")) {
                         Command.of("mount", "-o", "remount,ro", state).run().ok();
                     } else {
-                        fill(state);
+                        Folders.fill(state);
                     }
                     assertRefusedWith(
                             List.of(state.toString(), reason, "; "),
@@ -327,7 +326,7 @@ class BadInputTest extends OneEngineTest {
                 state -> {
                     lab.startDaemon();
                     lab.jnvdocker("gpu", "volume").ok();
-                    Path filler = fill(state);
+                    Path filler = Folders.fill(state);
                     String registry = "registry " + state.resolve("registry.db") + ": ";
                     assertRefusedWith(
                             List.of(registry, "; look at that disk's space"),
@@ -386,18 +385,5 @@ class BadInputTest extends OneEngineTest {
         }
         lab.startDaemon();
         assertWorks();
-    }
-
-    /** Writes until nothing more fits. */
-    private static Path fill(Path folder) throws IOException {
-        Path filler = folder.resolve("filler");
-        byte[] block = new byte[4096];
-        try (var out = Files.newOutputStream(filler, StandardOpenOption.CREATE_NEW)) {
-            while (true) {
-                out.write(block);
-            }
-        } catch (IOException e) {
-            return filler;
-        }
     }
 }

@@ -123,6 +123,8 @@ class ComebackTest extends EachEngineTest {
                     doctor.out());
             assertFalse(doctor.out().contains("container stopped is down"), doctor::toString);
             docker("update", "--restart=no", "updated").ok();
+            lab.daemon().kill();
+            lab.startDaemon();
         } finally {
             rival.destroyForcibly().waitFor();
         }

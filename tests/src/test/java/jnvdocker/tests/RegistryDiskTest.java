@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.Lab;
 
@@ -11,6 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -66,6 +69,39 @@ class RegistryDiskTest extends OneEngineTest {
         lab.startDaemon();
         lab.awaitHolders(Map.of(0, "train"));
         assertEquals("true", lab.inspect("train", "{{.State.Running}}"));
+    }
+
+    /** A real one, which the engine has, too. */
+    @Test
+    void whatHasAGpuKeepsItWhereNothingMoreFits() throws IOException {
+        Path state = lab.daemon().state();
+        lab.daemon().stop();
+        lab.engine().stop();
+        Command.of("mount", "-t", "tmpfs", "-o", "size=600m", "tmpfs", state).run().ok();
+        try {
+            lab.engine().start();
+            lab.startDaemon();
+            lab.run("train", 0);
+            lab.run("other", 1);
+            lab.awaitHolders(Map.of(0, "train", 1, "other"));
+            Path filler = Folders.fill(state);
+
+            lab.docker("restart", "-t", "0", "train").ok();
+            lab.docker("rm", "-f", "other");
+            lab.daemon().kill();
+            assertTold(125, "the registry", lab.daemon().jnvdockerd().run());
+            assertEquals("true", lab.inspect("train", "{{.State.Running}}"));
+            Files.delete(filler);
+            lab.startDaemon();
+            lab.awaitHolders(Map.of(0, "train"));
+            lab.docker("rm", "-f", "train").ok();
+            lab.awaitHolders(Map.of());
+        } finally {
+            lab.daemon().stop();
+            lab.engine().stop();
+            Command.of("umount", state).run().ok();
+            lab.engine().start();
+        }
     }
 
     /** Restarts the daemon on a disk that fails as soon as it has found everything as it was. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /** Temporary folders with short paths, since the path of a Unix socket ends at 104 bytes. */
@@ -25,6 +26,19 @@ public final class Folders {
             Command.of("umount", "-l", point).run().ok();
         }
         Command.of("rm", "-rf", "--one-file-system", folder).run().ok();
+    }
+
+    /** Writes a file until nothing more fits on its disk. */
+    public static Path fill(Path folder) throws IOException {
+        Path filler = folder.resolve("filler");
+        byte[] block = new byte[4096];
+        try (var out = Files.newOutputStream(filler, StandardOpenOption.CREATE_NEW)) {
+            while (true) {
+                out.write(block);
+            }
+        } catch (IOException e) {
+            return filler;
+        }
     }
 
     /** Where something is mounted below a folder; the last one covers the others. */

@@ -1,0 +1,196 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+/** Parts of a host that never answer: whoever does not need them notices nothing of it. */
+class SlowHostTest extends OneEngineTest {
+    private static final int USER = 4_000_000;
+
+    private static Path folder;
+    private static Path hangfs;
+
+    @BeforeAll
+    static void compile() {
+        folder = Folders.make("slow");
+        hangfs = folder.resolve("hangfs");
+        Command.of("gcc", "-static", "-o", hangfs, Project.world("hangfs.c")).run().ok();
+        Command.of(
+                        "gcc",
+                        "-shared",
+                        "-fPIC",
+                        "-o",
+                        folder.resolve("libnss_silent.so.2"),
+                        Project.world("nss-silent.c"))
+                .run()
+                .ok();
+    }
+
+    @AfterAll
+    static void removeAll() {
+        Folders.remove(folder);
+    }
+
+    /** A folder that never answers, as seen by some. */
+    private static final class Hanging implements AutoCloseable {
+        private final Path folder;
+        private final Object[] namespace;
+        private final Process process;
+
+        /**
+         * @param namespace the words before a command that has it run where the folder is to hang
+         */
+        Hanging(Path folder, Object... namespace) throws IOException {
+            this.folder = folder;
+            this.namespace = namespace;
+            process = Command.of(hangfs, folder).after(namespace).start();
+            assertEquals("mounted", process.inputReader().readLine());
+        }
+
+        /** Whoever waits for it gets an error. */
+        @Override
+        public void close() {
+            process.destroyForcibly().onExit().join();
+            Command.of("umount", "-l", folder).after(namespace).run().ok();
+        }
+    }
+
+    /**
+     * What docker does to a container that it can't start: it has it locked as long as it tries.
+     */
+    @Test
+    void containerWhoseInspectHangsDisturbsNobody() throws Exception {
+        lab.run("train", 0);
+        lab.awaitHolders(Map.of(0, "train"));
+        int dockerd = lab.registry().liveOf("train").orElseThrow().pid();
+        Path data = Files.createDirectory(folder.resolve("data"));
+        lab.create("stuck", 1, "-v", data + ":/data");
+        CompletableFuture<Command.Result> start;
+        try (Hanging _ = new Hanging(data, "nsenter", "--mount", "--target", dockerd)) {
+            start = CompletableFuture.supplyAsync(() -> lab.docker("start", "stuck"));
+            Lab.await(() -> inspectAnswers("stuck") ? List.of("it is inspected") : List.of());
+
+            var shown = many(20, () -> lab.daemon().jnvdocker("gpu", "ls"));
+            lab.run("next", 2);
+            lab.docker("restart", "-t", "0", "train").ok();
+            lab.jnvdocker("run", "--rm", "plain", "true").ok();
+            shown.forEach(result -> result.join().ok());
+            assertFalse(start.isDone(), () -> start.join().toString());
+        }
+        assertTrue(start.join().exitCode() != 0, () -> start.join().toString());
+        lab.awaitHolders(Map.of(0, "train", 2, "next"));
+    }
+
+    private static boolean inspectAnswers(String container) {
+        return Command.of("timeout", "1", "docker", "inspect", container)
+                        .with("DOCKER_HOST", lab.engine().url())
+                        .run()
+                        .exitCode()
+                == 0;
+    }
+
+    private interface Typed {
+        Command command();
+    }
+
+    private static List<CompletableFuture<Command.Result>> many(int times, Typed typed) {
+        return new ArrayList<>(
+                IntStream.range(0, times)
+                        .mapToObj(_ -> typed.command())
+                        .map(command ->
+                                CompletableFuture.supplyAsync(
+                                        command::run, Thread::startVirtualThread))
+                        .toList());
+    }
+
+    @Test
+    void deviceOfAFileSystemThatDoesNotAnswerIsRefused() throws Exception {
+        Path hung = Files.createDirectory(folder.resolve("hung"));
+        try (Hanging _ = new Hanging(hung)) {
+            var refused =
+                    many(
+                            20,
+                            () ->
+                                    lab.daemon()
+                                            .jnvdocker(
+                                                    "run",
+                                                    "--device",
+                                                    hung.resolve("node"),
+                                                    "plain"));
+            lab.run("train", 0);
+            for (var each : refused) {
+                Command.Result result = each.join();
+                assertEquals(125, result.exitCode(), result::toString);
+                assertTrue(
+                        result.err()
+                                .startsWith(
+                                        "jnvdocker: --device '"
+                                                + hung.resolve("node")
+                                                + "': it can't be told whether that is a GPU ("),
+                        result::toString);
+            }
+            lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true").ok();
+        }
+        lab.jnvdocker("run", "--rm", "--device", "/dev/null:/dev/nothing", "plain", "true").ok();
+    }
+
+    /** Names are for people to read: their number does as well. */
+    @Test
+    void userWhomNoNameServiceKnowsIsANumber() throws Exception {
+        Path names = Files.writeString(folder.resolve("nsswitch.conf"), "passwd: files silent\n");
+        lab.daemon().stop();
+        Process daemon =
+                lab.daemon()
+                        .jnvdockerd()
+                        .with("LD_LIBRARY_PATH", folder)
+                        .after(
+                                "unshare",
+                                "--mount",
+                                "--propagation=slave",
+                                "sh",
+                                "-c",
+                                "mount --bind '" + names + "' /etc/nsswitch.conf && exec \"$@\"",
+                                "sh")
+                        .log(lab.daemon().log())
+                        .start();
+        try {
+            Lab.await(() -> Files.exists(lab.daemon().socket()) ? List.of() : List.of("no socket"));
+            for (int i = 0; i < 3; i++) {
+                lab.as(USER + i, "run", "-d", "--gpus=device=" + i, "plain", "sleep", "1000")
+                        .run()
+                        .ok();
+            }
+            String shown = lab.jnvdocker("gpu", "ls").ok().out();
+            for (int i = 0; i < 3; i++) {
+                assertTrue(shown.contains(" " + (USER + i) + " "), shown);
+            }
+            lab.run("train", 3);
+            Command.Result refused = lab.gpuContainer("run", "late", 0).run();
+            assertTrue(
+                    refused.err().contains("is held by uid " + USER + "'s container"),
+                    refused::toString);
+        } finally {
+            daemon.destroy();
+            daemon.waitFor();
+        }
+    }
+}
