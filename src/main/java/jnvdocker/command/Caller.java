@@ -2,6 +2,7 @@ package jnvdocker.command;
 
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Owners;
 import jnvdocker.process.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.Request;
@@ -18,13 +19,13 @@ final class Caller {
     static Owner owner(Request request) {
         OptionalInt login = PROCESSES.loginUid(request.peer().pid());
         if (login.isPresent()) {
-            return Owner.of(login.getAsInt());
+            return Owners.of(login.getAsInt());
         }
         String sudo = request.variable("SUDO_UID");
         if (request.peer().uid() == 0 && sudo.matches("[0-9]{1,10}")) {
-            return Owner.of((int) Long.parseLong(sudo));
+            return Owners.of((int) Long.parseLong(sudo));
         }
-        return Owner.of(request.peer().uid());
+        return Owners.of(request.peer().uid());
     }
 
     /**

@@ -7,7 +7,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Refusals;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Span;
 import jnvdocker.use.GpuUse;
@@ -36,7 +36,7 @@ final class Explanation {
         sentences.add(
                 subject()
                         + " "
-                        + Refusals.held(lease)
+                        + LeaseText.held(lease)
                         + " ("
                         + Span.between(lease.since(), now)
                         + ").");
@@ -47,7 +47,7 @@ final class Explanation {
                 .ifPresent(cordon ->
                         sentences.add(
                                 "It is "
-                                        + cordon.words()
+                                        + LeaseText.cordoned(cordon)
                                         + ", and gets no new container after this one. "
                                         + uncordon(cordon)));
         return sentences;
@@ -73,10 +73,10 @@ final class Explanation {
             return used(status.user().get());
         }
         List<String> sentences = new ArrayList<>();
-        String is = status.cordon().map(Cordon::words).orElse("free");
+        String is = status.cordon().map(LeaseText::cordoned).orElse("free");
         sentences.add(subject() + " is " + is + idle() + ".");
         last.ifPresent(
-                lease -> sentences.add("It was last held by " + Refusals.holder(lease) + "."));
+                lease -> sentences.add("It was last held by " + LeaseText.holder(lease) + "."));
         if (status.cordon().isPresent()) {
             sentences.add("It gets no new container. " + uncordon(status.cordon().get()));
             return sentences;
@@ -97,19 +97,19 @@ final class Explanation {
         return "Container "
                 + container
                 + " was refused it when docker was started ("
-                + Refusals.time(refused.since())
+                + LeaseText.time(refused.since())
                 + "), and is started when it is free and nobody waits for it; to keep it down:"
                 + " docker update --restart=no "
                 + container;
     }
 
     private String uncordon(Cordon cordon) {
-        return "To have it given out again: " + cordon.remedy(status.gpu().index());
+        return "To have it given out again: " + LeaseText.toUncordon(cordon, status.gpu().index());
     }
 
     private List<String> used(GpuUse use) {
         List<String> sentences = new ArrayList<>();
-        sentences.add(subject() + " " + Refusals.used(use) + ".");
+        sentences.add(subject() + " " + LeaseText.used(use) + ".");
         use.container()
                 .ifPresent(container ->
                         sentences.add(
@@ -124,7 +124,7 @@ final class Explanation {
         if (!others.isEmpty()) {
             sentences.add(
                     "Likewise by "
-                            + others.stream().map(Refusals::name).collect(Collectors.joining(", "))
+                            + others.stream().map(LeaseText::name).collect(Collectors.joining(", "))
                             + ".");
         }
         sentences.add(
@@ -141,7 +141,7 @@ final class Explanation {
     }
 
     private String seen(GpuUse use, GpuUse.User process) {
-        String who = "What is seen: " + Refusals.process(process);
+        String who = "What is seen: " + LeaseText.process(process);
         return switch (use.kind()) {
             case CLAIM ->
                     who
@@ -173,7 +173,7 @@ final class Explanation {
 
     private String subject() {
         Gpu gpu = status.gpu();
-        String name = Refusals.name(gpu.index(), gpu.uuid());
+        String name = LeaseText.name(gpu.index(), gpu.uuid());
         return status.state() == GpuStatus.State.MISSING
                 ? name + ", which the driver does not show any more,"
                 : name + ", " + gpu.model() + ",";
@@ -183,7 +183,7 @@ final class Explanation {
         return status.idleSince()
                 .map(since ->
                         ", idle since "
-                                + Refusals.time(since)
+                                + LeaseText.time(since)
                                 + " ("
                                 + Span.between(since, now)
                                 + ")")
@@ -255,7 +255,7 @@ final class Explanation {
         }
         if (claim.isOfTask()) {
             return "It is given out again when nothing of that container runs any more: "
-                    + Refusals.toEnd(claim);
+                    + LeaseText.toEnd(claim);
         }
         return "To free it: docker stop "
                 + claim.container().map(it -> Quote.shown(it.name())).orElse("CONTAINER")

@@ -5,8 +5,8 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.RefusedException;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
-import jnvdocker.lease.Refusals;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
 
@@ -89,7 +89,7 @@ final class GpuCordon implements Callable<Integer> {
 
     static String names(List<Gpu> gpus) {
         return gpus.stream()
-                .map(gpu -> Refusals.name(gpu.index(), gpu.uuid()))
+                .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
                 .collect(Collectors.joining(", "));
     }
 }

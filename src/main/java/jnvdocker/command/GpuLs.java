@@ -7,8 +7,8 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
-import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Span;
 import jnvdocker.protocol.ExitCode;
 
@@ -113,7 +113,7 @@ final class GpuLs implements Callable<Integer> {
     private static String container(GpuStatus status) {
         return status.lease()
                 .map(Holding::container)
-                .or(() -> status.user().map(Refusals::name))
+                .or(() -> status.user().map(LeaseText::name))
                 .orElse("-");
     }
 

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.container.GpuRequest;
 import jnvdocker.labels.Quote;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
-import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Span;
 import jnvdocker.lease.Ticket;
 import jnvdocker.protocol.ExitCode;
@@ -78,9 +78,9 @@ final class GpuQueue implements Callable<Integer> {
             table.row(
                     ++place,
                     Quote.shown(ticket.owner().name()),
-                    Quote.shown(Refusals.asked(ticket.request())),
-                    Refusals.purpose(ticket),
-                    Refusals.time(ticket.since()),
+                    Quote.shown(LeaseText.asked(ticket.request())),
+                    LeaseText.purpose(ticket),
+                    LeaseText.time(ticket.since()),
                     Span.between(ticket.since(), now),
                     ticket.client().pid(),
                     waiter.obstacle().map(why -> "others pass: " + why).orElse(""));
@@ -97,7 +97,7 @@ final class GpuQueue implements Callable<Integer> {
             root.put("place", all.size());
             root.put("user", ticket.owner().name());
             root.put("uid", LeaseJson.uid(ticket.owner()).orElse(null));
-            root.put("asks_for", Refusals.asked(ticket.request()));
+            root.put("asks_for", LeaseText.asked(ticket.request()));
             root.put("count", ticket.request() instanceof GpuRequest.Count(int gpus) ? gpus : null);
             if (ticket.request() instanceof GpuRequest.Devices(List<String> ids)) {
                 ids.forEach(root.putArray("gpus")::add);

@@ -4,9 +4,9 @@ import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Refusals;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.Request;
 
@@ -65,7 +65,7 @@ final class GpuRelease implements Callable<Integer> {
         }
         spec.commandLine()
                 .getOut()
-                .println("released " + Holding.gpus(lease) + " of " + Refusals.holder(lease));
+                .println("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
         runs.map(what -> warning(lease.claim(), what))
                 .ifPresent(spec.commandLine().getErr()::println);
         return ExitCode.OK.code();
@@ -91,7 +91,7 @@ final class GpuRelease implements Callable<Integer> {
                 + " as before, though others get "
                 + (claim.gpus().size() == 1 ? "it" : "them")
                 + " now; "
-                + Refusals.toEnd(claim);
+                + LeaseText.toEnd(claim);
     }
 
     private void checkUsage() {

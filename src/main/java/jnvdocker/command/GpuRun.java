@@ -6,6 +6,7 @@ import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.LeaseRequest;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Waiting;
 import jnvdocker.process.ProcessId;
@@ -121,7 +122,7 @@ final class GpuRun implements Callable<Integer> {
         ProcessId process = Caller.process(request);
         Optional<Claim> claim =
                 leases.claim(
-                        new Leases.Request(
+                        new LeaseRequest(
                                 wanted.orElseThrow(),
                                 Caller.owner(request),
                                 process,

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Span;
 
 import java.time.Duration;
@@ -76,7 +76,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                     use.leases(),
                     use.containers(),
                     use.held(),
-                    use.held() > 0 ? "now" : Refusals.time(use.last()));
+                    use.held() > 0 ? "now" : LeaseText.time(use.last()));
         }
         lines.addAll(table.lines(screen));
         lines.add(hours(total()) + " GPU-hours " + window());
@@ -85,14 +85,14 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
 
     private String window() {
         return "since "
-                + Refusals.time(time.from())
+                + LeaseText.time(time.from())
                 + " ("
                 + Span.between(time.from(), time.until())
                 + ")"
                 + keptSince
                         .map(kept ->
                                 "; what ended before "
-                                        + Refusals.time(kept)
+                                        + LeaseText.time(kept)
                                         + " is not kept (keep_history)")
                         .orElse("");
     }

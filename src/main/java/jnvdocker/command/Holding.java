@@ -5,8 +5,8 @@ import jnvdocker.labels.Quote;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Refusals;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
@@ -29,16 +29,16 @@ final class Holding {
      */
     static String container(Lease lease) {
         if (lease.claim().isOfProcess()) {
-            return Refusals.process(lease.claim(), lease.holder().process());
+            return LeaseText.process(lease.claim(), lease.holder().process());
         }
         if (lease.claim().isOfTask()) {
-            return Refusals.task(lease.claim());
+            return LeaseText.task(lease.claim());
         }
         return Quote.shown(lease.claim().displayName());
     }
 
     static String user(GpuUse use) {
-        return Refusals.owner(use).map(Owner::name).map(Quote::shown).orElse("-");
+        return LeaseText.owner(use).map(Owner::name).map(Quote::shown).orElse("-");
     }
 
     /** As docker shows it. */
@@ -56,7 +56,7 @@ final class Holding {
     /** {@code GPU 0 (GPU-5c1a0000), GPU 2 (GPU-5c1a2006)}. */
     static String gpus(Lease lease) {
         return lease.claim().gpus().stream()
-                .map(gpu -> Refusals.name(gpu.index(), gpu.uuid()))
+                .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
                 .collect(Collectors.joining(", "));
     }
 

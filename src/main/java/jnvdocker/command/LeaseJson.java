@@ -16,8 +16,8 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Refusals;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.RunningContainer;
@@ -151,11 +151,11 @@ final class LeaseJson {
 
     /** One who has no lease has these of a holder's keys. */
     private static void user(ObjectNode root, GpuUse use) {
-        Optional<Owner> owner = Refusals.owner(use);
+        Optional<Owner> owner = LeaseText.owner(use);
         root.put("user", owner.map(Owner::name).orElse(null));
         root.put("uid", owner.map(Owner::uid).map(Integer::toUnsignedLong).orElse(null));
         Optional<RunningContainer> container = use.container();
-        root.put("container_id", Refusals.containerId(use).orElse(null));
+        root.put("container_id", LeaseText.containerId(use).orElse(null));
         root.put("container_name", container.map(RunningContainer::name).orElse(null));
         root.put("image", container.map(RunningContainer::image).orElse(null));
         root.put(

@@ -2,8 +2,8 @@ package jnvdocker.command;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.PastLeases;
-import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Span;
 
 import java.io.IOException;
@@ -58,7 +58,7 @@ final class LeaseTable {
     private List<TextTable.Cell> past(Lease lease) {
         Lease.End end = lease.end().orElseThrow();
         String age = Span.between(lease.since(), end.at());
-        return row(lease, "ENDED", age, Refusals.time(end.at()), end.evidence());
+        return row(lease, "ENDED", age, LeaseText.time(end.at()), end.evidence());
     }
 
     private List<TextTable.Cell> row(
@@ -70,7 +70,7 @@ final class LeaseTable {
         cells.add(Holding.container(lease));
         cells.add(Holding.indices(lease));
         cells.add(new TextTable.Cell(state, Colour.ofState(state)));
-        cells.add(Refusals.time(lease.since()));
+        cells.add(LeaseText.time(lease.since()));
         cells.add(age);
         if (withEnds) {
             cells.add(until);

@@ -8,8 +8,10 @@ import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
+import jnvdocker.lease.LeaseRequest;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Owners;
 import jnvdocker.mesos.ContainerConfig;
 import jnvdocker.mesos.GpuShare;
 import jnvdocker.mesos.MesosPolicy;
@@ -102,7 +104,7 @@ public final class MesosClaims {
         String name = name(config.directory(), share.owner());
         Claim claim =
                 leases.claim(
-                                new Leases.Request(
+                                new LeaseRequest(
                                         share.request(),
                                         candidates(share.request()),
                                         owner(config),
@@ -150,7 +152,7 @@ public final class MesosClaims {
     }
 
     private static Owner owner(ContainerConfig config) {
-        return config.user().isEmpty() ? Owner.of(0) : Owner.named(Quote.shown(config.user()));
+        return config.user().isEmpty() ? Owners.of(0) : Owners.named(Quote.shown(config.user()));
     }
 
     private static String name(String directory, RuntimeFolder container) {

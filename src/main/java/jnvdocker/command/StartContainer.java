@@ -20,6 +20,7 @@ import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.LeaseRequest;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Waiting;
 import jnvdocker.protocol.ClientConnection;
@@ -143,7 +144,7 @@ public final class StartContainer {
         boolean plainRuntime = isPlainRuntime(run, where);
         Optional<Claim> claim =
                 leases.claim(
-                        new Leases.Request(
+                        new LeaseRequest(
                                 wanted.get(),
                                 Caller.owner(request),
                                 Caller.process(request),

@@ -6,11 +6,11 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimVolumes;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedNodes;
 import jnvdocker.lease.ContainerEngine.Listed;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
-import jnvdocker.lease.Refusals;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.VolumeException;
@@ -65,7 +65,7 @@ final class ClaimCheck implements Check {
         }
         for (Claim claim : claims) {
             add(
-                    containers.getOrDefault(ClaimVolumes.name(claim.id()), claim.displayName()),
+                    containers.getOrDefault(ClaimNames.volume(claim.id()), claim.displayName()),
                     () -> ClaimedNodes.refuseOthers(claim, driver.gpus()),
                     found);
         }
@@ -84,7 +84,7 @@ final class ClaimCheck implements Check {
                 "container "
                         + container
                         + " is down since docker was started ("
-                        + Refusals.time(refused.since())
+                        + LeaseText.time(refused.since())
                         + "): "
                         + Finding.wrong(new VolumeException(refused.reason())).what(),
                 "it is started as soon as nobody has what it needs or waits for it; to keep it"

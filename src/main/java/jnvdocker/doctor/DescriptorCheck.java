@@ -2,7 +2,7 @@ package jnvdocker.doctor;
 
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.Leases;
-import jnvdocker.lease.Owner;
+import jnvdocker.lease.Owners;
 import jnvdocker.process.OpenDevices;
 
 import java.io.IOException;
@@ -46,7 +46,7 @@ final class DescriptorCheck implements Check {
     private static Finding finding(int uid, List<OpenDevices.Beyond> processes) {
         long pending = processes.stream().filter(OpenDevices.Beyond::pending).count();
         String what =
-                Quote.shown(Owner.of(uid).name())
+                Quote.shown(Owners.of(uid).name())
                         + " has more files open than are looked through at once ("
                         + (processes.size() == 1 ? "pid " : processes.size() + " processes, pid ")
                         + processes.getFirst().process().pid()

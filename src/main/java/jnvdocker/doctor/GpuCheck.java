@@ -2,7 +2,7 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.Refusals;
+import jnvdocker.lease.LeaseText;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -63,8 +63,8 @@ final class GpuCheck implements Check {
 
     static Optional<Finding> trouble(GpuStatus status) {
         Gpu gpu = status.gpu();
-        String name = Refusals.name(gpu.index(), gpu.uuid());
-        String held = status.lease().map(lease -> name + " " + Refusals.held(lease)).orElse(name);
+        String name = LeaseText.name(gpu.index(), gpu.uuid());
+        String held = status.lease().map(lease -> name + " " + LeaseText.held(lease)).orElse(name);
         return switch (status.state()) {
             case SICK ->
                     Optional.of(

@@ -2,8 +2,8 @@ package jnvdocker.doctor;
 
 import jnvdocker.labels.Quote;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
-import jnvdocker.lease.Refusals;
 import jnvdocker.process.ProcessId;
 import jnvdocker.use.GpuUse;
 
@@ -51,12 +51,12 @@ final class StrangerCheck implements Check {
     private static Finding finding(GpuStatus gpu, GpuUse use) {
         if (use.kind() == GpuUse.Kind.OTHER_CLAIM) {
             return Finding.wrong(
-                    Refusals.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + Refusals.used(use),
+                    LeaseText.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + LeaseText.used(use),
                     "stop it with its own engine's docker; two daemons of one host had better give"
                             + " out different GPUs: cordon in each configuration the other's");
         }
         return Finding.wrong(
-                Refusals.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + Refusals.used(use),
+                LeaseText.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + LeaseText.used(use),
                 use.container()
                                 .map(container -> "docker stop " + Quote.shown(container.name()))
                                 .orElseGet(() -> "ask its user to end it, or kill" + pid(use))

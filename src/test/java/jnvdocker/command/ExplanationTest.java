@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Refusals;
+import jnvdocker.lease.LeaseText;
 
 import org.junit.jupiter.api.Test;
 
@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 
 class ExplanationTest {
-    private static final String NINE = Refusals.time(Samples.AT_NINE);
+    private static final String NINE = LeaseText.time(Samples.AT_NINE);
 
     @Test
     void heldGpuHasAHolderAReasonAndAWayOut() {

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.container.GpuRequest;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Refusals;
 import jnvdocker.lease.Ticket;
 import jnvdocker.process.ProcessId;
 
@@ -45,7 +45,7 @@ class GpuQueueTest {
 
     @Test
     void lineIsInItsOrder() {
-        String nine = Refusals.time(Samples.AT_NINE);
+        String nine = LeaseText.time(Samples.AT_NINE);
         List<String> lines = GpuQueue.lines(WAITING, Samples.NOW, Screen.NONE);
         assertEquals(
                 List.of(

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Refusals;
+import jnvdocker.lease.LeaseText;
 
 import org.junit.jupiter.api.Test;
 
@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 class LeaseTableTest {
-    private static final String NINE = Refusals.time(Samples.AT_NINE);
+    private static final String NINE = LeaseText.time(Samples.AT_NINE);
 
     @Test
     void lineSaysWhoHoldsWhatSinceWhen() throws IOException {
@@ -33,7 +33,7 @@ class LeaseTableTest {
         List<String> lines = lines(table, visitor -> visitor.visit(past));
         assertEquals(List.of("3h", "-", "-"), cells(lines.get(1)).subList(7, 10));
         assertEquals(
-                List.of("ENDED", NINE, "1m", Refusals.time(end), "it is gone"),
+                List.of("ENDED", NINE, "1m", LeaseText.time(end), "it is gone"),
                 cells(lines.get(2)).subList(5, 10));
     }
 

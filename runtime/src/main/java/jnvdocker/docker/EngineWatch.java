@@ -3,7 +3,7 @@ package jnvdocker.docker;
 import com.github.dockerjava.api.async.ResultCallback;
 import com.github.dockerjava.api.model.Event;
 
-import jnvdocker.lease.Leases;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Reconciler;
 import jnvdocker.lease.RefusedStarts;
 import jnvdocker.posix.FileErrors;
@@ -147,7 +147,7 @@ public final class EngineWatch implements AutoCloseable {
             }
             var actor = Optional.ofNullable(event.getActor());
             Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
-            String claim = attributes.get(Leases.CLAIM_LABEL);
+            String claim = attributes.get(ClaimNames.CLAIM_LABEL);
             String container = actor.map(it -> it.getId()).orElse(null);
             if (container != null && "start".equals(event.getAction())) {
                 Thread.ofVirtual()

@@ -3,12 +3,12 @@ package jnvdocker.docker;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimVolumes;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ContainerEngine.Listed;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeaseText;
 import jnvdocker.lease.Leases;
 import jnvdocker.lease.Reconciler;
-import jnvdocker.lease.Refusals;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.VolumePlugin;
@@ -143,7 +143,7 @@ public final class Uninstall {
             throw new RefusedException(
                     "GPUs are held: "
                             + live.stream()
-                                    .map(lease -> Refusals.holder(lease) + " holds them")
+                                    .map(lease -> LeaseText.holder(lease) + " holds them")
                                     .collect(Collectors.joining(", "))
                             + "; try again when they are free ('jnvdocker gpu leases')");
         }
@@ -153,7 +153,7 @@ public final class Uninstall {
     private void refuseOtherEngines() throws RefusedException, IOException {
         for (Claim claim : leases.claimsWithVolume()) {
             if (claim.engine().contains("://")) {
-                String volume = ClaimVolumes.name(claim.id());
+                String volume = ClaimNames.volume(claim.id());
                 throw new RefusedException(
                         "the engine at "
                                 + claim.engine()

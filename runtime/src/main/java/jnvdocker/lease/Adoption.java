@@ -51,6 +51,6 @@ final class Adoption {
         LOG.error(
                 "{} runs without a lease, and {}; stop one of the two",
                 claim.displayName(),
-                Refusals.held(claim.gpus(), others));
+                LeaseText.held(claim.gpus(), others));
     }
 }

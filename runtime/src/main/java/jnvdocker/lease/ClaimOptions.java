@@ -58,7 +58,7 @@ final class ClaimOptions {
             int minor = (int) Long.parseLong(minors.get(i));
             gpus.add(new ClaimedGpu(uuids.get(i), index.getOrDefault(uuids.get(i), minor), minor));
         }
-        Owner owner = Owner.of((int) Long.parseLong(uid));
+        Owner owner = Owners.of((int) Long.parseLong(uid));
         return Optional.of(new Claim(id, engine, owner, gpus, "?", created, Optional.empty()));
     }
 

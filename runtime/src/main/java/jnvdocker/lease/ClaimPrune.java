@@ -87,7 +87,7 @@ public final class ClaimPrune {
     }
 
     private Pruned known(Claim claim, String engineId, Wish wish) throws IOException {
-        String volume = ClaimVolumes.name(claim.id());
+        String volume = ClaimNames.volume(claim.id());
         Optional<String> why = keeps(claim, engineId, wish);
         if (why.isPresent()) {
             return Pruned.kept(volume, why.get());
@@ -115,7 +115,7 @@ public final class ClaimPrune {
     }
 
     private Optional<String> keeps(Claim claim, String engineId, Wish wish) throws IOException {
-        String volume = ClaimVolumes.name(claim.id());
+        String volume = ClaimNames.volume(claim.id());
         Optional<String> named = wish.named(volume);
         if (named.isPresent()) {
             return named;
@@ -160,12 +160,12 @@ public final class ClaimPrune {
     }
 
     private static String held(Lease lease) {
-        return "it " + Refusals.held(lease);
+        return "it " + LeaseText.held(lease);
     }
 
     /** A folder alone, of which docker may still remember a volume. */
     private Pruned unknown(String claim, Wish wish) throws IOException {
-        String volume = ClaimVolumes.name(claim);
+        String volume = ClaimNames.volume(claim);
         Optional<String> why = wish.named(volume);
         if (why.isEmpty() && !reconciler.isComplete()) {
             why = Optional.of("the registry was lost, and may know it again from its folder");

@@ -32,7 +32,6 @@ public final class ClaimVolumes implements PluginVolumes {
             "'jnvdocker run' makes claims, create the container again with it";
     private static final String MEANWHILE = " (to copy files out of it meanwhile: docker export)";
     private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
-    private static final String PREFIX = "jnvdocker_claim_";
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
     private static final int ATTEMPTS = 4;
 
@@ -82,22 +81,9 @@ public final class ClaimVolumes implements PluginVolumes {
         this.refusedStarts = refusedStarts;
     }
 
-    /** The name of a claim's volume. */
-    public static String name(String claim) {
-        return PREFIX + claim;
-    }
-
-    /** The claim of a volume, empty when it is not one of ours. */
-    static Optional<String> claimOf(String volume) {
-        return Optional.of(volume)
-                .filter(name -> name.startsWith(PREFIX))
-                .map(name -> name.substring(PREFIX.length()))
-                .filter(Claim::isId);
-    }
-
     @Override
     public boolean owns(String name) {
-        return claimOf(name).isPresent();
+        return ClaimNames.ofVolume(name).isPresent();
     }
 
     @Override
@@ -122,7 +108,7 @@ public final class ClaimVolumes implements PluginVolumes {
                     throw new VolumeException(
                             name
                                     + " "
-                                    + Refusals.held(lease.get())
+                                    + LeaseText.held(lease.get())
                                     + "; stop it first (jnvdocker gpu leases)");
                 }
             }
@@ -228,7 +214,7 @@ public final class ClaimVolumes implements PluginVolumes {
             restore(id);
             known = registry.claim(id);
         }
-        return known.orElseThrow(() -> unknown(name(id)));
+        return known.orElseThrow(() -> unknown(ClaimNames.volume(id)));
     }
 
     private void restore(String id) throws VolumeException {
@@ -237,7 +223,7 @@ public final class ClaimVolumes implements PluginVolumes {
         } catch (IOException e) {
             throw new VolumeException(
                     "the registry was lost, and "
-                            + name(id)
+                            + ClaimNames.volume(id)
                             + " is not known until the engine answers; try again when 'docker ps'"
                             + " does",
                     e);
@@ -257,7 +243,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
         if (!used.isEmpty()) {
             throw new VolumeException(
-                    Refusals.taken(used, List.of(), unmanaged, Map.of())
+                    LeaseText.taken(used, List.of(), unmanaged, Map.of())
                             + "; start this container again when "
                             + (used.size() == 1 ? "it has ended" : "they have ended")
                             + MEANWHILE);
@@ -273,17 +259,16 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     /** A lease that is new is given as the lab's policy has it. */
-    private void refuseAgainstPolicy(
-            Claim claim, List<Gpu> present, LeaseRegistry.Holdings holdings)
+    private void refuseAgainstPolicy(Claim claim, List<Gpu> present, Holdings holdings)
             throws VolumeException {
         Cordons cordons = new Cordons(policy, holdings.cordoned());
         for (Gpu gpu : gpus(claim, present)) {
             Optional<Cordon> cordon = cordons.of(gpu);
             if (cordon.isPresent()) {
                 throw new VolumeException(
-                        Refusals.name(gpu.index(), gpu.uuid())
+                        LeaseText.name(gpu.index(), gpu.uuid())
                                 + " is "
-                                + cordon.get().words()
+                                + LeaseText.cordoned(cordon.get())
                                 + "; start this container again when it is not any more"
                                 + MEANWHILE);
             }
@@ -295,12 +280,12 @@ public final class ClaimVolumes implements PluginVolumes {
                     "this container has "
                             + gpus
                             + " GPUs, and "
-                            + quota.rule()
+                            + LeaseText.rule(quota.limit())
                             + "; create it again with fewer");
         }
         if (!quota.allows(claim.owner(), gpus)) {
             throw new VolumeException(
-                    quota.excess(claim.owner())
+                    LeaseText.excess(claim.owner(), quota.leases(claim.owner()), quota.limit())
                             + "; stop one of them, then start this container again"
                             + MEANWHILE);
         }
@@ -367,13 +352,13 @@ public final class ClaimVolumes implements PluginVolumes {
             ProcessId caller,
             LeaseRegistry.Earlier earlier)
             throws IOException, VolumeException {
-        AtomicReference<LeaseRegistry.Holdings> allowed = new AtomicReference<>();
+        AtomicReference<Holdings> allowed = new AtomicReference<>();
         return decisions.decide(() -> {
-            Optional<LeaseRegistry.Holdings> basis = Optional.ofNullable(allowed.get());
+            Optional<Holdings> basis = Optional.ofNullable(allowed.get());
             return switch (decisions.write(
                     () -> registry.mount(claim, use, caller, earlier, basis))) {
                 case LeaseRegistry.Mounted decided -> Optional.of(decided);
-                case LeaseRegistry.Undecided(LeaseRegistry.Holdings now) -> {
+                case LeaseRegistry.Undecided(Holdings now) -> {
                     refuseAgainstPolicy(claim, present, now);
                     allowed.set(now);
                     yield Optional.empty();
@@ -401,7 +386,7 @@ public final class ClaimVolumes implements PluginVolumes {
     /** The containers that mount the claim; none when the engine does not tell in time. */
     private List<ContainerEngine.Listed> users(Claim claim) {
         try {
-            return engine.using(List.of(name(claim.id())), LIST_LIMIT);
+            return engine.using(List.of(ClaimNames.volume(claim.id())), LIST_LIMIT);
         } catch (IOException e) {
             return List.of();
         }
@@ -409,7 +394,7 @@ public final class ClaimVolumes implements PluginVolumes {
 
     private VolumeException blocked(Claim claim, List<Lease> by) {
         return new VolumeException(
-                Refusals.held(claim.gpus(), by)
+                LeaseText.held(claim.gpus(), by)
                         + (ender.isSettling(by) ? ", which may be restarting" : "")
                         + "; start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
@@ -426,7 +411,7 @@ public final class ClaimVolumes implements PluginVolumes {
                         .findFirst()
                         .orElse("that container");
         return new VolumeException(
-                Refusals.held(claim.gpus(), List.of(lease))
+                LeaseText.held(claim.gpus(), List.of(lease))
                         + ", and this container shares its claim with "
                         + other
                         + " (--volumes-from, or a copy of its settings); stop that one first, or"
@@ -441,10 +426,10 @@ public final class ClaimVolumes implements PluginVolumes {
         Map<String, Object> status = new LinkedHashMap<>();
         status.put("gpus", gpus(claim));
         live.ifPresent(lease -> {
-            status.put("holder", Refusals.holder(lease));
+            status.put("holder", LeaseText.holder(lease));
             status.put("since", lease.since().toString());
         });
-        return new VolumeInfo(name(claim.id()), files.mounted(claim.id()), status);
+        return new VolumeInfo(ClaimNames.volume(claim.id()), files.mounted(claim.id()), status);
     }
 
     private static String gpus(Claim claim) {
@@ -452,7 +437,7 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     private static String id(String name) throws VolumeException {
-        return claimOf(name)
+        return ClaimNames.ofVolume(name)
                 .orElseThrow(() ->
                         new VolumeException(
                                 "no name of a claim's volume: " + name + "; " + MAKE_AGAIN));

@@ -24,14 +24,14 @@ public final class ClaimedNodes {
                             .findFirst();
             if (gpu.isEmpty()) {
                 throw new VolumeException(
-                        Refusals.name(claimed.index(), claimed.uuid())
+                        LeaseText.name(claimed.index(), claimed.uuid())
                                 + " is not in this host any more, or the driver does not show it;"
                                 + " create the container again with 'jnvdocker run', on another"
                                 + " GPU");
             }
             if (gpu.get().minor() != claimed.minor()) {
                 throw new VolumeException(
-                        Refusals.name(gpu.get().index(), claimed.uuid())
+                        LeaseText.name(gpu.get().index(), claimed.uuid())
                                 + " has become "
                                 + ClaimedGpu.of(gpu.get()).node()
                                 + ", and this container was given "

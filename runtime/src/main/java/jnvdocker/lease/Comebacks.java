@@ -257,7 +257,7 @@ final class Comebacks {
         if (own.isPresent()) {
             return own.get() ? runs(gone, now) : doesNotRun(gone, now);
         }
-        String volume = ClaimVolumes.name(lease.claim().id());
+        String volume = ClaimNames.volume(lease.claim().id());
         List<ContainerEngine.Listed> users = engine.using(List.of(volume), limit);
         if (users.isEmpty()) {
             return new Over(gone.orElse("the engine has no container of it"), true);

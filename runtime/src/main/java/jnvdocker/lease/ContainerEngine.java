@@ -63,7 +63,27 @@ public interface ContainerEngine {
             String policy,
             String error,
             String finished,
-            Map<String, String> labels) {}
+            Map<String, String> labels) {
+
+        /**
+         * Whether it is the one that was refused a start, and still waits for nothing but a GPU:
+         * its policy would have it run, and what docker keeps as its error is what it was refused
+         * with. Swarm makes another task for one that has ended.
+         */
+        boolean isOf(RefusedStart refused) {
+            boolean hasPolicy =
+                    switch (policy) {
+                        case "always", "unless-stopped", "on-failure" -> true;
+                        default -> false;
+                    };
+            RefusedStart.Seen now = new RefusedStart.Seen(id, finished);
+            return hasPolicy
+                    && labels.keySet().stream()
+                            .noneMatch(label -> label.startsWith("com.docker.swarm."))
+                    && refused.reasons().stream().anyMatch(error::contains)
+                    && refused.seen().filter(it -> !it.equals(now)).isEmpty();
+        }
+    }
 
     /**
      * Whether it has answered since it tells us what happens to it: while it starts it has volumes

@@ -249,7 +249,7 @@ final class Evidence {
     private Finding client(Lease lease, ProcessId client) {
         return processes.isAlive(client)
                 ? new Alive(client)
-                : new Gone(Refusals.command(lease.claim(), client) + " has ended");
+                : new Gone(LeaseText.command(lease.claim(), client) + " has ended");
     }
 
     private Finding process(Holder.Process holder) {

@@ -19,7 +19,7 @@ final class GpuBoard {
     private static final String UNKNOWN =
             "not known yet whether docker's containers use it: the engine does not answer";
 
-    private final LeaseRegistry.Holdings holdings;
+    private final Holdings holdings;
     private final Evidence evidence;
     private final Unmanaged unmanaged;
     private final GpuChoice choice;
@@ -30,7 +30,7 @@ final class GpuBoard {
      * @param knowsContainers whether it is known what docker has given to its containers
      */
     GpuBoard(
-            LeaseRegistry.Holdings holdings,
+            Holdings holdings,
             Evidence evidence,
             Unmanaged unmanaged,
             GpuChoice choice,
@@ -65,24 +65,24 @@ final class GpuBoard {
         }
         List<GpuUse> strangers = unmanaged.of(gpu);
         if (!strangers.isEmpty()) {
-            String how = Refusals.how(strangers.getFirst()) + more(strangers.size() - 1);
+            String how = LeaseText.how(strangers.getFirst()) + more(strangers.size() - 1);
             return new GpuStatus(
                     gpu,
                     GpuStatus.State.UNMANAGED,
                     Optional.empty(),
                     Optional.empty(),
-                    notes(how, cordon.map(Cordon::words).orElse("")),
+                    notes(how, cordon.map(LeaseText::cordoned).orElse("")),
                     strangers,
                     cordon);
         }
         Optional<Instant> since = Optional.ofNullable(holdings.idleSince().get(gpu.uuid()));
         if (cordon.isPresent()) {
-            return idle(gpu, GpuStatus.State.CORDONED, since, cordon.get().words());
+            return idle(gpu, GpuStatus.State.CORDONED, since, LeaseText.cordoned(cordon.get()));
         }
         String note =
                 gpu.hasUuid()
                         ? choice.keptFor(gpu)
-                                .map(Refusals::keptFor)
+                                .map(LeaseText::keptFor)
                                 .orElse(knowsContainers ? "" : UNKNOWN)
                         : "no UUID yet: run nvidia-smi once as root";
         return idle(gpu, GpuStatus.State.FREE, since, note);
@@ -124,7 +124,7 @@ final class GpuBoard {
                 evidence.state(lease, finding),
                 Optional.of(lease),
                 Optional.empty(),
-                notes(note, also(strangers), cordon.map(Cordon::words).orElse("")),
+                notes(note, also(strangers), cordon.map(LeaseText::cordoned).orElse("")),
                 strangers,
                 cordon);
     }
@@ -133,7 +133,7 @@ final class GpuBoard {
         return strangers.isEmpty()
                 ? ""
                 : "used by "
-                        + Refusals.name(strangers.getFirst())
+                        + LeaseText.name(strangers.getFirst())
                         + more(strangers.size() - 1)
                         + ", too";
     }

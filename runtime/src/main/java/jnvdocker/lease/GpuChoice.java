@@ -6,7 +6,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.labels.RefusedException;
 
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -16,18 +15,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /**
  * Chooses GPUs for a request: all that it asks for, or none. The same request and the same state of
  * the host give the same choice.
  */
 final class GpuChoice {
-    private static final String LOOK = "look why in the kernel's log (dmesg | grep -i nvrm)";
-
     private final List<Gpu> gpus;
-    private final LeaseRegistry.Holdings holdings;
+    private final Holdings holdings;
     private final Unmanaged unmanaged;
     private final Map<String, Ticket> kept;
     private final Cordons cordons;
@@ -49,7 +44,7 @@ final class GpuChoice {
      */
     GpuChoice(
             List<Gpu> gpus,
-            LeaseRegistry.Holdings holdings,
+            Holdings holdings,
             Unmanaged unmanaged,
             Collection<Ticket> waiting,
             Policy policy) {
@@ -65,7 +60,7 @@ final class GpuChoice {
 
     private GpuChoice(
             List<Gpu> gpus,
-            LeaseRegistry.Holdings holdings,
+            Holdings holdings,
             Unmanaged unmanaged,
             Map<String, Ticket> kept,
             Cordons cordons,
@@ -103,9 +98,9 @@ final class GpuChoice {
         return true;
     }
 
-    /** What is in the way of somebody who can't be served, for people. */
-    String obstacle(Ticket ticket) {
-        return among(ticket.candidates()).prospects.obstacle(ticket);
+    /** What is in the way of somebody who can't be served. */
+    List<Obstacle> obstacles(Ticket ticket) {
+        return among(ticket.candidates()).prospects.obstacles(ticket);
     }
 
     /** Whether the lab does not ever allow so many. */
@@ -136,34 +131,79 @@ final class GpuChoice {
         return Set.copyOf(kept.values());
     }
 
+    /** Why a GPU gets no new lease. */
+    Optional<Cordon> cordon(Gpu gpu) {
+        return cordons.of(gpu);
+    }
+
     /** What a request comes to. */
     sealed interface Outcome {}
 
     /** In order of index. */
     record Chosen(List<Gpu> gpus) implements Outcome {}
 
+    /** Others have GPUs that are needed, or the user has: that may change. */
+    sealed interface Busy extends Outcome {
+        /** Under which they have them; who has no lease has none here. */
+        List<Lease> leases();
+    }
+
     /**
-     * Others have GPUs that are needed.
+     * Somebody has GPUs that are needed.
      *
-     * @param leases under which they have them; one who has none is named in the refusal alone
-     * @param words who has them, put together when somebody wants to read it
-     * @param remedy for the user, should nothing change
+     * @param busy the GPUs that are not free of those that are asked for, or could be chosen
+     * @param kept who is to have what is free, by UUID
+     * @param free what others could have
      */
-    record Busy(List<Lease> leases, Supplier<String> words, String remedy) implements Outcome {
-        /** Who has them. */
-        String reason() {
-            return words.get();
-        }
+    record Taken(
+            GpuRequest request,
+            List<ClaimedGpu> busy,
+            List<Lease> leases,
+            Unmanaged unmanaged,
+            Map<String, Ticket> kept,
+            List<Gpu> free)
+            implements Busy {}
 
-        String refusal() {
-            return reason() + remedy;
-        }
-    }
+    /**
+     * The user has too many to have so many more.
+     *
+     * @param leases the user's own
+     * @param left how many more the user may have; may be less than none
+     */
+    record OverQuota(int asked, Owner owner, List<Lease> leases, Quota.Limit limit, int left)
+            implements Busy {}
 
-    /** Why a GPU gets no new lease. */
-    Optional<Cordon> cordon(Gpu gpu) {
-        return cordons.of(gpu);
-    }
+    /** Nobody's end would change it. */
+    sealed interface Impossible extends Outcome {}
+
+    /** More than anybody may have. */
+    record NeverAllowed(int asked, Quota.Limit limit) implements Impossible {}
+
+    /** The host has none. */
+    record NoGpu() implements Impossible {}
+
+    /** The driver can't talk to it. */
+    record Sick(Gpu gpu) implements Impossible {}
+
+    /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
+    record Nameless(Gpu gpu) implements Impossible {}
+
+    /**
+     * It gets no new lease.
+     *
+     * @param free what others could have
+     */
+    record Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) implements Impossible {}
+
+    /**
+     * The host has not so many.
+     *
+     * @param usable how many can be given out
+     * @param sick those that the driver can't talk to
+     * @param cordoned those of the others that get no new lease
+     */
+    record TooFew(int asked, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
+            implements Impossible {}
 
     /**
      * What somebody who waits may be given, when those before him are kept what they are to have.
@@ -194,35 +234,31 @@ final class GpuChoice {
     }
 
     /**
-     * @throws RefusedException when this host can't serve the request as it is, or the lab does not
-     *     allow it
+     * @throws RefusedException when no GPU of this host has an id that is asked for
      */
     Outcome of(GpuRequest request, Owner owner) throws RefusedException {
         Outcome outcome =
                 switch (request) {
                     case GpuRequest.None _ -> new Chosen(List.of());
-                    case GpuRequest.All _ -> all();
-                    case GpuRequest.Count(int count) -> count(count);
+                    case GpuRequest.All _ -> all(request);
+                    case GpuRequest.Count(int count) -> count(request, count);
                     case GpuRequest.Devices(List<String> ids) ->
-                            named(GpuResolver.resolve(ids, gpus));
+                            named(request, GpuResolver.resolve(ids, gpus));
                 };
-        return withinQuota(outcome, number(request), owner);
+        return outcome instanceof Impossible
+                ? outcome
+                : withinQuota(outcome, number(request), owner);
     }
 
     /** What a user has already is told before what others have: he can do something about it. */
-    private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) throws RefusedException {
-        String asked = asked(wanted);
+    private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) {
         if (!quota.allowsEver(wanted)) {
-            throw new RefusedException(asked + ", and " + quota.rule() + "; ask for fewer");
+            return new NeverAllowed(wanted, quota.limit());
         }
-        if (quota.allows(owner, wanted)) {
-            return outcome;
-        }
-        return new Busy(
-                quota.leases(owner),
-                () -> asked + ", and " + quota.excess(owner),
-                "; wait with --gpu-wait, or stop one of them"
-                        + (quota.left(owner) > 0 ? ", or ask for fewer" : ""));
+        return quota.allows(owner, wanted)
+                ? outcome
+                : new OverQuota(
+                        wanted, owner, quota.leases(owner), quota.limit(), quota.left(owner));
     }
 
     private int number(GpuRequest request) {
@@ -234,88 +270,54 @@ final class GpuChoice {
         };
     }
 
-    private static String asked(int count) {
-        return count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
+    private Outcome all(GpuRequest request) {
+        return usable.isEmpty() ? nothingUsable() : these(request, usable, busyAmong(usable));
     }
 
-    private Outcome all() throws RefusedException {
-        refuseWithoutGpus();
-        return these(
-                usable,
-                busyAmong(usable),
-                "all GPUs are asked for, and ",
-                "; wait with --gpu-wait" + elsewhere(", or take others"));
-    }
-
-    private Outcome named(List<Gpu> named) throws RefusedException {
+    private Outcome named(GpuRequest request, List<Gpu> named) {
         List<Gpu> busy =
                 named.stream()
                         .filter(gpu -> isGivenOut(gpu) || unmanaged.bars(gpu.uuid()))
                         .toList();
-        return these(
-                named,
-                busy,
-                "",
-                "; wait with --gpu-wait"
-                        + elsewhere(busy.size() == 1 ? ", or take another" : ", or take others"));
+        return these(request, named, busy);
     }
 
-    private void refuseWithoutGpus() throws RefusedException {
+    private Impossible nothingUsable() {
         if (gpus.isEmpty()) {
-            throw new RefusedException("the driver shows no GPU on this host; " + LOOK);
+            return new NoGpu();
         }
+        return gpus.stream()
+                .flatMap(gpu -> cordoned(gpu).stream())
+                .findFirst()
+                .orElseGet(() -> new Sick(gpus.getFirst()));
+    }
+
+    private Optional<Impossible> cordoned(Gpu gpu) {
+        return gpu.isSound()
+                ? cordons.of(gpu).map(cordon -> new Cordoned(gpu, cordon, free()))
+                : Optional.empty();
+    }
+
+    private Outcome these(GpuRequest request, List<Gpu> wanted, List<Gpu> busy) {
+        return nameless(wanted)
+                .or(() -> wanted.stream().flatMap(gpu -> cordoned(gpu).stream()).findFirst())
+                .map(Outcome.class::cast)
+                .orElseGet(() -> busy.isEmpty() ? new Chosen(wanted) : taken(request, busy));
+    }
+
+    private Outcome count(GpuRequest request, int count) {
         if (usable.isEmpty()) {
-            for (Gpu gpu : gpus) {
-                refuseCordoned(gpu);
-            }
-            throw sick(gpus.getFirst());
+            return nothingUsable();
         }
-    }
-
-    private void refuseCordoned(Gpu gpu) throws RefusedException {
-        Optional<Cordon> cordon = cordons.of(gpu);
-        if (gpu.isSound() && cordon.isPresent()) {
-            throw new RefusedException(
-                    Refusals.name(gpu.index(), gpu.uuid())
-                            + " is "
-                            + cordon.get().words()
-                            + " and gets no new container; "
-                            + elsewhere("take another", ", or ")
-                            + "ask an administrator");
-        }
-    }
-
-    private Outcome these(List<Gpu> wanted, List<Gpu> busy, String before, String remedy)
-            throws RefusedException {
-        identify(wanted);
-        for (Gpu gpu : wanted) {
-            refuseCordoned(gpu);
-        }
-        return busy.isEmpty() ? new Chosen(wanted) : busy(busy, before, remedy);
-    }
-
-    private Outcome count(int count) throws RefusedException {
-        refuseWithoutGpus();
         if (count > usable.size()) {
-            throw new RefusedException(
-                    asked(count)
-                            + ", and this host has "
-                            + usable.size()
-                            + sick()
-                            + cordoned()
-                            + "; ask for fewer ('jnvdocker gpu ls' shows them)");
+            return tooFew(count);
         }
         List<Gpu> free = free();
         if (free.size() < count) {
-            String left = free.isEmpty() ? "none is free: " : "free is " + indices(free) + ": ";
-            return busy(
-                    busyAmong(usable),
-                    asked(count) + ", and " + left,
-                    "; wait with --gpu-wait" + (free.isEmpty() ? "" : ", or ask for fewer"));
+            return taken(request, busyAmong(usable));
         }
         List<Gpu> chosen = best(free, count);
-        identify(chosen);
-        return new Chosen(chosen);
+        return nameless(chosen).map(Outcome.class::cast).orElseGet(() -> new Chosen(chosen));
     }
 
     /** The ones idle longest, in order of index. */
@@ -331,88 +333,39 @@ final class GpuChoice {
                 .toList();
     }
 
-    /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
-    private static void identify(List<Gpu> wanted) throws RefusedException {
-        for (Gpu gpu : wanted) {
-            if (!gpu.isSound()) {
-                throw sick(gpu);
-            }
-            if (!gpu.hasUuid()) {
-                throw new RefusedException(
-                        "GPU "
-                                + gpu.index()
-                                + " at "
-                                + gpu.pciAddress()
-                                + " shows no UUID yet, by which it would be held; run nvidia-smi"
-                                + " once as root, or start nvidia-persistenced at boot");
-            }
-        }
+    /** A GPU that can't be held, since nothing says which it is. */
+    private static Optional<Impossible> nameless(List<Gpu> wanted) {
+        return wanted.stream()
+                .filter(gpu -> !gpu.isSound() || !gpu.hasUuid())
+                .findFirst()
+                .map(gpu -> gpu.isSound() ? new Nameless(gpu) : new Sick(gpu));
     }
 
-    private static RefusedException sick(Gpu gpu) {
-        return new RefusedException(
-                "GPU "
-                        + gpu.index()
-                        + " at "
-                        + gpu.pciAddress()
-                        + " can't be given out: "
-                        + gpu.trouble()
-                        + "; "
-                        + LOOK);
-    }
-
-    /** {@code , and GPU 2 that can't be given out}. */
-    private String sick() {
-        List<Gpu> sick = gpus.stream().filter(gpu -> !gpu.isSound()).toList();
-        return switch (sick.size()) {
-            case 0 -> "";
-            case 1 -> ", and GPU " + indices(sick) + " that can't be given out";
-            default -> ", and GPUs " + indices(sick) + " that can't be given out";
-        };
-    }
-
-    /** {@code , and GPU 3 that is cordoned by root since 09:12}, for each word why. */
-    private String cordoned() {
-        Map<String, List<Gpu>> byWords = new LinkedHashMap<>();
+    private TooFew tooFew(int asked) {
+        Map<Gpu, Cordon> cordoned = new LinkedHashMap<>();
         for (Gpu gpu : gpus) {
-            Optional<Cordon> cordon = cordons.of(gpu);
-            if (gpu.isSound() && cordon.isPresent()) {
-                byWords.computeIfAbsent(cordon.get().words(), _ -> new ArrayList<>()).add(gpu);
+            if (gpu.isSound()) {
+                cordons.of(gpu).ifPresent(cordon -> cordoned.put(gpu, cordon));
             }
         }
-        return byWords.entrySet().stream()
-                .map(entry ->
-                        (entry.getValue().size() == 1 ? ", and GPU " : ", and GPUs ")
-                                + indices(entry.getValue())
-                                + (entry.getValue().size() == 1 ? " that is " : " that are ")
-                                + entry.getKey())
-                .collect(Collectors.joining());
+        List<Gpu> sick = gpus.stream().filter(gpu -> !gpu.isSound()).toList();
+        return new TooFew(asked, usable.size(), sick, cordoned);
     }
 
-    private Busy busy(List<Gpu> busy, String before, String remedy) {
+    private Taken taken(GpuRequest request, List<Gpu> busy) {
         List<Lease> leases =
                 busy.stream()
                         .map(gpu -> holdings.held().get(gpu.uuid()))
                         .filter(Objects::nonNull)
                         .distinct()
                         .toList();
-        List<ClaimedGpu> asked = busy.stream().map(ClaimedGpu::of).toList();
-        Map<String, Ticket> keptNow = Map.copyOf(kept);
-        return new Busy(
-                leases, () -> before + Refusals.taken(asked, leases, unmanaged, keptNow), remedy);
-    }
-
-    private String elsewhere(String words) {
-        return elsewhere(words, "");
-    }
-
-    private String elsewhere(String words, String after) {
-        List<Gpu> free = free();
-        return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")" + after;
-    }
-
-    private static String indices(List<Gpu> gpus) {
-        return gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+        return new Taken(
+                request,
+                busy.stream().map(ClaimedGpu::of).toList(),
+                leases,
+                unmanaged,
+                Map.copyOf(kept),
+                free());
     }
 
     private List<Gpu> free() {

@@ -117,31 +117,6 @@ public final class LeaseRegistry implements AutoCloseable {
         return database.reading(work);
     }
 
-    /**
-     * What is known when GPUs are chosen.
-     *
-     * @param held the live leases, by the UUIDs of their GPUs
-     * @param cordoned by command, by UUID
-     */
-    record Holdings(
-            Instant now,
-            Map<String, Lease> held,
-            Map<String, Instant> idleSince,
-            Map<String, Cordon.ByCommand> cordoned) {
-
-        /** Whether what is decided on these would be decided on those as well. */
-        boolean decidesLike(Holdings other) {
-            return leases().equals(other.leases()) && cordoned.equals(other.cordoned);
-        }
-
-        /** Numbers are never used again. */
-        private Map<String, Long> leases() {
-            Map<String, Long> leases = new HashMap<>();
-            held.forEach((gpu, lease) -> leases.put(gpu, lease.id()));
-            return leases;
-        }
-    }
-
     /** A new claim that reserves its GPUs for a client. */
     record Reservation(Claim claim, ProcessId client) {}
 
@@ -525,10 +500,13 @@ public final class LeaseRegistry implements AutoCloseable {
         return database.transaction(transaction -> TicketRows.clear(transaction, boot));
     }
 
-    /** Gives a client a number, unless it has one, which it keeps. */
-    Ticket addTicket(Leases.Request request) throws IOException {
-        return database.transaction(
-                transaction -> TicketRows.add(transaction, boot, request, now()));
+    /**
+     * Gives a client a number, unless it has one, which it keeps, as it does the time.
+     *
+     * @param asked without either
+     */
+    Ticket addTicket(Ticket asked) throws IOException {
+        return database.transaction(transaction -> TicketRows.add(transaction, boot, asked, now()));
     }
 
     void removeTicket(long id) throws IOException {

@@ -1,7 +1,6 @@
 package jnvdocker.lease;
 
 import jnvdocker.container.Allocation;
-import jnvdocker.container.GpuRequest;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
@@ -26,12 +25,6 @@ import java.util.stream.Collectors;
 public final class Leases {
     /** Where a container finds its lease. */
     public static final String FOLDER = "/run/jnvdocker";
-
-    /** Carried by every container with GPUs: the id of its claim. */
-    public static final String CLAIM_LABEL = "jnvdocker.claim";
-
-    /** Likewise: the UUIDs of its GPUs, parted by commas. */
-    static final String GPUS_LABEL = "jnvdocker.gpus";
 
     private static final String FORCED = "released by force: ";
 
@@ -65,41 +58,6 @@ public final class Leases {
     }
 
     /**
-     * Who asks for GPUs, and for what.
-     *
-     * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
-     * @param client the process that is about to become docker: as long as it lives, what it was
-     *     given is reserved
-     * @param engine the id of the engine that the container will be of, or its address; {@link
-     *     Claim#HOST} for a process of the host
-     * @param image of the container, or the program of the process
-     * @param waiting for GPUs that are taken; who does not is refused
-     */
-    public record Request(
-            GpuRequest request,
-            Set<String> candidates,
-            Owner owner,
-            ProcessId client,
-            String engine,
-            String image,
-            Optional<Waiting> waiting) {
-        public Request {
-            candidates = Set.copyOf(candidates);
-        }
-
-        /** Of one that may be given any GPU. */
-        public Request(
-                GpuRequest request,
-                Owner owner,
-                ProcessId client,
-                String engine,
-                String image,
-                Optional<Waiting> waiting) {
-            this(request, Set.of(), owner, client, engine, image, waiting);
-        }
-    }
-
-    /**
      * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the
      * client ends.
      *
@@ -107,7 +65,7 @@ public final class Leases {
      * @throws RefusedException saying who has them
      * @throws IOException when the registry can't be written
      */
-    public Optional<Claim> claim(Request request) throws RefusedException, IOException {
+    public Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
         return reservations.claim(request);
     }
 
@@ -171,14 +129,18 @@ public final class Leases {
         List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
         VolumeMount mount =
                 new VolumeMount(
-                        ClaimVolumes.name(claim.id()),
+                        ClaimNames.volume(claim.id()),
                         volumeDriver,
                         FOLDER,
                         ClaimOptions.of(claim));
         return new Allocation(
                 its,
                 List.of(mount),
-                Map.of(CLAIM_LABEL, claim.id(), GPUS_LABEL, String.join(",", uuids)));
+                Map.of(
+                        ClaimNames.CLAIM_LABEL,
+                        claim.id(),
+                        ClaimNames.GPUS_LABEL,
+                        String.join(",", uuids)));
     }
 
     /**
@@ -194,7 +156,7 @@ public final class Leases {
                         .toList();
         if (its.size() < claim.gpus().size()) {
             throw new RefusedException(
-                    Refusals.vanished(claim.gpus())
+                    LeaseText.vanished(claim.gpus())
                             + "; look at 'jnvdocker gpu ls' and at dmesg, then try again");
         }
         return its;
@@ -204,7 +166,7 @@ public final class Leases {
     public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
         endReservations();
         List<GpuUse> seen = strangers.look(gpus, Strangers.LIMIT);
-        LeaseRegistry.Holdings holdings = registry.holdings();
+        Holdings holdings = registry.holdings();
         Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
         GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
         return new GpuBoard(holdings, evidence, unmanaged, choice, strangers.knowsContainers())
@@ -237,7 +199,7 @@ public final class Leases {
         for (Gpu gpu : gpus) {
             if (policy.cordons(gpu)) {
                 throw new RefusedException(
-                        Refusals.name(gpu.index(), gpu.uuid())
+                        LeaseText.name(gpu.index(), gpu.uuid())
                                 + " is cordoned by "
                                 + policy.key("cordon")
                                 + "; take it out there, then restart jnvdockerd");
@@ -345,7 +307,7 @@ public final class Leases {
     public String explain(Lease lease) {
         return switch (evidence.of(lease)) {
             case Evidence.Alive(ProcessId process) when lease.isReservation() ->
-                    Refusals.command(lease.claim(), process)
+                    LeaseText.command(lease.claim(), process)
                             + (lease.claim().isOfProcess()
                                     ? " has not started its command yet"
                                     : " has not started its container yet")
@@ -408,7 +370,7 @@ public final class Leases {
                             + " is not released: "
                             + explain(lease)
                             + "; "
-                            + Refusals.toEnd(lease.claim()));
+                            + LeaseText.toEnd(lease.claim()));
         }
         return lease;
     }
@@ -437,7 +399,7 @@ public final class Leases {
                             + " is not released: "
                             + explain(now.get())
                             + ", and could go on to use what another would get; "
-                            + Refusals.toEnd(lease.claim())
+                            + LeaseText.toEnd(lease.claim())
                             + ", or ask root, who may release it all the same");
         }
         LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);

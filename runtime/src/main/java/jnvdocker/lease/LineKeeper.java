@@ -166,9 +166,9 @@ public final class LineKeeper {
             nothingIsThere(places, FileErrors.describe(e));
             return;
         }
-        LeaseRegistry.Holdings before = registry.holdings();
+        Holdings before = registry.holdings();
         boolean fresh = isLookNeeded(gpus, before, places);
-        LeaseRegistry.Holdings holdings = fresh ? lookAtStrangers(gpus) : before;
+        Holdings holdings = fresh ? lookAtStrangers(gpus) : before;
         // Each walk but the last serves somebody, or finds that something has changed.
         for (int walks = 0; walks <= 2 * gpus.size(); walks++) {
             switch (walk(gpus, holdings, fresh)) {
@@ -185,7 +185,7 @@ public final class LineKeeper {
     }
 
     /** Who was seen has a lease that is read after that, or none. */
-    private LeaseRegistry.Holdings lookAtStrangers(List<Gpu> gpus) throws IOException {
+    private Holdings lookAtStrangers(List<Gpu> gpus) throws IOException {
         long begun = pace.nanos();
         seen = strangers.look(gpus, Strangers.LIMIT);
         lookedForStrangers = pace.nanos();
@@ -208,8 +208,7 @@ public final class LineKeeper {
      * and for what people read. While nothing else changes, no more than some percent of the time
      * are spent on that, however many processes there are to look at.
      */
-    private boolean isLookNeeded(
-            List<Gpu> gpus, LeaseRegistry.Holdings holdings, List<Place> places) {
+    private boolean isLookNeeded(List<Gpu> gpus, Holdings holdings, List<Place> places) {
         long since = pace.nanos() - lookedForStrangers;
         boolean allHeld = gpus.stream().allMatch(gpu -> holdings.held().containsKey(gpu.uuid()));
         boolean due = !allHeld && since >= Math.max(PERIOD.toNanos(), LOOK_SHARE * lookCost);
@@ -224,8 +223,7 @@ public final class LineKeeper {
     }
 
     /** If nobody used anything behind our back, and nobody came before another. */
-    private boolean anybodyMayBeServed(
-            List<Gpu> gpus, LeaseRegistry.Holdings holdings, List<Place> places) {
+    private boolean anybodyMayBeServed(List<Gpu> gpus, Holdings holdings, List<Place> places) {
         GpuChoice choice = new GpuChoice(gpus, holdings, Unmanaged.NONE, List.of(), policy);
         for (Place place : places) {
             try {
@@ -253,8 +251,7 @@ public final class LineKeeper {
      *
      * @param fresh whether it was just looked for strangers
      */
-    private Walk walk(List<Gpu> gpus, LeaseRegistry.Holdings holdings, boolean fresh)
-            throws IOException {
+    private Walk walk(List<Gpu> gpus, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = line.places();
         Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
         Sight sight =
@@ -298,9 +295,10 @@ public final class LineKeeper {
                         others.leases().forEach(lease -> busy.put(lease.id(), lease));
                         boolean can = choice.keep(place.ticket());
                         if (tell) {
-                            stand(place, number, others.reason(), can, choice);
+                            stand(place, number, ChoiceText.reason(others), can, choice);
                         }
                     }
+                    case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
                 }
             } catch (RefusedException e) {
                 if (choice.isForbidden(place.ticket())) {
@@ -326,12 +324,13 @@ public final class LineKeeper {
     private static void stand(
             Place place, int number, String reason, boolean can, GpuChoice choice) {
         Optional<String> obstacle =
-                can ? Optional.empty() : Optional.of(choice.obstacle(place.ticket()));
+                can
+                        ? Optional.empty()
+                        : Optional.of(ChoiceText.obstacles(choice.obstacles(place.ticket())));
         place.stand(new Place.Standing(number, reason, obstacle));
     }
 
-    private void give(Place place, List<Gpu> gpus, LeaseRegistry.Holdings holdings)
-            throws IOException {
+    private void give(Place place, List<Gpu> gpus, Holdings holdings) throws IOException {
         Ticket ticket = place.ticket();
         if (line.forgetTheDead(List.of(ticket))) {
             return;

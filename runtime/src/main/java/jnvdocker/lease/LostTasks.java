@@ -93,7 +93,7 @@ final class LostTasks {
             List<Gpu> gpus, Claim.ContainerRef container, AllowedDevices allowed)
             throws IOException {
         while (true) {
-            LeaseRegistry.Holdings holdings = registry.holdings();
+            Holdings holdings = registry.holdings();
             List<ClaimedGpu> free =
                     gpus.stream()
                             .filter(gpu -> !holdings.held().containsKey(gpu.uuid()))

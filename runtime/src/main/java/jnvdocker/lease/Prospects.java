@@ -3,7 +3,6 @@ package jnvdocker.lease;
 import jnvdocker.container.GpuRequest;
 import jnvdocker.container.GpuResolver;
 import jnvdocker.host.Gpu;
-import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
 
 import java.util.ArrayList;
@@ -23,7 +22,7 @@ import java.util.stream.Collectors;
  */
 final class Prospects {
     private final List<Gpu> gpus;
-    private final LeaseRegistry.Holdings holdings;
+    private final Holdings holdings;
     private final Unmanaged unmanaged;
     private final Cordons cordons;
     private final Quota quota;
@@ -36,11 +35,7 @@ final class Prospects {
      * @param gpus the only ones that he may be given
      */
     Prospects(
-            List<Gpu> gpus,
-            LeaseRegistry.Holdings holdings,
-            Unmanaged unmanaged,
-            Cordons cordons,
-            Quota quota) {
+            List<Gpu> gpus, Holdings holdings, Unmanaged unmanaged, Cordons cordons, Quota quota) {
         this.gpus = gpus;
         this.holdings = holdings;
         this.unmanaged = unmanaged;
@@ -110,47 +105,42 @@ final class Prospects {
                 && !(lease.claim().isOfTask() && ticket.isOfTask());
     }
 
-    /** What is in the way of somebody who can't be served, for people. */
-    String obstacle(Ticket ticket) {
+    /** What is in the way of somebody who can't be served. */
+    List<Obstacle> obstacles(Ticket ticket) {
         List<Gpu> wanted = wanted(ticket.request());
-        if (!quota.allows(ticket.owner(), needed(ticket.request(), wanted))) {
-            return quota.allowsEver(needed(ticket.request(), wanted))
-                    ? quota.excess(ticket.owner())
-                    : quota.rule();
+        Owner owner = ticket.owner();
+        if (!quota.allows(owner, needed(ticket.request(), wanted))) {
+            return List.of(
+                    quota.allowsEver(needed(ticket.request(), wanted))
+                            ? new Obstacle.OverQuota(owner, quota.leases(owner), quota.limit())
+                            : new Obstacle.NeverAllowed(quota.limit()));
         }
-        List<String> clauses = new ArrayList<>();
+        List<Obstacle> obstacles = new ArrayList<>();
         List<Gpu> own = some(wanted, gpu -> isHisOwn(gpu, ticket));
         if (!own.isEmpty()) {
-            clauses.add(
-                    "it waits for what "
-                            + Quote.shown(ticket.owner().name())
-                            + " has already: "
-                            + Refusals.held(claimed(own), leases(own)));
+            obstacles.add(new Obstacle.Own(owner, claimed(own), leases(own)));
         }
         List<Gpu> used =
                 some(wanted, gpu -> isUsed(gpu, ticket.request()) && !isHisOwn(gpu, ticket));
         if (!used.isEmpty()) {
-            clauses.add(Refusals.used(claimed(used), unmanaged));
+            obstacles.add(new Obstacle.Used(claimed(used), unmanaged));
         }
         for (Gpu gpu : ticket.request() instanceof GpuRequest.All ? gpus : wanted) {
             if (!gpu.isSound()) {
-                clauses.add("GPU " + gpu.index() + " can't be given out: " + gpu.trouble());
+                obstacles.add(new Obstacle.Sick(gpu));
             } else if (cordons.of(gpu).isPresent()) {
-                clauses.add("GPU " + gpu.index() + " is " + cordons.of(gpu).get().words());
+                obstacles.add(new Obstacle.Cordoned(gpu, cordons.of(gpu).get()));
             } else if (!gpu.hasUuid()) {
-                clauses.add("GPU " + gpu.index() + " shows no UUID yet");
+                obstacles.add(new Obstacle.Nameless(gpu));
             }
         }
         if (ticket.request() instanceof GpuRequest.Devices(List<String> ids) && wanted.isEmpty()) {
-            clauses.add(
-                    "the driver does not show "
-                            + (ids.size() == 1 ? "GPU " : "each of the GPUs ")
-                            + Quote.shown(String.join(", ", ids)));
+            obstacles.add(new Obstacle.Missing(ids));
         }
         if (ticket.request() instanceof GpuRequest.Count(int count) && count > gpus.size()) {
-            clauses.add("the driver shows " + (gpus.isEmpty() ? "none" : "only " + gpus.size()));
+            obstacles.add(new Obstacle.TooFew(gpus.size()));
         }
-        return clauses.isEmpty() ? "no GPU is to be had" : String.join(", and ", clauses);
+        return obstacles;
     }
 
     private static List<Gpu> some(List<Gpu> gpus, Predicate<Gpu> which) {

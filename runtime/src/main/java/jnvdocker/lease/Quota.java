@@ -1,7 +1,5 @@
 package jnvdocker.lease;
 
-import jnvdocker.labels.Quote;
-
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -35,7 +33,7 @@ final class Quota {
 
     /** Whether anybody may ever have so many. */
     boolean allowsEver(int gpus) {
-        return gpus <= limit();
+        return gpus <= most();
     }
 
     /** The leases of a user's, in order of their numbers. */
@@ -51,25 +49,15 @@ final class Quota {
         return leases;
     }
 
-    /** {@code each user may have 4 at a time (max_gpus_per_user in /etc/jnvdocker/config.toml)}. */
-    String rule() {
-        return "each user may have " + limit() + " at a time (" + policy.key(KEY) + ")";
-    }
+    /**
+     * What each user may have at a time.
+     *
+     * @param key of the configuration, and its file
+     */
+    record Limit(int gpus, String key) {}
 
-    /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */
-    String excess(Owner owner) {
-        List<Lease> leases = leases(owner);
-        List<ClaimedGpu> gpus =
-                leases.stream().flatMap(lease -> lease.claim().gpus().stream()).toList();
-        return Quote.shown(owner.name())
-                + " has "
-                + gpus.size()
-                + " of the "
-                + limit()
-                + " that each user may have at a time ("
-                + policy.key(KEY)
-                + "): "
-                + Refusals.held(gpus, leases);
+    Limit limit() {
+        return new Limit(most(), policy.key(KEY));
     }
 
     /** How many more a user may have; fewer than none when the rule is newer than the leases. */
@@ -78,10 +66,10 @@ final class Quota {
                 held.values().stream()
                         .filter(lease -> lease.claim().owner().uid() == owner.uid())
                         .count();
-        return limit() - (int) has;
+        return most() - (int) has;
     }
 
-    private int limit() {
+    private int most() {
         return policy.maxGpusPerUser().orElse(Integer.MAX_VALUE);
     }
 }

@@ -170,7 +170,7 @@ public final class Reconciler {
         Map<String, Lease> live = live();
         Optional<Lease> lease = Optional.ofNullable(live.get(claim));
         Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
-        if (found.flatMap(now -> claimOf(now.labels(), now.volumes()))
+        if (found.flatMap(now -> ClaimNames.of(now.labels(), now.volumes()))
                 .filter(claim::equals)
                 .isEmpty()) {
             return;
@@ -274,18 +274,18 @@ public final class Reconciler {
     private List<Carrier> carriers(Duration limit) throws IOException {
         List<Carrier> carriers = new ArrayList<>();
         Set<String> lost = unknownThatRun();
-        for (ContainerEngine.Listed container : engine.labelled(Leases.CLAIM_LABEL, limit)) {
-            Optional<String> claim = claimOf(container.labels(), container.volumes());
+        for (ContainerEngine.Listed container : engine.labelled(ClaimNames.CLAIM_LABEL, limit)) {
+            Optional<String> claim = ClaimNames.of(container.labels(), container.volumes());
             if (claim.isPresent()) {
                 carriers.add(new Carrier(claim.get(), container, true));
                 lost.remove(claim.get());
             }
         }
         if (!lost.isEmpty()) {
-            List<String> volumes = lost.stream().map(ClaimVolumes::name).toList();
+            List<String> volumes = lost.stream().map(ClaimNames::volume).toList();
             for (ContainerEngine.Listed container : engine.using(volumes, limit)) {
                 container.volumes().stream()
-                        .flatMap(volume -> ClaimVolumes.claimOf(volume).stream())
+                        .flatMap(volume -> ClaimNames.ofVolume(volume).stream())
                         .filter(lost::contains)
                         .forEach(claim -> carriers.add(new Carrier(claim, container, false)));
             }
@@ -377,7 +377,7 @@ public final class Reconciler {
                 ClaimOptions.read(
                                 id,
                                 engineId,
-                                engine.volumeOptions(ClaimVolumes.name(id), limit),
+                                engine.volumeOptions(ClaimNames.volume(id), limit),
                                 indices,
                                 registry.now())
                         .or(() -> ofLabel(id, engineId, container.labels(), present));
@@ -400,7 +400,7 @@ public final class Reconciler {
     /** The label has no minors: those of today must do, since the options are gone as well. */
     private Optional<Claim> ofLabel(
             String id, String engineId, Map<String, String> labels, Map<String, Gpu> present) {
-        List<String> uuids = List.of(labels.getOrDefault(Leases.GPUS_LABEL, "").split(","));
+        List<String> uuids = List.of(labels.getOrDefault(ClaimNames.GPUS_LABEL, "").split(","));
         if (!present.keySet().containsAll(uuids)) {
             return Optional.empty();
         }
@@ -446,16 +446,9 @@ public final class Reconciler {
             }
         }
         // Docker calls our Remove for it, and refuses as long as any container names the volume.
-        if (registry.hasVolume(claim) && !engine.removeVolume(ClaimVolumes.name(claim), LIMIT)) {
+        if (registry.hasVolume(claim) && !engine.removeVolume(ClaimNames.volume(claim), LIMIT)) {
             return false;
         }
         return remover.remove(claim);
-    }
-
-    /** The claim that a container carries: its label alone may come from an image. */
-    static Optional<String> claimOf(Map<String, String> labels, List<String> volumes) {
-        return Optional.ofNullable(labels.get(Leases.CLAIM_LABEL))
-                .filter(Claim::isId)
-                .filter(id -> volumes.contains(ClaimVolumes.name(id)));
     }
 }

@@ -28,23 +28,4 @@ public record RefusedStart(Claim claim, List<String> reasons, Instant since, Opt
     public String reason() {
         return reasons.getLast();
     }
-
-    /**
-     * Whether a container that does not run is the one, and still waits for nothing but a GPU: its
-     * policy would have it run, and what docker keeps as its error is what it was refused with.
-     * Swarm makes another task for one that has ended.
-     */
-    boolean isOf(ContainerEngine.Down container) {
-        boolean hasPolicy =
-                switch (container.policy()) {
-                    case "always", "unless-stopped", "on-failure" -> true;
-                    default -> false;
-                };
-        return hasPolicy
-                && container.labels().keySet().stream()
-                        .noneMatch(label -> label.startsWith("com.docker.swarm."))
-                && reasons.stream().anyMatch(container.error()::contains)
-                && seen.filter(it -> !it.equals(new Seen(container.id(), container.finished())))
-                        .isEmpty();
-    }
 }

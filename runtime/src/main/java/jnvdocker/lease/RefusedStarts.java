@@ -126,7 +126,7 @@ public final class RefusedStarts {
         if (next <= pace.nanos() && canHaveAll(claim)) {
             // What was changed while all that was looked at counts.
             Optional<ContainerEngine.Down> still =
-                    engine.down(found.get().id(), LIMIT).filter(refused::isOf);
+                    engine.down(found.get().id(), LIMIT).filter(it -> it.isOf(refused));
             if (still.isPresent()) {
                 start(claim, still.get());
             }
@@ -135,10 +135,10 @@ public final class RefusedStarts {
 
     /** Empty when it is gone, runs, or was changed. */
     private Optional<ContainerEngine.Down> find(RefusedStart refused) throws IOException {
-        String volume = ClaimVolumes.name(refused.claim().id());
+        String volume = ClaimNames.volume(refused.claim().id());
         for (ContainerEngine.Listed user : engine.using(List.of(volume), LIMIT)) {
             Optional<ContainerEngine.Down> down =
-                    engine.down(user.id(), LIMIT).filter(refused::isOf);
+                    engine.down(user.id(), LIMIT).filter(it -> it.isOf(refused));
             if (down.isPresent()) {
                 return down;
             }
@@ -155,7 +155,7 @@ public final class RefusedStarts {
             return false;
         }
         List<GpuUse> seen = strangers.look(gpus, Strangers.LIMIT);
-        LeaseRegistry.Holdings holdings = registry.holdings();
+        Holdings holdings = registry.holdings();
         Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
         GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
         return new Quota(policy, holdings.held()).allows(claim.owner(), claim.gpus().size())

@@ -84,7 +84,7 @@ final class Reservations {
      * @throws RefusedException saying who has them
      * @throws IOException when the registry can't be written
      */
-    Optional<Claim> claim(Leases.Request request) throws RefusedException, IOException {
+    Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
         refuseWhenStopped();
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
@@ -103,7 +103,7 @@ final class Reservations {
      * What this very process has reserved already: it asks again, after a daemon that could not
      * give it its answer any more.
      */
-    private Optional<Claim> earlier(Leases.Request request) throws IOException {
+    private Optional<Claim> earlier(LeaseRequest request) throws IOException {
         Optional<Claim> same = Optional.empty();
         if (inherited.isEmpty()) {
             return same;
@@ -124,11 +124,11 @@ final class Reservations {
         return same;
     }
 
-    private static boolean isAnswer(Claim claim, Leases.Request request) {
+    private static boolean isAnswer(Claim claim, LeaseRequest request) {
         return claim.engine().equals(request.engine()) && claim.image().equals(request.image());
     }
 
-    private Claim now(Leases.Request request) throws RefusedException, IOException {
+    private Claim now(LeaseRequest request) throws RefusedException, IOException {
         int vanished = 0;
         Hope hope = new Hope();
         while (true) {
@@ -142,14 +142,14 @@ final class Reservations {
                     cancel(claim, GONE);
                     if (++vanished == TRIES) {
                         throw new RefusedException(
-                                Refusals.vanished(claim.gpus())
+                                LeaseText.vanished(claim.gpus())
                                         + "; look at 'jnvdocker gpu ls' and at dmesg, then try"
                                         + " again");
                     }
                 }
                 case Missed(GpuChoice.Busy busy) -> {
                     if (!line.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
-                        throw new RefusedException(busy.refusal());
+                        throw new RefusedException(ChoiceText.refusal(busy));
                     }
                 }
             }
@@ -191,7 +191,7 @@ final class Reservations {
      * What nobody waits for is his who would wait; empty for one who has a place in the line. Of
      * two who come while the first is looked after so, either may be the first in the line.
      */
-    private Optional<Claim> atOnce(Leases.Request request, Waiting waiting)
+    private Optional<Claim> atOnce(LeaseRequest request, Waiting waiting)
             throws RefusedException, IOException {
         if (line.has(request.client())) {
             return Optional.empty();
@@ -233,7 +233,7 @@ final class Reservations {
 
     /** Empty when somebody else has had something meanwhile. */
     private Optional<Reservable> attempt(Choice choice) throws RefusedException, IOException {
-        LeaseRegistry.Holdings holdings = registry.holdings();
+        Holdings holdings = registry.holdings();
         if (!choice.hasLooked(holdings)) {
             return Optional.empty();
         }
@@ -241,6 +241,7 @@ final class Reservations {
             case GpuChoice.Busy busy -> {
                 return Optional.of(new Missed(busy));
             }
+            case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
             case GpuChoice.Chosen(List<Gpu> gpus) -> {
                 LeaseRegistry.Reservation reservation = choice.reservation(gpus, holdings);
                 boolean done =
@@ -279,7 +280,7 @@ final class Reservations {
         if (!registry.becomes(claim.id(), client, cgroup)) {
             throw new RefusedException(
                     "the reservation of "
-                            + Refusals.command(claim, client)
+                            + LeaseText.command(claim, client)
                             + " was ended before its command began ('jnvdocker gpu leases --all'"
                             + " says by whom); try again");
         }
@@ -297,14 +298,14 @@ final class Reservations {
         if (!registry.becomes(claim.id(), client, container, holder)) {
             throw new RefusedException(
                     "the reservation of "
-                            + Refusals.command(claim, client)
+                            + LeaseText.command(claim, client)
                             + " was ended before it began ('jnvdocker gpu leases --all' says by"
                             + " whom); start it again");
         }
     }
 
     /** In the line. Its place stays when this daemon is stopped meanwhile. */
-    private Claim waitFor(Leases.Request request, Waiting waiting, Optional<Claim> earlier)
+    private Claim waitFor(LeaseRequest request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
         Optional<Duration> limit = waiting.limit().or(policy::maxWait);
         Place place = line.enter(request, limit);
@@ -351,10 +352,10 @@ final class Reservations {
 
     /** What somebody who waits needs to see of the rest. */
     private final class Sight implements Wait.Counter {
-        private final Leases.Request request;
+        private final LeaseRequest request;
         private final Place place;
 
-        Sight(Leases.Request request, Place place) {
+        Sight(LeaseRequest request, Place place) {
             this.request = request;
             this.place = place;
         }
@@ -376,7 +377,8 @@ final class Reservations {
             Choice choice = new Choice(request, before);
             choice.look();
             return switch (choice.of(registry.holdings())) {
-                case GpuChoice.Busy busy -> busy.reason();
+                case GpuChoice.Busy busy -> ChoiceText.reason(busy);
+                case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
                 case GpuChoice.Chosen _ -> "others have just given back what is asked for";
             };
         }
@@ -432,7 +434,7 @@ final class Reservations {
 
     /** One choice, made on what the registry holds, as often as that changes. */
     private final class Choice {
-        private final Leases.Request request;
+        private final LeaseRequest request;
         private final List<Ticket> before;
         private final List<Gpu> gpus;
         private Optional<List<GpuUse>> seen = Optional.empty();
@@ -441,7 +443,7 @@ final class Reservations {
         /**
          * @param before who waits and has come before
          */
-        Choice(Leases.Request request, List<Ticket> before) throws IOException {
+        Choice(LeaseRequest request, List<Ticket> before) throws IOException {
             this.request = request;
             this.before = before;
             gpus = inventory.gpus();
@@ -459,7 +461,7 @@ final class Reservations {
          *
          * @return false when it was not looked before the leases were read, and is now
          */
-        boolean hasLooked(LeaseRegistry.Holdings holdings) throws IOException {
+        boolean hasLooked(Holdings holdings) throws IOException {
             boolean needed =
                     gpus.stream().anyMatch(gpu -> !holdings.held().containsKey(gpu.uuid()));
             if (seen.isEmpty() && needed) {
@@ -469,7 +471,7 @@ final class Reservations {
             return true;
         }
 
-        GpuChoice.Outcome of(LeaseRegistry.Holdings holdings) throws RefusedException {
+        GpuChoice.Outcome of(Holdings holdings) throws RefusedException {
             Unmanaged unmanaged = strangers.unmanaged(seen.orElse(List.of()), holdings, policy);
             GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy);
             keepers = choice.keepers();
@@ -481,11 +483,11 @@ final class Reservations {
             return keepers;
         }
 
-        LeaseRegistry.Reservation reservation(List<Gpu> chosen, LeaseRegistry.Holdings holdings) {
+        LeaseRegistry.Reservation reservation(List<Gpu> chosen, Holdings holdings) {
             return new LeaseRegistry.Reservation(claim(chosen, holdings), request.client());
         }
 
-        private Claim claim(List<Gpu> chosen, LeaseRegistry.Holdings holdings) {
+        private Claim claim(List<Gpu> chosen, Holdings holdings) {
             return new Claim(
                     Claim.newId(),
                     request.engine(),

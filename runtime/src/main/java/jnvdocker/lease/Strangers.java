@@ -91,7 +91,8 @@ final class Strangers {
     }
 
     private boolean isClaimed(GpuUse use) throws IOException {
-        Optional<String> claim = use.container().flatMap(Strangers::claimOf);
+        Optional<String> claim =
+                use.container().flatMap(it -> ClaimNames.of(it.labels(), it.volumes()));
         return claim.isPresent() && registry.wasClaimed(claim.get(), use.gpu().uuid());
     }
 
@@ -110,11 +111,6 @@ final class Strangers {
         return otherClaims.mounted();
     }
 
-    /** The claim of a container that we started. */
-    static Optional<String> claimOf(RunningContainer container) {
-        return Reconciler.claimOf(container.labels(), container.volumes());
-    }
-
     /**
      * By the UUIDs of the GPUs; each container once, and each process that is in none.
      *
@@ -131,7 +127,7 @@ final class Strangers {
     }
 
     /** The GPUs that they use, of what was seen before the leases were read. */
-    Unmanaged unmanaged(List<GpuUse> seen, LeaseRegistry.Holdings holdings, Policy policy) {
+    Unmanaged unmanaged(List<GpuUse> seen, Holdings holdings, Policy policy) {
         return new Unmanaged(among(seen, holdings.held().values()), policy.allowUnmanaged());
     }
 

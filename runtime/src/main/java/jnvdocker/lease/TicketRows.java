@@ -27,9 +27,9 @@ final class TicketRows {
     }
 
     /** That client's, which keeps the place that it has; what it is for is said anew. */
-    static Ticket add(Transaction transaction, String boot, Leases.Request request, Instant now)
+    static Ticket add(Transaction transaction, String boot, Ticket asked, Instant now)
             throws SQLException {
-        ProcessId client = request.client();
+        ProcessId client = asked.client();
         transaction.update(
                 "INSERT INTO ticket"
                         + " (boot, pid, start, uid, owner, request, since, engine, image, gpus)"
@@ -39,13 +39,13 @@ final class TicketRows {
                 boot,
                 client.pid(),
                 client.startTime(),
-                request.owner().uid(),
-                request.owner().name(),
-                request.request().toString(),
+                asked.owner().uid(),
+                asked.owner().name(),
+                asked.request().toString(),
                 now.toEpochMilli(),
-                request.engine(),
-                request.image(),
-                String.join(",", request.candidates()));
+                asked.engine(),
+                asked.image(),
+                String.join(",", asked.candidates()));
         return transaction
                 .first(
                         TicketRows::ticket,

@@ -13,7 +13,7 @@ final class Wait {
     /** He is woken when there is news; this is for who was not. */
     private static final Duration LONGEST = Duration.ofSeconds(10);
 
-    private final Leases.Request request;
+    private final LeaseRequest request;
     private final Waiting waiting;
     private final Optional<Duration> limit;
     private final Place place;
@@ -40,7 +40,7 @@ final class Wait {
      * @param now by the wall clock; he may have waited for the daemon before this one
      */
     Wait(
-            Leases.Request request,
+            LeaseRequest request,
             Waiting waiting,
             Optional<Duration> limit,
             Place place,
@@ -108,7 +108,7 @@ final class Wait {
     private void tell(Place.Standing standing) throws IOException {
         String text =
                 "waiting for "
-                        + Refusals.asked(request.request())
+                        + LeaseText.asked(request.request())
                         + ", "
                         + (standing.number() == 1 ? "next" : "number " + standing.number())
                         + " in line"
@@ -158,7 +158,7 @@ final class Wait {
                     .hear(
                             "got "
                                     + claim.gpus().stream()
-                                            .map(gpu -> Refusals.name(gpu.index(), gpu.uuid()))
+                                            .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
                                             .collect(Collectors.joining(", "))
                                     + " after "
                                     + Span.text(waited()));

@@ -74,12 +74,12 @@ final class WaitingLine {
      *
      * @throws RefusedException when its user has as many as anybody may
      */
-    Place enter(Leases.Request request, Optional<Duration> limit)
+    Place enter(LeaseRequest request, Optional<Duration> limit)
             throws RefusedException, IOException {
         if (!has(request.client())) {
             refuseTooMany(request);
         }
-        Ticket ticket = registry.addTicket(request);
+        Ticket ticket = registry.addTicket(request.ticket());
         // It may have waited for the daemon before this one.
         Duration before = Duration.between(ticket.since(), registry.now());
         long began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
@@ -98,7 +98,7 @@ final class WaitingLine {
         return place;
     }
 
-    private void refuseTooMany(Leases.Request request) throws RefusedException {
+    private void refuseTooMany(LeaseRequest request) throws RefusedException {
         List<Place> now = places;
         if (now.size() >= MOST) {
             throw new RefusedException(

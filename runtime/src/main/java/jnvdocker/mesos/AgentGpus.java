@@ -3,9 +3,8 @@ package jnvdocker.mesos;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.Quote;
 import jnvdocker.labels.RefusedException;
-import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.Refusals;
+import jnvdocker.lease.LeaseText;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -38,7 +37,7 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
                     offered.add(gpu);
                 } else {
                     leftOut.add(
-                            Refusals.name(gpu.index(), gpu.uuid()) + " is left out: " + trouble);
+                            LeaseText.name(gpu.index(), gpu.uuid()) + " is left out: " + trouble);
                 }
             }
         }
@@ -57,7 +56,7 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
             return "it shows no UUID, by which it would be held";
         }
         if (status.cordon().isPresent()) {
-            return status.cordon().map(Cordon::words).orElseThrow();
+            return status.cordon().map(LeaseText::cordoned).orElseThrow();
         }
         return status.state() == GpuStatus.State.UNMANAGED ? status.note() : "";
     }

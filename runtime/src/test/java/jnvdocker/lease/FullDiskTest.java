@@ -21,7 +21,7 @@ import java.util.List;
 /** A claim's files can't be written. */
 class FullDiskTest {
     private static final String CLAIM = "000000000001";
-    private static final String VOLUME = ClaimVolumes.name(CLAIM);
+    private static final String VOLUME = ClaimNames.volume(CLAIM);
 
     @TempDir Path state;
     private SimulatedWorld world;

@@ -14,7 +14,6 @@ import static jnvdocker.lease.TestingLeases.time;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
@@ -157,7 +156,7 @@ class GpuChoiceTest {
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; wait with --gpu-wait",
-                assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE)).refusal());
+                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE))));
     }
 
     @Test
@@ -263,7 +262,7 @@ class GpuChoiceTest {
                     + " (max_gpus_per_user in /etc/jnvdocker/config.toml): GPU 0 (GPU-5c1a1003) is"
                     + " held by alice's container train-7 since 2024-01-02 09:12; wait with"
                     + " --gpu-wait, or stop one of them, or ask for fewer",
-                busy.refusal());
+                ChoiceText.refusal(busy));
         assertEquals(List.of(train), busy.leases());
     }
 
@@ -354,7 +353,13 @@ class GpuChoiceTest {
     }
 
     private static String refusal(GpuChoice choice, GpuRequest request, Owner owner) {
-        return assertThrows(RefusedException.class, () -> choice.of(request, owner)).getMessage();
+        try {
+            GpuChoice.Outcome outcome = choice.of(request, owner);
+            return ChoiceText.refusal(assertInstanceOf(GpuChoice.Impossible.class, outcome))
+                    .getMessage();
+        } catch (RefusedException e) {
+            return e.getMessage();
+        }
     }
 
     private static Unmanaged unmanaged(boolean allowed, GpuUse... uses) {
@@ -394,7 +399,7 @@ class GpuChoiceTest {
                         + " held by alice's container c2 since 2024-01-02 09:12, GPU 3"
                         + " (GPU-00000003) is held by alice's container c3 since 2024-01-02"
                         + " 09:12, and others by 2 more; wait with --gpu-wait",
-                assertInstanceOf(GpuChoice.Busy.class, outcome).refusal());
+                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, outcome)));
     }
 
     @Test
@@ -411,7 +416,7 @@ class GpuChoiceTest {
                         Optional.empty());
         assertEquals(
                 "is held by bob's container of image cuda since 2024-01-02 09:12",
-                Refusals.held(lease));
+                LeaseText.held(lease));
     }
 
     @Test
@@ -469,7 +474,7 @@ class GpuChoiceTest {
         return new GpuRequest.Devices(List.of(ids));
     }
 
-    private static LeaseRegistry.Holdings holdings(Lease... leases) {
+    private static Holdings holdings(Lease... leases) {
         return TestingLeases.holdings(List.of(leases), NEVER_USED);
     }
 
@@ -498,14 +503,12 @@ class GpuChoiceTest {
                 new GpuChoice(ALL, holdings(leases), unmanaged, List.of(), POLICY)
                         .of(request, ALICE);
         GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
-        assertEquals(refusal, busy.refusal());
+        assertEquals(refusal, ChoiceText.refusal(busy));
         assertEquals(List.of(leases), busy.leases());
     }
 
     private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
         GpuChoice choice = new GpuChoice(gpus, holdings(), Unmanaged.NONE, List.of(), POLICY);
-        assertEquals(
-                refusal,
-                assertThrows(RefusedException.class, () -> choice.of(request, ALICE)).getMessage());
+        assertEquals(refusal, refusal(choice, request, ALICE));
     }
 }

@@ -91,7 +91,7 @@ final class GrantCheck {
     }
 
     /** Somebody was given GPUs, waiting or not. */
-    void claimed(Leases.Request request, Claim claim, Before before) throws IOException {
+    void claimed(LeaseRequest request, Claim claim, Before before) throws IOException {
         boolean hadIt =
                 registry()
                         .liveOf(claim.id())

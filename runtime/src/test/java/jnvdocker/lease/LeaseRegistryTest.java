@@ -52,13 +52,13 @@ class LeaseRegistryTest extends OneRegistryTest {
 
     @Test
     void whatWasDecidedOnOtherHoldingsIsNotWritten() throws Exception {
-        LeaseRegistry.Holdings nobody = registry.holdings();
+        Holdings nobody = registry.holdings();
         reserve(ONE);
         Claim other = claim("0123456789ac", BOB, C);
         var reservation = new LeaseRegistry.Reservation(other, CLIENT);
         assertFalse(registry.reserve(nobody, reservation));
         assertEquals(List.of(ONE), registry.claims());
-        LeaseRegistry.Holdings uncordoned = registry.holdings();
+        Holdings uncordoned = registry.holdings();
         registry.cordon(D.uuid(), BOB, "");
         assertFalse(registry.reserve(uncordoned, reservation));
         assertTrue(registry.reserve(registry.holdings(), reservation));
@@ -67,12 +67,11 @@ class LeaseRegistryTest extends OneRegistryTest {
     @Test
     void aMountIsANewLeaseOnlyAsThePolicyWasAskedAboutIt() throws Exception {
         registry.restore(ONE, true);
-        LeaseRegistry.Holdings before = registry.holdings();
+        Holdings before = registry.holdings();
         registry.cordon(D.uuid(), BOB, "");
-        LeaseRegistry.Holdings now = registry.holdings();
+        Holdings now = registry.holdings();
         assertNotEquals(before, now);
-        for (Optional<LeaseRegistry.Holdings> basis :
-                List.of(Optional.<LeaseRegistry.Holdings>empty(), Optional.of(before))) {
+        for (Optional<Holdings> basis : List.of(Optional.<Holdings>empty(), Optional.of(before))) {
             assertEquals(
                     new LeaseRegistry.Undecided(now),
                     registry.mount(ONE, "use", DOCKERD, NOT_KNOWN, basis));

@@ -122,9 +122,9 @@ class LineKeeperTest {
         return parts.keeper();
     }
 
-    private Leases.Request request(
+    private LeaseRequest request(
             GpuRequest request, Owner owner, ProcessId process, Optional<Waiting> waiting) {
-        return new Leases.Request(request, owner, process, Claim.HOST, "train", waiting);
+        return new LeaseRequest(request, owner, process, Claim.HOST, "train", waiting);
     }
 
     private Claim hold(GpuRequest request, Owner owner) throws Exception {

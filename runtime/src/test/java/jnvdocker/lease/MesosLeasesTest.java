@@ -50,7 +50,7 @@ class MesosLeasesTest {
 
     private Claim reserve() throws Exception {
         return leases().claim(
-                        new Leases.Request(
+                        new LeaseRequest(
                                 new GpuRequest.Count(1),
                                 TestingLeases.ALICE,
                                 helper,
@@ -93,7 +93,7 @@ class MesosLeasesTest {
         assertEquals(holder(), lease.holder());
         assertEquals(claim, lease.claim());
         assertEquals(GpuStatus.State.HELD, leases().state(lease));
-        assertEquals("alice's Mesos task train", Refusals.holder(lease));
+        assertEquals("alice's Mesos task train", LeaseText.holder(lease));
         assertEquals(Optional.empty(), leases().ofMesosContainer("b"));
     }
 

@@ -220,7 +220,7 @@ final class ModelCheck {
         Evidence evidence =
                 new Evidence(world.machine, world.machine.bootId(), world.machine.state());
         List<Gpu> gpus = world.gpus();
-        LeaseRegistry.Holdings holdings = registry.holdings();
+        Holdings holdings = registry.holdings();
         Strangers strangers =
                 new Strangers(
                         world.uses.quietly(),
@@ -282,14 +282,14 @@ final class ModelCheck {
                         held.contains(claim.id())
                                 || isMounted(claim.id())
                                 || !claim.engine().equals(world.engine().id)
-                                || isNamed(ClaimVolumes.name(claim.id()));
+                                || isNamed(ClaimNames.volume(claim.id()));
                 assertTrue(named, () -> "nobody wants " + claim);
             }
             for (String volume : volumes()) {
                 assertTrue(
                         isNamed(volume)
-                                || held.contains(ClaimVolumes.claimOf(volume).orElse(""))
-                                || isMounted(ClaimVolumes.claimOf(volume).orElse("")),
+                                || held.contains(ClaimNames.ofVolume(volume).orElse(""))
+                                || isMounted(ClaimNames.ofVolume(volume).orElse("")),
                         () -> "nobody wants " + volume);
             }
             world.waiters.checkAll(registry.tickets());

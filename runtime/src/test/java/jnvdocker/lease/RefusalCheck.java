@@ -53,7 +53,7 @@ final class RefusalCheck {
      *
      * @param alone whether nobody can have given something back since the choice was made
      */
-    void client(Leases.Request request, String message, boolean alone) throws IOException {
+    void client(LeaseRequest request, String message, boolean alone) throws IOException {
         assertTrue(!alone || !isToBeHad(request), () -> "refused though it is free: " + message);
         boolean taken = message.matches(TAKEN + "; wait with --gpu-wait.*");
         boolean mine =
@@ -67,7 +67,7 @@ final class RefusalCheck {
      *
      * @param overdue whether it may have waited as long as it wants to
      */
-    void waiter(Leases.Request request, String message, boolean overdue) {
+    void waiter(LeaseRequest request, String message, boolean overdue) {
         boolean inVain =
                 overdue
                         && message.matches(
@@ -109,7 +109,7 @@ final class RefusalCheck {
     }
 
     private Claim claim(String volume) throws IOException {
-        return registry().claim(ClaimVolumes.claimOf(volume).orElseThrow()).orElseThrow();
+        return registry().claim(ClaimNames.ofVolume(volume).orElseThrow()).orElseThrow();
     }
 
     private LeaseRegistry registry() {
@@ -133,7 +133,7 @@ final class RefusalCheck {
                 .toList();
     }
 
-    private boolean isToBeHad(Leases.Request request) throws IOException {
+    private boolean isToBeHad(LeaseRequest request) throws IOException {
         Map<String, Lease> held = registry().holdings().held();
         Set<String> taken = new HashSet<>(held.keySet());
         boolean named = request.request() instanceof GpuRequest.Devices;

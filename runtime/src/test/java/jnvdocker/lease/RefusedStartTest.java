@@ -55,29 +55,29 @@ class RefusedStartTest {
     @ValueSource(strings = {"always", "unless-stopped", "on-failure"})
     void containerThatIsAsItWasIsTheOne(String policy) {
         RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
-        assertTrue(refused.isOf(down(policy, ERROR, "a")));
-        assertTrue(refused.isOf(down(policy, "error while mounting volume '': later", "a")));
+        assertTrue(down(policy, ERROR, "a").isOf(refused));
+        assertTrue(down(policy, "error while mounting volume '': later", "a").isOf(refused));
         RefusedStart unseen =
                 new RefusedStart(CLAIM, List.of(HELD), TestingLeases.THEN, Optional.empty());
-        assertTrue(unseen.isOf(down(policy, ERROR, "a")));
+        assertTrue(down(policy, ERROR, "a").isOf(unseen));
     }
 
     @Test
     void containerThatWasChangedIsNot() {
         RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
-        assertFalse(refused.isOf(down("no", ERROR, "a")), "docker update --restart=no");
-        assertFalse(refused.isOf(down("", ERROR, "a")), "no policy");
-        assertFalse(refused.isOf(down("always", "", "a")), "was started");
-        assertFalse(refused.isOf(down("always", "network not found", "a")), "fails otherwise");
+        assertFalse(down("no", ERROR, "a").isOf(refused), "docker update --restart=no");
+        assertFalse(down("", ERROR, "a").isOf(refused), "no policy");
+        assertFalse(down("always", "", "a").isOf(refused), "was started");
+        assertFalse(down("always", "network not found", "a").isOf(refused), "fails otherwise");
         assertFalse(
-                refused.isOf(down("always", ERROR, "com.docker.swarm.task.id")), "Swarm's task");
+                down("always", ERROR, "com.docker.swarm.task.id").isOf(refused), "Swarm's task");
         assertFalse(
-                refused(new RefusedStart.Seen(ID, "2024-01-02T10:00:00Z"))
-                        .isOf(down("always", ERROR, "a")),
+                down("always", ERROR, "a")
+                        .isOf(refused(new RefusedStart.Seen(ID, "2024-01-02T10:00:00Z"))),
                 "has run since");
         assertFalse(
-                refused(new RefusedStart.Seen("d".repeat(64), ENDED))
-                        .isOf(down("always", ERROR, "a")),
+                down("always", ERROR, "a")
+                        .isOf(refused(new RefusedStart.Seen("d".repeat(64), ENDED))),
                 "another container");
     }
 

@@ -105,14 +105,15 @@ class RegistryClockTest {
     @Test
     void aPlaceInTheLineIsAsOldAsItIs() throws IOException {
         registry.addTicket(
-                new Leases.Request(
-                        new GpuRequest.Count(1),
-                        Set.of(),
-                        ALICE,
-                        CLIENT,
-                        "engine",
-                        "cuda",
-                        Optional.empty()));
+                new LeaseRequest(
+                                new GpuRequest.Count(1),
+                                Set.of(),
+                                ALICE,
+                                CLIENT,
+                                "engine",
+                                "cuda",
+                                Optional.empty())
+                        .ticket());
         pass(10);
         wall = wall.plus(Duration.ofDays(400));
         assertEquals(wall.minusSeconds(10), registry.tickets().getFirst().since());

@@ -115,20 +115,21 @@ class RegistryDatabaseTest {
         try (LeaseRegistry registry =
                 LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN))) {
             Ticket old = registry.tickets().getFirst();
-            assertEquals("?", Refusals.purpose(old));
+            assertEquals("?", LeaseText.purpose(old));
             assertEquals(Set.of(), old.candidates());
             Ticket again =
                     registry.addTicket(
-                            new Leases.Request(
-                                    old.request(),
-                                    Set.of(TestingLeases.A.uuid()),
-                                    old.owner(),
-                                    old.client(),
-                                    Claim.MESOS,
-                                    "train",
-                                    Optional.empty()));
+                            new LeaseRequest(
+                                            old.request(),
+                                            Set.of(TestingLeases.A.uuid()),
+                                            old.owner(),
+                                            old.client(),
+                                            Claim.MESOS,
+                                            "train",
+                                            Optional.empty())
+                                    .ticket());
             assertEquals(old.id(), again.id());
-            assertEquals("Mesos task train", Refusals.purpose(again));
+            assertEquals("Mesos task train", LeaseText.purpose(again));
             assertEquals(Set.of(TestingLeases.A.uuid()), again.candidates());
         }
         assertEquals(5, version());

@@ -34,8 +34,8 @@ class ReservationsTest {
     private Claim claim(ProcessId client, String image, boolean waits) throws Exception {
         Optional<Waiting> waiting =
                 waits ? Optional.of(new Waiting(Optional.empty(), _ -> {})) : Optional.empty();
-        Leases.Request request =
-                new Leases.Request(
+        LeaseRequest request =
+                new LeaseRequest(
                         new GpuRequest.Count(1),
                         TestingLeases.ALICE,
                         client,

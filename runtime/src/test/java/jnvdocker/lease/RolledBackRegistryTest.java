@@ -194,7 +194,7 @@ class RolledBackRegistryTest {
         assertTrue(folderOf(train));
         assertThrows(
                 VolumeException.class,
-                () -> world.daemon.parts().volumes().remove(ClaimVolumes.name(claim)));
+                () -> world.daemon.parts().volumes().remove(ClaimNames.volume(claim)));
         assertTrue(folderOf(train));
         world.daemonSteps.kill();
         world.daemonSteps.start();

@@ -109,9 +109,9 @@ final class SimulatedClients {
                         + claim.gpus().stream().map(ClaimedGpu::minor).toList());
     }
 
-    Leases.Request request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
+    LeaseRequest request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
         int user = process.pid() % USERS;
-        return new Leases.Request(
+        return new LeaseRequest(
                 options.request(),
                 new Owner(NOBODYS_UID + user, "user" + user),
                 process,
@@ -122,7 +122,7 @@ final class SimulatedClients {
 
     private Optional<Claim> answer(ProcessId process, RunOptions options) throws IOException {
         List<Optional<Claim>> found = new ArrayList<>();
-        Leases.Request request = request(process, options, Optional.empty());
+        LeaseRequest request = request(process, options, Optional.empty());
         GrantCheck.Before before = world.grants.before();
         boolean alone = world.course.isUndisturbed();
         world.daemon.perform(

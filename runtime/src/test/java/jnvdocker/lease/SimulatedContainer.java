@@ -91,14 +91,14 @@ final class SimulatedContainer {
     }
 
     Optional<String> claim() {
-        return settings.volume().flatMap(ClaimVolumes::claimOf);
+        return settings.volume().flatMap(ClaimNames::ofVolume);
     }
 
     /** The minors of its GPUs' nodes, by UUID. */
     Map<String, Integer> gpus() {
         Map<String, Integer> gpus = new HashMap<>();
         for (int i = 0; i < settings.minors().size(); i++) {
-            String uuids = settings.labels().get(Leases.GPUS_LABEL);
+            String uuids = settings.labels().get(ClaimNames.GPUS_LABEL);
             gpus.put(uuids.split(",")[i], settings.minors().get(i));
         }
         return gpus;

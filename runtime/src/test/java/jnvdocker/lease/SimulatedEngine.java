@@ -486,7 +486,7 @@ final class SimulatedEngine {
     }
 
     private void tell(String action, SimulatedContainer container) {
-        String claim = container.settings.labels().get(Leases.CLAIM_LABEL);
+        String claim = container.settings.labels().get(ClaimNames.CLAIM_LABEL);
         if (claim != null) {
             listener.happened(new Event(action, container.id, claim));
         }

@@ -29,7 +29,7 @@ final class SimulatedWaiters {
 
     /** A {@code jnvdocker run} that waits. */
     private final class Waiter {
-        final Leases.Request request;
+        final LeaseRequest request;
         final RunOptions options;
         final Optional<Duration> limit;
         final long since = world.machine.nanos();

@@ -108,7 +108,7 @@ final class SimulatedWorld
             refusals.mount(volume, e.getMessage());
             throw e;
         }
-        grants.mounted(ClaimVolumes.claimOf(volume).orElseThrow(), before);
+        grants.mounted(ClaimNames.ofVolume(volume).orElseThrow(), before);
     }
 
     List<SimulatedContainer> allContainers() {

@@ -99,7 +99,7 @@ class SlowChoiceTest {
                 threads.submit(() ->
                         parts.leases()
                                 .claim(
-                                        new Leases.Request(
+                                        new LeaseRequest(
                                                 new GpuRequest.Count(1),
                                                 ALICE,
                                                 client,

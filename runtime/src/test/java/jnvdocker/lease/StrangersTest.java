@@ -94,8 +94,8 @@ class StrangersTest {
         RunningContainer ours =
                 TestingLeases.running(
                         "ours",
-                        Map.of(Leases.CLAIM_LABEL, CLAIM),
-                        List.of(ClaimVolumes.name(CLAIM)));
+                        Map.of(ClaimNames.CLAIM_LABEL, CLAIM),
+                        List.of(ClaimNames.volume(CLAIM)));
         GpuUse beside = given(B, ours);
         assertEquals(Map.of(B.uuid(), List.of(beside)), among(given(A, ours), beside));
     }
@@ -106,7 +106,7 @@ class StrangersTest {
                 given(
                         A,
                         TestingLeases.running(
-                                "plain-1", Map.of(Leases.CLAIM_LABEL, CLAIM), List.of()));
+                                "plain-1", Map.of(ClaimNames.CLAIM_LABEL, CLAIM), List.of()));
         assertEquals(Map.of(A.uuid(), List.of(labelled)), among(labelled));
     }
 
@@ -121,8 +121,8 @@ class StrangersTest {
         RunningContainer ours =
                 TestingLeases.running(
                         "ours",
-                        Map.of(Leases.CLAIM_LABEL, CLAIM),
-                        List.of(ClaimVolumes.name(CLAIM)));
+                        Map.of(ClaimNames.CLAIM_LABEL, CLAIM),
+                        List.of(ClaimNames.volume(CLAIM)));
         assertEquals(Map.of(), among(given(A, ours)));
         GpuUse process = open(A, us, Optional.of(ours), Optional.of(ours.id()));
         assertEquals(Map.of(A.uuid(), List.of(process)), among(given(A, ours), process));

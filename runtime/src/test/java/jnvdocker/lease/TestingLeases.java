@@ -97,20 +97,19 @@ final class TestingLeases {
                 "d".repeat(64), name, "cuda", Optional.empty(), labels, volumes, GpuAccess.NONE);
     }
 
-    static LeaseRegistry.Holdings holdings(List<Lease> leases, Map<Gpu, Instant> idleSince) {
+    static Holdings holdings(List<Lease> leases, Map<Gpu, Instant> idleSince) {
         Map<String, Lease> held = new HashMap<>();
         for (Lease lease : leases) {
             lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
         }
         Map<String, Instant> idle = new HashMap<>();
         idleSince.forEach((gpu, since) -> idle.put(gpu.uuid(), since));
-        return new LeaseRegistry.Holdings(time(12, 0), held, idle, Map.of());
+        return new Holdings(time(12, 0), held, idle, Map.of());
     }
 
     /** Nobody has a GPU, and one gets no new holder. */
-    static LeaseRegistry.Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
-        return new LeaseRegistry.Holdings(
-                time(12, 0), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon));
+    static Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
+        return new Holdings(time(12, 0), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon));
     }
 
     /** Changes the registry in a folder by hand. */

@@ -89,13 +89,13 @@ class WaitingLineTest {
         };
     }
 
-    private static Leases.Request request(ProcessId client, Owner owner) {
+    private static LeaseRequest request(ProcessId client, Owner owner) {
         GpuRequest one = new GpuRequest.Count(1);
-        return new Leases.Request(
+        return new LeaseRequest(
                 one, Set.of(GPU.uuid()), owner, client, Claim.MESOS, "train", Optional.empty());
     }
 
-    private Place enter(Leases.Request request) throws IOException {
+    private Place enter(LeaseRequest request) throws IOException {
         try {
             return line.enter(request, Optional.empty());
         } catch (RefusedException e) {
@@ -134,7 +134,7 @@ class WaitingLineTest {
                 WaitingLine.open(registry, evidence, TestingLeases.POLICY, pace()).all());
         assertEquals(Set.of(GPU.uuid()), ticket.candidates());
         assertTrue(ticket.isOfTask());
-        assertEquals("Mesos task train", Refusals.purpose(ticket));
+        assertEquals("Mesos task train", LeaseText.purpose(ticket));
     }
 
     @Test

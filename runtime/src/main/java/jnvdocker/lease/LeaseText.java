@@ -20,13 +20,13 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** Says who has a GPU, in the words that users get to see. */
-public final class Refusals {
+public final class LeaseText {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm");
     private static final DateTimeFormatter DAY = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
     private static final int NAMED = 4;
     private static final int SHORT_ID = 12;
 
-    private Refusals() {}
+    private LeaseText() {}
 
     /** {@code GPU 1 (GPU-5c1a1003)}. */
     public static String name(int index, String uuid) {
@@ -159,7 +159,9 @@ public final class Refusals {
             case CLAIM -> "which has no lease of it";
             case OTHER_CLAIM -> "which has it from another jnvdocker of this host";
             default ->
-                    use.container().flatMap(Strangers::claimOf).isPresent()
+                    use.container()
+                                    .flatMap(it -> ClaimNames.of(it.labels(), it.volumes()))
+                                    .isPresent()
                             ? "which has no lease of it"
                             : "which jnvdocker did not start";
         };
@@ -180,7 +182,7 @@ public final class Refusals {
         return use.container()
                 .map(container -> Quote.shown(container.name()))
                 .or(() -> containerId(use).map(id -> shortId(id) + pid(use)))
-                .or(() -> use.process().map(Refusals::process))
+                .or(() -> use.process().map(LeaseText::process))
                 .orElse("");
     }
 
@@ -202,7 +204,7 @@ public final class Refusals {
         return use.process()
                 .map(GpuUse.User::uid)
                 .filter(uid -> uid != 0 || containerId(use).isEmpty())
-                .map(Owner::of);
+                .map(Owners::of);
     }
 
     private static Optional<String> user(GpuUse use) {
@@ -222,8 +224,49 @@ public final class Refusals {
 
     private static String opened(GpuUse use) {
         return use.container().isPresent()
-                ? "opened by its " + use.process().map(Refusals::process).orElse("processes")
+                ? "opened by its " + use.process().map(LeaseText::process).orElse("processes")
                 : "not in a container";
+    }
+
+    /** {@code cordoned by root since 09:12 (fan is loud)}. */
+    public static String cordoned(Cordon cordon) {
+        return switch (cordon) {
+            case Cordon.ByFile(String key) -> "cordoned (" + key + ")";
+            case Cordon.ByCommand(Owner owner, Instant since, String reason) ->
+                    "cordoned by "
+                            + Quote.shown(owner.name())
+                            + " since "
+                            + time(since)
+                            + (reason.isEmpty() ? "" : " (" + Quote.shown(reason) + ")");
+        };
+    }
+
+    /** What an administrator does to have it given out again, after "to". */
+    public static String toUncordon(Cordon cordon, int index) {
+        return switch (cordon) {
+            case Cordon.ByFile(String key) -> "take it out of " + key + ", then restart jnvdockerd";
+            case Cordon.ByCommand _ -> "jnvdocker gpu uncordon " + index;
+        };
+    }
+
+    /** {@code each user may have 4 at a time (max_gpus_per_user in /etc/jnvdocker/config.toml)}. */
+    static String rule(Quota.Limit limit) {
+        return "each user may have " + limit.gpus() + " at a time (" + limit.key() + ")";
+    }
+
+    /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */
+    static String excess(Owner owner, List<Lease> leases, Quota.Limit limit) {
+        List<ClaimedGpu> gpus =
+                leases.stream().flatMap(lease -> lease.claim().gpus().stream()).toList();
+        return Quote.shown(owner.name())
+                + " has "
+                + gpus.size()
+                + " of the "
+                + limit.gpus()
+                + " that each user may have at a time ("
+                + limit.key()
+                + "): "
+                + held(gpus, leases);
     }
 
     /** Like {@link #held}, with those that are used without a lease, or kept for who waits. */
@@ -238,8 +281,8 @@ public final class Refusals {
             if (leases.stream().noneMatch(lease -> lease.isOf(gpu.uuid()))) {
                 unmanaged
                         .first(gpu.uuid())
-                        .map(Refusals::usedBy)
-                        .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(Refusals::keptFor))
+                        .map(LeaseText::usedBy)
+                        .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(LeaseText::keptFor))
                         .ifPresent(
                                 by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
             }

@@ -1,0 +1,30 @@
+package jnvdocker.lease;
+
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What is known when GPUs are chosen.
+ *
+ * @param held the live leases, by the UUIDs of their GPUs
+ * @param cordoned by command, by UUID
+ */
+record Holdings(
+        Instant now,
+        Map<String, Lease> held,
+        Map<String, Instant> idleSince,
+        Map<String, Cordon.ByCommand> cordoned) {
+
+    /** Whether what is decided on these would be decided on those as well. */
+    boolean decidesLike(Holdings other) {
+        return leases().equals(other.leases()) && cordoned.equals(other.cordoned);
+    }
+
+    /** Numbers are never used again. */
+    private Map<String, Long> leases() {
+        Map<String, Long> leases = new HashMap<>();
+        held.forEach((gpu, lease) -> leases.put(gpu, lease.id()));
+        return leases;
+    }
+}

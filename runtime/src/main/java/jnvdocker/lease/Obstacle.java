@@ -1,0 +1,35 @@
+package jnvdocker.lease;
+
+import jnvdocker.host.Gpu;
+
+import java.util.List;
+
+/** What is in the way of somebody who waits, and does not go away by others' ends. */
+sealed interface Obstacle {
+    /** The user may not have so many more. */
+    record OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) implements Obstacle {}
+
+    /** Nobody may have so many. */
+    record NeverAllowed(Quota.Limit limit) implements Obstacle {}
+
+    /** The user has what is waited for. */
+    record Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> leases) implements Obstacle {}
+
+    /** Somebody uses them without a lease. */
+    record Used(List<ClaimedGpu> gpus, Unmanaged unmanaged) implements Obstacle {}
+
+    /** The driver can't talk to it. */
+    record Sick(Gpu gpu) implements Obstacle {}
+
+    /** It gets no new lease. */
+    record Cordoned(Gpu gpu, Cordon cordon) implements Obstacle {}
+
+    /** The driver shows no UUID of it. */
+    record Nameless(Gpu gpu) implements Obstacle {}
+
+    /** No GPU has one of these ids any more. */
+    record Missing(List<String> ids) implements Obstacle {}
+
+    /** The host has no more than these. */
+    record TooFew(int gpus) implements Obstacle {}
+}
