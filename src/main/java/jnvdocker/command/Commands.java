@@ -1,10 +1,13 @@
 package jnvdocker.command;
 
-import jnvdocker.docker.DockerCommandLine;
-import jnvdocker.labels.RefusedException;
+import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.mesos.MesosCommand;
+import jnvdocker.command.start.StartContainer;
+import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.Request;
+import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

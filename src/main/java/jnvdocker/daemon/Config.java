@@ -9,13 +9,13 @@ import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.exc.PropertyBindingException;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 
-import jnvdocker.container.GpuRequest;
-import jnvdocker.container.GpuResolver;
-import jnvdocker.container.InvalidGpuRequestException;
-import jnvdocker.labels.Quote;
 import jnvdocker.lease.Policy;
-import jnvdocker.lease.Span;
-import jnvdocker.mesos.MesosPolicy;
+import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Span;
 
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;

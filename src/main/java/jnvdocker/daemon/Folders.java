@@ -1,6 +1,6 @@
 package jnvdocker.daemon;
 
-import jnvdocker.labels.Quote;
+import jnvdocker.words.Quote;
 
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

@@ -1,19 +1,19 @@
 package jnvdocker.doctor;
 
-import jnvdocker.docker.DockerEngine;
-import jnvdocker.docker.EngineException;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
+import jnvdocker.grant.ClaimedNodes;
+import jnvdocker.grant.ContainerEngine.Listed;
+import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.Quote;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
-import jnvdocker.lease.ClaimedNodes;
-import jnvdocker.lease.ContainerEngine.Listed;
-import jnvdocker.lease.LeaseText;
-import jnvdocker.lease.Leases;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.text.LeaseText;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.util.ArrayList;

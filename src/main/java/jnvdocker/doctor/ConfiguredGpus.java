@@ -1,6 +1,6 @@
 package jnvdocker.doctor;
 
-import jnvdocker.labels.Quote;
+import jnvdocker.words.Quote;
 
 import java.util.List;
 import java.util.stream.Collectors;

@@ -1,8 +1,8 @@
 package jnvdocker.doctor;
 
+import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.lease.Leases;
 
 import java.io.IOException;
 import java.util.List;

@@ -1,9 +1,9 @@
 package jnvdocker.doctor;
 
-import jnvdocker.labels.Quote;
-import jnvdocker.lease.Leases;
-import jnvdocker.lease.Owners;
+import jnvdocker.grant.Leases;
+import jnvdocker.lease.text.Owners;
 import jnvdocker.process.OpenDevices;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.util.List;

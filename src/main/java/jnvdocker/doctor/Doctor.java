@@ -1,12 +1,12 @@
 package jnvdocker.doctor;
 
 import jnvdocker.cuda.CudaVersions;
-import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.Leases;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.lease.Leases;
-import jnvdocker.mesos.MesosPolicy;
+import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 

@@ -5,8 +5,8 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.volume.DriverFiles;
-import jnvdocker.volume.DriverVolumeException;
+import jnvdocker.volume.files.DriverFiles;
+import jnvdocker.volume.files.DriverVolumeException;
 
 import java.io.IOException;
 import java.util.List;

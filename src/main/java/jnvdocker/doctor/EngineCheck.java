@@ -1,14 +1,14 @@
 package jnvdocker.doctor;
 
-import jnvdocker.docker.DockerEngine;
-import jnvdocker.docker.EngineException;
-import jnvdocker.docker.EngineFacts;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
+import jnvdocker.docker.engine.EngineFacts;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
-import jnvdocker.labels.Quote;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,6 +1,6 @@
 package jnvdocker.doctor;
 
-import jnvdocker.docker.EngineException;
+import jnvdocker.docker.engine.EngineException;
 import jnvdocker.host.NoDriverException;
 
 import org.slf4j.Logger;

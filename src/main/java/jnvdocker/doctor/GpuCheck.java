@@ -2,7 +2,7 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.LeaseText;
+import jnvdocker.lease.text.LeaseText;
 
 import java.io.IOException;
 import java.util.ArrayList;

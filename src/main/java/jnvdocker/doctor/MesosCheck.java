@@ -3,9 +3,9 @@ package jnvdocker.doctor;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
-import jnvdocker.labels.Quote;
-import jnvdocker.mesos.MesosPolicy;
-import jnvdocker.mesos.RunningAgent;
+import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.mesos.agent.RunningAgent;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.util.ArrayList;

@@ -1,12 +1,12 @@
 package jnvdocker.doctor;
 
-import jnvdocker.docker.DockerEngine;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.ContainerEngine.Listed;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.labels.Quote;
-import jnvdocker.lease.ContainerEngine.Listed;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Files;

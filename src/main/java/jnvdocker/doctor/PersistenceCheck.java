@@ -1,11 +1,11 @@
 package jnvdocker.doctor;
 
-import jnvdocker.cuda.ShortProcess;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.Quote;
+import jnvdocker.process.ShortProcess;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Files;

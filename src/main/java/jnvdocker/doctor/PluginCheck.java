@@ -1,7 +1,7 @@
 package jnvdocker.doctor;
 
-import jnvdocker.docker.DockerEngine;
-import jnvdocker.docker.EngineException;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;

@@ -1,7 +1,7 @@
 package jnvdocker.doctor;
 
-import jnvdocker.lease.Leases;
-import jnvdocker.lease.RegistryException;
+import jnvdocker.grant.Leases;
+import jnvdocker.registry.RegistryException;
 
 import java.io.IOException;
 import java.nio.file.Files;

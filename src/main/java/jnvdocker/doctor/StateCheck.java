@@ -5,8 +5,8 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.volume.Cloned;
 import jnvdocker.volume.DriverVolume;
-import jnvdocker.volume.DriverVolumeException;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.files.DriverVolumeException;
 
 import java.io.IOException;
 import java.nio.file.FileStore;

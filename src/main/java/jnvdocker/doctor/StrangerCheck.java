@@ -1,11 +1,11 @@
 package jnvdocker.doctor;
 
-import jnvdocker.labels.Quote;
+import jnvdocker.grant.Leases;
 import jnvdocker.lease.GpuStatus;
-import jnvdocker.lease.LeaseText;
-import jnvdocker.lease.Leases;
-import jnvdocker.process.ProcessId;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.util.ArrayList;

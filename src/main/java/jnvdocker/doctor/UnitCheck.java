@@ -1,7 +1,7 @@
 package jnvdocker.doctor;
 
-import jnvdocker.cuda.ShortProcess;
-import jnvdocker.labels.Quote;
+import jnvdocker.process.ShortProcess;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Files;

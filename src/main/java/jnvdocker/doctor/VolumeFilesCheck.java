@@ -3,10 +3,10 @@ package jnvdocker.doctor;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.volume.DriverFiles.LeftOut;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.files.DriverFiles.LeftOut;
 
 import java.io.IOException;
 import java.nio.file.Files;

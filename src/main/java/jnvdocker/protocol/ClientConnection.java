@@ -1,7 +1,7 @@
 package jnvdocker.protocol;
 
-import jnvdocker.labels.Quote;
 import jnvdocker.posix.Posix;
+import jnvdocker.words.Quote;
 
 import java.io.EOFException;
 import java.io.IOException;

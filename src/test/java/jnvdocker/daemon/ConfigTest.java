@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.container.GpuRequest;
 import jnvdocker.lease.Policy;
-import jnvdocker.mesos.MesosPolicy;
+import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.request.GpuRequest;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

@@ -1,5 +1,7 @@
 package jnvdocker.labels;
 
+import jnvdocker.words.RefusedException;
+
 /**
  * What an image asks for, or what the user's variables put over it, can't be understood. The
  * message says what, where it stands and what to do.

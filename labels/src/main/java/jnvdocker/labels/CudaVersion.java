@@ -1,5 +1,7 @@
 package jnvdocker.labels;
 
+import jnvdocker.words.Quote;
+
 import java.util.Comparator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;

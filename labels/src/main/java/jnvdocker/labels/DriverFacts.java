@@ -1,5 +1,7 @@
 package jnvdocker.labels;
 
+import jnvdocker.words.Quote;
+
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;

@@ -1,5 +1,7 @@
 package jnvdocker.labels;
 
+import jnvdocker.words.Quote;
+
 /**
  * A requirement and the variable it was found in.
  *

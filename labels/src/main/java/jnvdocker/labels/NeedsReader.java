@@ -1,5 +1,7 @@
 package jnvdocker.labels;
 
+import jnvdocker.words.Quote;
+
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

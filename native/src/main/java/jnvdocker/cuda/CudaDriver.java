@@ -1,7 +1,8 @@
 package jnvdocker.cuda;
 
 import jnvdocker.labels.CudaVersion;
-import jnvdocker.labels.Quote;
+import jnvdocker.process.ShortProcess;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,2 +1,5 @@
-/** Which CUDA version the driver supports, as its own library tells when it is asked. */
+/**
+ * Which CUDA version the driver supports, as its own library tells when a child process asks it.
+ * Start at {@link CudaDriver}.
+ */
 package jnvdocker.cuda;

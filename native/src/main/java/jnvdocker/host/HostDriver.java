@@ -1,8 +1,8 @@
 package jnvdocker.host;
 
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.labels.Quote;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Files;

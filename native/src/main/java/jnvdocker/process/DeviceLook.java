@@ -4,6 +4,7 @@ import jnvdocker.posix.Errno;
 import jnvdocker.posix.LinkFolder;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
+import jnvdocker.posix.ProcessId;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

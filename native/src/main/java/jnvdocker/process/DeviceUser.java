@@ -1,5 +1,7 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.ProcessId;
+
 import java.util.Collections;
 import java.util.SortedSet;
 import java.util.TreeSet;

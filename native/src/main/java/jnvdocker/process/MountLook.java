@@ -3,6 +3,7 @@ package jnvdocker.process;
 import jnvdocker.posix.Errno;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
+import jnvdocker.posix.ProcessId;
 
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,5 +1,7 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.ProcessId;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

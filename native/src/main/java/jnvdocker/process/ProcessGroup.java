@@ -1,6 +1,7 @@
 package jnvdocker.process;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,5 +1,7 @@
 package jnvdocker.process;
 
+import jnvdocker.posix.ProcessId;
+
 import java.util.List;
 import java.util.Map;
 

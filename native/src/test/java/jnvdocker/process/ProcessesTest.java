@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.ProcessId;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;

@@ -5,7 +5,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
-import jnvdocker.labels.RefusedException;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.util.ArrayList;

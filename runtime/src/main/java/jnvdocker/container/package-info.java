@@ -1,4 +1,5 @@
 /**
- * What is added to a container, and which GPUs it is given. Knows no engine and no command line.
+ * What is added to a container: device nodes, mounts, variables, labels. Knows no engine and no
+ * command line. Start at {@link ContainerPlanner}.
  */
 package jnvdocker.container;

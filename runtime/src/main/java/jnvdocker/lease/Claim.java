@@ -58,18 +58,18 @@ public record Claim(
     }
 
     /** Whether docker knows nothing of it, so that it is over when its one lease is. */
-    boolean isWithoutDocker() {
+    public boolean isWithoutDocker() {
         return isOfProcess() || isOfTask();
     }
 
     /** One that no other claim has. */
-    static String newId() {
+    public static String newId() {
         byte[] id = new byte[6];
         RANDOM.nextBytes(id);
         return HexFormat.of().formatHex(id);
     }
 
-    static boolean isId(String text) {
+    public static boolean isId(String text) {
         return ID.matcher(text).matches();
     }
 

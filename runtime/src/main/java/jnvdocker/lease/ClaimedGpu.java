@@ -12,12 +12,12 @@ import jnvdocker.host.Gpu;
  */
 public record ClaimedGpu(String uuid, int index, int minor) {
 
-    static ClaimedGpu of(Gpu gpu) {
+    public static ClaimedGpu of(Gpu gpu) {
         return new ClaimedGpu(gpu.uuid(), gpu.index(), gpu.minor());
     }
 
     /** Whether it is this one, under the same node. */
-    boolean isStill(Gpu gpu) {
+    public boolean isStill(Gpu gpu) {
         return gpu.uuid().equals(uuid) && gpu.minor() == minor;
     }
 

@@ -10,10 +10,10 @@ import java.util.Optional;
  *
  * @param byCommand by UUID
  */
-record Cordons(Policy policy, Map<String, Cordon.ByCommand> byCommand) {
+public record Cordons(Policy policy, Map<String, Cordon.ByCommand> byCommand) {
 
     /** What the file says counts before what was typed: it can't be taken back by a command. */
-    Optional<Cordon> of(Gpu gpu) {
+    public Optional<Cordon> of(Gpu gpu) {
         return policy.cordons(gpu)
                 ? Optional.of(new Cordon.ByFile(policy.key("cordon")))
                 : Optional.ofNullable(byCommand.get(gpu.uuid()));

@@ -1,9 +1,9 @@
 package jnvdocker.lease;
 
-import jnvdocker.container.GpuRequest;
-import jnvdocker.container.GpuResolver;
 import jnvdocker.host.Gpu;
-import jnvdocker.labels.RefusedException;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.words.RefusedException;
 
 import java.time.Instant;
 import java.util.Collection;
@@ -20,7 +20,7 @@ import java.util.Set;
  * Chooses GPUs for a request: all that it asks for, or none. The same request and the same state of
  * the host give the same choice.
  */
-final class GpuChoice {
+public final class GpuChoice {
     private final List<Gpu> gpus;
     private final Holdings holdings;
     private final Unmanaged unmanaged;
@@ -42,7 +42,7 @@ final class GpuChoice {
      * @param gpus those of the host, in order of index
      * @param waiting who has come before and waits: nobody else gets what they are to have
      */
-    GpuChoice(
+    public GpuChoice(
             List<Gpu> gpus,
             Holdings holdings,
             Unmanaged unmanaged,
@@ -82,7 +82,7 @@ final class GpuChoice {
      *
      * @return whether he can be
      */
-    boolean keep(Ticket ticket) {
+    public boolean keep(Ticket ticket) {
         GpuChoice his = among(ticket.candidates());
         if (!his.prospects.canBeServed(ticket)) {
             return false;
@@ -99,12 +99,12 @@ final class GpuChoice {
     }
 
     /** What is in the way of somebody who can't be served. */
-    List<Obstacle> obstacles(Ticket ticket) {
+    public List<Obstacle> obstacles(Ticket ticket) {
         return among(ticket.candidates()).prospects.obstacles(ticket);
     }
 
     /** Whether the lab does not ever allow so many. */
-    boolean isForbidden(Ticket ticket) {
+    public boolean isForbidden(Ticket ticket) {
         return !quota.allowsEver(among(ticket.candidates()).number(ticket.request()));
     }
 
@@ -122,28 +122,28 @@ final class GpuChoice {
     }
 
     /** Who is to have a GPU that is free. */
-    Optional<Ticket> keptFor(Gpu gpu) {
+    public Optional<Ticket> keptFor(Gpu gpu) {
         return Optional.ofNullable(kept.get(gpu.uuid()));
     }
 
     /** Those for whom anything is kept. */
-    Set<Ticket> keepers() {
+    public Set<Ticket> keepers() {
         return Set.copyOf(kept.values());
     }
 
     /** Why a GPU gets no new lease. */
-    Optional<Cordon> cordon(Gpu gpu) {
+    public Optional<Cordon> cordon(Gpu gpu) {
         return cordons.of(gpu);
     }
 
     /** What a request comes to. */
-    sealed interface Outcome {}
+    public sealed interface Outcome {}
 
     /** In order of index. */
-    record Chosen(List<Gpu> gpus) implements Outcome {}
+    public record Chosen(List<Gpu> gpus) implements Outcome {}
 
     /** Others have GPUs that are needed, or the user has: that may change. */
-    sealed interface Busy extends Outcome {
+    public sealed interface Busy extends Outcome {
         /** Under which they have them; who has no lease has none here. */
         List<Lease> leases();
     }
@@ -155,7 +155,7 @@ final class GpuChoice {
      * @param kept who is to have what is free, by UUID
      * @param free what others could have
      */
-    record Taken(
+    public record Taken(
             GpuRequest request,
             List<ClaimedGpu> busy,
             List<Lease> leases,
@@ -170,30 +170,30 @@ final class GpuChoice {
      * @param leases the user's own
      * @param left how many more the user may have; may be less than none
      */
-    record OverQuota(int asked, Owner owner, List<Lease> leases, Quota.Limit limit, int left)
+    public record OverQuota(int asked, Owner owner, List<Lease> leases, Quota.Limit limit, int left)
             implements Busy {}
 
     /** Nobody's end would change it. */
-    sealed interface Impossible extends Outcome {}
+    public sealed interface Impossible extends Outcome {}
 
     /** More than anybody may have. */
-    record NeverAllowed(int asked, Quota.Limit limit) implements Impossible {}
+    public record NeverAllowed(int asked, Quota.Limit limit) implements Impossible {}
 
     /** The host has none. */
-    record NoGpu() implements Impossible {}
+    public record NoGpu() implements Impossible {}
 
     /** The driver can't talk to it. */
-    record Sick(Gpu gpu) implements Impossible {}
+    public record Sick(Gpu gpu) implements Impossible {}
 
     /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
-    record Nameless(Gpu gpu) implements Impossible {}
+    public record Nameless(Gpu gpu) implements Impossible {}
 
     /**
      * It gets no new lease.
      *
      * @param free what others could have
      */
-    record Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) implements Impossible {}
+    public record Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) implements Impossible {}
 
     /**
      * The host has not so many.
@@ -202,7 +202,7 @@ final class GpuChoice {
      * @param sick those that the driver can't talk to
      * @param cordoned those of the others that get no new lease
      */
-    record TooFew(int asked, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
+    public record TooFew(int asked, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
             implements Impossible {}
 
     /**
@@ -210,7 +210,7 @@ final class GpuChoice {
      *
      * @throws RefusedException as for any request
      */
-    Outcome of(Ticket ticket) throws RefusedException {
+    public Outcome of(Ticket ticket) throws RefusedException {
         Asked asked =
                 new Asked(
                         ticket.request(),
@@ -229,14 +229,15 @@ final class GpuChoice {
      * @param candidates the UUIDs of the only GPUs that may be given; empty when any may
      * @throws RefusedException as for any request
      */
-    Outcome of(GpuRequest request, Owner owner, Set<String> candidates) throws RefusedException {
+    public Outcome of(GpuRequest request, Owner owner, Set<String> candidates)
+            throws RefusedException {
         return among(candidates).of(request, owner);
     }
 
     /**
      * @throws RefusedException when no GPU of this host has an id that is asked for
      */
-    Outcome of(GpuRequest request, Owner owner) throws RefusedException {
+    public Outcome of(GpuRequest request, Owner owner) throws RefusedException {
         Outcome outcome =
                 switch (request) {
                     case GpuRequest.None _ -> new Chosen(List.of());

@@ -1,6 +1,6 @@
 package jnvdocker.lease;
 
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
 
 import java.util.Optional;
 

@@ -10,14 +10,14 @@ import java.util.Map;
  * @param held the live leases, by the UUIDs of their GPUs
  * @param cordoned by command, by UUID
  */
-record Holdings(
+public record Holdings(
         Instant now,
         Map<String, Lease> held,
         Map<String, Instant> idleSince,
         Map<String, Cordon.ByCommand> cordoned) {
 
     /** Whether what is decided on these would be decided on those as well. */
-    boolean decidesLike(Holdings other) {
+    public boolean decidesLike(Holdings other) {
         return leases().equals(other.leases()) && cordoned.equals(other.cordoned);
     }
 

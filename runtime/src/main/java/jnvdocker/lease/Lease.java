@@ -26,17 +26,17 @@ public record Lease(
     public record End(Instant at, String evidence) {}
 
     /** Whether a GPU is held under it. */
-    boolean isOf(String uuid) {
+    public boolean isOf(String uuid) {
         return claim.gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
     }
 
     /** For a client that has not become what is to use the GPUs. */
-    boolean isReservation() {
+    public boolean isReservation() {
         return holder instanceof Holder.Client;
     }
 
     /** Of which docker may have more to say than its processes. */
-    boolean isOfContainer() {
+    public boolean isOfContainer() {
         return holder instanceof Holder.Container;
     }
 }

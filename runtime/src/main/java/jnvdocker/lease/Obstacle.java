@@ -5,7 +5,7 @@ import jnvdocker.host.Gpu;
 import java.util.List;
 
 /** What is in the way of somebody who waits, and does not go away by others' ends. */
-sealed interface Obstacle {
+public sealed interface Obstacle {
     /** The user may not have so many more. */
     record OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) implements Obstacle {}
 

@@ -1,7 +1,7 @@
 package jnvdocker.lease;
 
-import jnvdocker.container.GpuResolver;
 import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuResolver;
 
 import java.time.Duration;
 import java.util.List;
@@ -44,19 +44,19 @@ public record Policy(
     }
 
     /** Whether the file cordons a GPU: a beginning that several UUIDs have cordons each of them. */
-    boolean cordons(Gpu gpu) {
+    public boolean cordons(Gpu gpu) {
         return cordon.stream().anyMatch(id -> GpuResolver.means(id, gpu));
     }
 
     /** Ids that the file cordons, and that none of these GPUs has. */
-    List<String> cordonsNothing(List<Gpu> gpus) {
+    public List<String> cordonsNothing(List<Gpu> gpus) {
         return cordon.stream()
                 .filter(id -> gpus.stream().noneMatch(gpu -> GpuResolver.means(id, gpu)))
                 .toList();
     }
 
     /** {@code max_wait in /etc/jnvdocker/config.toml}. */
-    String key(String name) {
+    public String key(String name) {
         return name + " in " + file;
     }
 }

@@ -1,9 +1,9 @@
 package jnvdocker.lease;
 
-import jnvdocker.container.GpuRequest;
-import jnvdocker.container.GpuResolver;
 import jnvdocker.host.Gpu;
-import jnvdocker.labels.RefusedException;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.words.RefusedException;
 
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** How many GPUs each user may have at a time, and has. */
-final class Quota {
+public final class Quota {
     private static final String KEY = "max_gpus_per_user";
 
     private final Policy policy;
@@ -16,7 +16,7 @@ final class Quota {
     /**
      * @param held the live leases, by the UUIDs of their GPUs
      */
-    Quota(Policy policy, Map<String, Lease> held) {
+    public Quota(Policy policy, Map<String, Lease> held) {
         this.policy = policy;
         this.held = held;
     }
@@ -27,17 +27,17 @@ final class Quota {
     }
 
     /** Whether a user may have so many more now. */
-    boolean allows(Owner owner, int more) {
+    public boolean allows(Owner owner, int more) {
         return more <= left(owner);
     }
 
     /** Whether anybody may ever have so many. */
-    boolean allowsEver(int gpus) {
+    public boolean allowsEver(int gpus) {
         return gpus <= most();
     }
 
     /** The leases of a user's, in order of their numbers. */
-    List<Lease> leases(Owner owner) {
+    public List<Lease> leases(Owner owner) {
         List<Lease> leases = new ArrayList<>();
         Set<Long> seen = new HashSet<>();
         for (Lease lease : held.values()) {
@@ -54,9 +54,9 @@ final class Quota {
      *
      * @param key of the configuration, and its file
      */
-    record Limit(int gpus, String key) {}
+    public record Limit(int gpus, String key) {}
 
-    Limit limit() {
+    public Limit limit() {
         return new Limit(most(), policy.key(KEY));
     }
 

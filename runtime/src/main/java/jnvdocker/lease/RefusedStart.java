@@ -22,7 +22,7 @@ public record RefusedStart(Claim claim, List<String> reasons, Instant since, Opt
      * @param container its id
      * @param finished when it had ended, as docker writes that
      */
-    record Seen(String container, String finished) {}
+    public record Seen(String container, String finished) {}
 
     /** Why it was refused the last time. */
     public String reason() {

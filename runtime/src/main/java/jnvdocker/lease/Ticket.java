@@ -1,7 +1,7 @@
 package jnvdocker.lease;
 
-import jnvdocker.container.GpuRequest;
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
 
 import java.time.Instant;
 import java.util.Set;

@@ -13,25 +13,25 @@ import java.util.Optional;
  * @param users by UUID
  * @param allowed whether such a GPU may be taken all the same by who names it
  */
-record Unmanaged(Map<String, List<GpuUse>> users, boolean allowed) {
-    static final Unmanaged NONE = new Unmanaged(Map.of(), false);
+public record Unmanaged(Map<String, List<GpuUse>> users, boolean allowed) {
+    public static final Unmanaged NONE = new Unmanaged(Map.of(), false);
 
-    Unmanaged {
+    public Unmanaged {
         users = Map.copyOf(users);
     }
 
-    List<GpuUse> of(Gpu gpu) {
+    public List<GpuUse> of(Gpu gpu) {
         return users.getOrDefault(gpu.uuid(), List.of());
     }
 
     /** Whether nobody may take a GPU, though he names it. */
-    boolean bars(String uuid) {
+    public boolean bars(String uuid) {
         return users.getOrDefault(uuid, List.of()).stream()
                 .anyMatch(use -> !allowed || use.kind() == GpuUse.Kind.CLAIM);
     }
 
     /** The one to name, when one is enough. */
-    Optional<GpuUse> first(String uuid) {
+    public Optional<GpuUse> first(String uuid) {
         return users.getOrDefault(uuid, List.of()).stream().findFirst();
     }
 }

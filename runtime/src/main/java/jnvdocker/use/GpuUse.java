@@ -1,7 +1,7 @@
 package jnvdocker.use;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
 
 import java.util.Optional;
 

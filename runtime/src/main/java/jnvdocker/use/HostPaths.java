@@ -1,7 +1,7 @@
 package jnvdocker.use;
 
 import jnvdocker.host.DeviceNodes;
-import jnvdocker.labels.Quote;
+import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package jnvdocker.use;
 
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
 
 import java.util.List;
 import java.util.Map;

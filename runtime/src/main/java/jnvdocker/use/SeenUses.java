@@ -4,9 +4,9 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DriverUse;
 import jnvdocker.host.Gpu;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.process.DeviceUser;
 import jnvdocker.process.OpenDevices;
-import jnvdocker.process.ProcessId;
 import jnvdocker.process.ProcessTraits;
 import jnvdocker.process.Processes;
 

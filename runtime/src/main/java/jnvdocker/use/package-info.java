@@ -1,2 +1,5 @@
-/** Who uses GPUs, whoever gave them: what processes have open, and what containers were given. */
+/**
+ * Who uses GPUs, whoever gave them: what processes have open, and what containers were given. Start
+ * at {@link SeenUses}.
+ */
 package jnvdocker.use;

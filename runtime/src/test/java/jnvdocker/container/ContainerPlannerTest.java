@@ -11,7 +11,8 @@ import jnvdocker.host.Host;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
-import jnvdocker.labels.RefusedException;
+import jnvdocker.request.Gpus;
+import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;

@@ -15,11 +15,13 @@ import static jnvdocker.lease.TestingLeases.time;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
-import jnvdocker.labels.RefusedException;
-import jnvdocker.process.ProcessId;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
 

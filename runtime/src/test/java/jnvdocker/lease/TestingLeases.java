@@ -1,8 +1,8 @@
 package jnvdocker.lease;
 
-import jnvdocker.container.GpuRequest;
 import jnvdocker.host.Gpu;
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.RunningContainer;
 
@@ -21,35 +21,35 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /** GPUs, claims and leases as the tests of this package need them. */
-final class TestingLeases {
-    static final Gpu A = gpu(0, "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901", 3);
-    static final Gpu B = gpu(1, "GPU-5c1a2006-1d2c-4e5f-8a9b-012345678902", 0);
-    static final Gpu C = gpu(2, "GPU-77777777-1d2c-4e5f-8a9b-012345678903", 1);
-    static final Gpu D = gpu(3, "GPU-88888888-1d2c-4e5f-8a9b-012345678904", 2);
+public final class TestingLeases {
+    public static final Gpu A = gpu(0, "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901", 3);
+    public static final Gpu B = gpu(1, "GPU-5c1a2006-1d2c-4e5f-8a9b-012345678902", 0);
+    public static final Gpu C = gpu(2, "GPU-77777777-1d2c-4e5f-8a9b-012345678903", 1);
+    public static final Gpu D = gpu(3, "GPU-88888888-1d2c-4e5f-8a9b-012345678904", 2);
 
-    static final Owner ALICE = new Owner(1001, "alice");
-    static final Owner BOB = new Owner(1002, "bob");
-    static final ProcessId CLIENT = new ProcessId(4711, 100);
-    static final ProcessId DOCKERD = new ProcessId(800, 20);
+    public static final Owner ALICE = new Owner(1001, "alice");
+    public static final Owner BOB = new Owner(1002, "bob");
+    public static final ProcessId CLIENT = new ProcessId(4711, 100);
+    public static final ProcessId DOCKERD = new ProcessId(800, 20);
 
     /**
      * Long ago, so that messages have the day in them; {@code 2024-01-02 09:12} wherever we are.
      */
-    static final Instant THEN = time(9, 12);
+    public static final Instant THEN = time(9, 12);
 
     private TestingLeases() {}
 
-    static Gpu gpu(int index, String uuid, int minor) {
+    public static Gpu gpu(int index, String uuid, int minor) {
         return new Gpu(index, uuid, minor, "0000:0" + index + ":00.0", "NVIDIA A100-SXM4-40GB");
     }
 
-    static Instant time(int hour, int minute) {
+    public static Instant time(int hour, int minute) {
         return LocalDateTime.of(2024, 1, 2, hour, minute)
                 .atZone(ZoneId.systemDefault())
                 .toInstant();
     }
 
-    static Claim claim(String id, Owner owner, Gpu... gpus) {
+    public static Claim claim(String id, Owner owner, Gpu... gpus) {
         return new Claim(
                 id,
                 "engine",
@@ -61,7 +61,7 @@ final class TestingLeases {
     }
 
     /** One that is held by a container. */
-    static Lease held(long id, Owner owner, String container, Gpu... gpus) {
+    public static Lease held(long id, Owner owner, String container, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
         Claim named =
                 new Claim(
@@ -77,13 +77,13 @@ final class TestingLeases {
     }
 
     /** One that a client has reserved. */
-    static Lease reserved(long id, Owner owner, Gpu... gpus) {
+    public static Lease reserved(long id, Owner owner, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
         return new Lease(id, claim, new Holder.Client(CLIENT), "boot", THEN, 0, Optional.empty());
     }
 
     /** What allows everything but to take what others use. */
-    static final Policy POLICY =
+    public static final Policy POLICY =
             new Policy(
                     OptionalInt.empty(),
                     Optional.empty(),
@@ -92,12 +92,13 @@ final class TestingLeases {
                     "/etc/jnvdocker/config.toml");
 
     /** One that the engine shows. */
-    static RunningContainer running(String name, Map<String, String> labels, List<String> volumes) {
+    public static RunningContainer running(
+            String name, Map<String, String> labels, List<String> volumes) {
         return new RunningContainer(
                 "d".repeat(64), name, "cuda", Optional.empty(), labels, volumes, GpuAccess.NONE);
     }
 
-    static Holdings holdings(List<Lease> leases, Map<Gpu, Instant> idleSince) {
+    public static Holdings holdings(List<Lease> leases, Map<Gpu, Instant> idleSince) {
         Map<String, Lease> held = new HashMap<>();
         for (Lease lease : leases) {
             lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
@@ -108,12 +109,12 @@ final class TestingLeases {
     }
 
     /** Nobody has a GPU, and one gets no new holder. */
-    static Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
+    public static Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
         return new Holdings(time(12, 0), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon));
     }
 
     /** Changes the registry in a folder by hand. */
-    static void sql(Path folder, String sql) {
+    public static void sql(Path folder, String sql) {
         try (var connection =
                         DriverManager.getConnection(
                                 "jdbc:sqlite:" + folder.resolve("registry.db"));
@@ -125,7 +126,7 @@ final class TestingLeases {
     }
 
     /** Reads a number out of the registry in a folder. */
-    static int number(Path folder, String sql) {
+    public static int number(Path folder, String sql) {
         try (var connection =
                         DriverManager.getConnection(
                                 "jdbc:sqlite:" + folder.resolve("registry.db"));
@@ -138,7 +139,7 @@ final class TestingLeases {
     }
 
     /** A place in the line. */
-    static Ticket ticket(long id, Owner owner, GpuRequest request) {
+    public static Ticket ticket(long id, Owner owner, GpuRequest request) {
         return new Ticket(id, CLIENT, owner, request, THEN, "engine", "image", Set.of());
     }
 }

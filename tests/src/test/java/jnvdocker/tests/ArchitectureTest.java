@@ -1,16 +1,49 @@
 package jnvdocker.tests;
 
-import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.tngtech.archunit.core.domain.Dependency;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 
+import jnvdocker.tests.world.Project;
+
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/** What each part may know of the others. The modules' own line is Maven's to hold. */
 class ArchitectureTest {
+    private static final String ROOT = "jnvdocker.";
+
+    /** Every package, each of which sees only those before it. */
+    private static final List<String> LINE =
+            """
+            words labels archive
+            posix process host cuda
+            volume.files volume volume.plugin
+            request container use lease lease.text registry grant
+            docker.cli docker.engine mesos.agent mesos.launch
+            protocol screen upkeep doctor
+            command.caller command.start command.gpu command.mesos command daemon
+            """
+                    .lines()
+                    .flatMap(line -> Stream.of(line.strip().split(" ")))
+                    .toList();
+
     private static final JavaClasses OURS =
             new ClassFileImporter()
                     .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -22,23 +55,59 @@ class ArchitectureTest {
     }
 
     @Test
-    void dockerKnowsContainersAndContainersKnowNoEngine() {
-        layeredArchitecture()
-                .consideringOnlyDependenciesInLayers()
-                .layer("daemon")
-                .definedBy("jnvdocker.daemon")
-                .layer("command")
-                .definedBy("jnvdocker.command")
-                .layer("docker")
-                .definedBy("jnvdocker.docker")
-                .layer("container")
-                .definedBy("jnvdocker.container")
-                .whereLayer("daemon")
-                .mayNotBeAccessedByAnyLayer()
-                .whereLayer("command")
-                .mayOnlyBeAccessedByLayers("daemon")
-                .whereLayer("docker")
-                .mayOnlyBeAccessedByLayers("command", "daemon")
+    void eachPackageSeesOnlyThoseBeforeIt() {
+        Set<String> wrong = new TreeSet<>();
+        for (JavaClass each : OURS) {
+            int place = place(each);
+            for (Dependency dependency : each.getDirectDependenciesFromSelf()) {
+                JavaClass target = dependency.getTargetClass();
+                if (target.getPackageName().startsWith(ROOT) && place(target) > place) {
+                    wrong.add(each.getName() + " -> " + target.getName());
+                }
+            }
+        }
+        assertEquals(Set.of(), wrong);
+    }
+
+    private static int place(JavaClass each) {
+        int place = LINE.indexOf(each.getPackageName().substring(ROOT.length()));
+        if (place < 0) {
+            throw new AssertionError(each.getName() + " is in no package of the line");
+        }
+        return place;
+    }
+
+    /**
+     * What is told to the registry is so: it finds out nothing itself, and puts nothing in words.
+     */
+    @Test
+    void registryLooksAtNothing() {
+        ArchRuleDefinition.noClasses()
+                .that()
+                .resideInAPackage("jnvdocker.registry")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "jnvdocker.process..",
+                        "jnvdocker.host..",
+                        "jnvdocker.use..",
+                        "jnvdocker.lease.text..",
+                        "jnvdocker.words..")
+                .orShould()
+                .dependOnClassesThat()
+                .haveFullyQualifiedName("jnvdocker.posix.HostNames")
+                .check(OURS);
+    }
+
+    /** Whatever chooses has all that it needs, and gives back data. */
+    @Test
+    void choiceDoesNoWorkOfItsOwn() {
+        ArchRuleDefinition.noClasses()
+                .that()
+                .resideInAPackage("jnvdocker.lease")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("java.io..", "java.nio.file..", "java.sql..", "org.slf4j..")
                 .check(OURS);
     }
 
@@ -51,5 +120,40 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("com.sun.jna..", "jnr..")
                 .check(OURS);
+    }
+
+    private static final int LONG = 400;
+
+    /** Longer files, and why. */
+    private static final Map<String, String> LONG_FOR_A_REASON =
+            Map.ofEntries(
+                    Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
+                    Map.entry("DockerEngine.java", "one method for each call"),
+                    Map.entry("GpuChoice.java", "one decision, with what it may come to"),
+                    Map.entry("LeaseRegistry.java", "one method for each transaction"),
+                    Map.entry("Leases.java", "the front door"),
+                    Map.entry("LineKeeper.java", "one walk along the line"),
+                    Map.entry("Reconciler.java", "one comparison"),
+                    Map.entry("RegistryDatabase.java", "one file's life"),
+                    Map.entry("Reservations.java", "one request's way"));
+
+    @Test
+    void filesAreShort() throws IOException {
+        Map<String, Long> found = new TreeMap<>();
+        for (String module : List.of("labels", "native", "volume-plugin", "runtime", ".")) {
+            Path sources = Project.source(module).resolve("src/main/java").normalize();
+            try (Stream<Path> files = Files.walk(sources)) {
+                for (Path file : files.filter(it -> it.toString().endsWith(".java")).toList()) {
+                    try (Stream<String> lines = Files.lines(file)) {
+                        long count = lines.count();
+                        if (count > LONG) {
+                            found.put(file.getFileName().toString(), count);
+                        }
+                    }
+                }
+            }
+        }
+        found.keySet().removeAll(LONG_FOR_A_REASON.keySet());
+        assertEquals(Map.of(), found);
     }
 }

@@ -10,7 +10,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.tests.world.Project;
-import jnvdocker.volume.DriverFiles;
+import jnvdocker.volume.files.DriverFiles;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;

@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.labels.ImageConfig;
-import jnvdocker.mesos.ContainerConfig;
-import jnvdocker.mesos.RuntimeFolder;
+import jnvdocker.mesos.launch.ContainerConfig;
+import jnvdocker.mesos.launch.RuntimeFolder;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.MesosReplay;
 import jnvdocker.tests.world.Project;

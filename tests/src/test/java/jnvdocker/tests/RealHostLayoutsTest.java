@@ -9,9 +9,9 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.volume.DriverVolume;
-import jnvdocker.volume.DriverVolumeException;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.Manifest;
+import jnvdocker.volume.files.DriverVolumeException;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

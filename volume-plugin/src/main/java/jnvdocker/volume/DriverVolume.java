@@ -2,6 +2,8 @@ package jnvdocker.volume;
 
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.MalformedFileException;
 
 import java.io.IOException;
 import java.nio.file.Path;

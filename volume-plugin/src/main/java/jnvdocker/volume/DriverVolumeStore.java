@@ -4,6 +4,9 @@ import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.process.Mount;
 import jnvdocker.process.MountTable;
+import jnvdocker.volume.files.DriverFiles;
+import jnvdocker.volume.files.DriverVolumeException;
+import jnvdocker.volume.files.MalformedFileException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,6 +1,7 @@
 package jnvdocker.volume;
 
 import jnvdocker.posix.Posix;
+import jnvdocker.volume.files.DriverVolumeException;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;

@@ -1,5 +1,7 @@
 package jnvdocker.volume;
 
+import jnvdocker.volume.files.Folder;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

@@ -17,13 +17,13 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /** Folders with all that is in them. */
-final class FolderTree {
+public final class FolderTree {
     private static final Logger log = LoggerFactory.getLogger(FolderTree.class);
 
     private FolderTree() {}
 
     /** The names in a folder, sorted; none when it does not exist. */
-    static List<String> names(Path folder) throws IOException {
+    public static List<String> names(Path folder) throws IOException {
         SortedSet<String> names = new TreeSet<>();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
             files.forEach(file -> names.add(file.getFileName().toString()));

@@ -7,8 +7,11 @@ import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.volume.DriverFiles.DriverLink;
-import jnvdocker.volume.DriverFiles.LeftOut;
+import jnvdocker.volume.files.DriverFiles;
+import jnvdocker.volume.files.DriverFiles.DriverLink;
+import jnvdocker.volume.files.DriverFiles.LeftOut;
+import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.MalformedFileException;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;

@@ -3,9 +3,10 @@ package jnvdocker.volume;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.process.MountedFolder;
-import jnvdocker.process.ProcessId;
 import jnvdocker.process.Processes;
+import jnvdocker.volume.files.DriverVolumeException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

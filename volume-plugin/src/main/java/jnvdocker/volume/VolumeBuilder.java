@@ -1,8 +1,10 @@
 package jnvdocker.volume;
 
 import jnvdocker.host.Host;
-import jnvdocker.volume.DriverFiles.DriverFile;
-import jnvdocker.volume.DriverFiles.DriverLink;
+import jnvdocker.volume.files.DriverFiles;
+import jnvdocker.volume.files.DriverFiles.DriverFile;
+import jnvdocker.volume.files.DriverFiles.DriverLink;
+import jnvdocker.volume.files.Folder;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;

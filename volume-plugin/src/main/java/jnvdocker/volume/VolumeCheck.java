@@ -2,7 +2,10 @@ package jnvdocker.volume;
 
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.volume.DriverFiles.DriverLink;
+import jnvdocker.volume.files.DriverFiles;
+import jnvdocker.volume.files.DriverFiles.DriverLink;
+import jnvdocker.volume.files.DriverVolumeException;
+import jnvdocker.volume.files.Folder;
 
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;

@@ -1,4 +1,5 @@
 /**
- * Owns the driver's files: finds them on the host, lays them out as one folder per driver version.
+ * Keeps the driver's files, one folder per driver version, and serves them so that nobody can write
+ * to them. Start at {@link DriverVolumeStore}, then {@link ServedVolumes}.
  */
 package jnvdocker.volume;

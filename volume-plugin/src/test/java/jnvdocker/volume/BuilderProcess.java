@@ -1,6 +1,7 @@
 package jnvdocker.volume;
 
 import jnvdocker.host.Host;
+import jnvdocker.volume.files.TestingHost;
 
 import java.io.BufferedReader;
 import java.io.IOException;

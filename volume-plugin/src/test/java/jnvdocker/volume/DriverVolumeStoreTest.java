@@ -9,6 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.files.DriverVolumeException;
+import jnvdocker.volume.files.TestingElf;
+import jnvdocker.volume.files.TestingHost;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

@@ -4,7 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.nio.AbstractNioChannel;
 
 import jnvdocker.posix.Posix;
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 
 import java.io.IOException;

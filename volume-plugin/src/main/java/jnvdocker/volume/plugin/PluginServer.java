@@ -28,8 +28,8 @@ import io.netty.handler.flow.FlowControlHandler;
 
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.SocketFile;
-import jnvdocker.process.ProcessId;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

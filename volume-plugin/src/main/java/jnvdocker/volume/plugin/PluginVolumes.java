@@ -1,6 +1,6 @@
 package jnvdocker.volume.plugin;
 
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
 
 import java.nio.file.Path;
 import java.util.List;

@@ -1,7 +1,7 @@
 package jnvdocker.volume.plugin;
 
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.labels.Quote;
+import jnvdocker.words.Quote;
 
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.labels.Mutations;
-import jnvdocker.process.ProcessId;
+import jnvdocker.posix.ProcessId;
 
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;

@@ -1,0 +1,23 @@
+package jnvdocker.archive;
+
+import jnvdocker.words.RefusedException;
+
+/**
+ * An archive out of which no image can be read. The message says what is wrong with it and what to
+ * do; which file it is, the caller knows.
+ */
+public final class BadArchiveException extends RefusedException {
+    private static final long serialVersionUID = 1;
+
+    static final String SAVE_AGAIN = "save the image again with docker save";
+    static final String LOAD =
+            "load it (docker load -i FILE) and ask for the image by its name instead";
+
+    BadArchiveException(String wrong, String remedy) {
+        super(wrong + "; " + remedy);
+    }
+
+    BadArchiveException(String wrong, String remedy, Throwable cause) {
+        super(wrong + "; " + remedy, cause);
+    }
+}

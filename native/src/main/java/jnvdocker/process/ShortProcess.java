@@ -1,0 +1,93 @@
+package jnvdocker.process;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A program that should end soon and say little. It is ended, with all that it has started, when it
+ * does not.
+ */
+public final class ShortProcess {
+    private static final int MAX_OUTPUT = 64 << 10;
+
+    private final Process process;
+    private final long deadline;
+    private final Duration limit;
+
+    /** How it ended, and what it wrote to either stream. */
+    public record Result(int exitCode, String output) {}
+
+    private ShortProcess(Process process, Duration limit) {
+        this.process = process;
+        this.limit = limit;
+        this.deadline = System.nanoTime() + limit.toNanos();
+    }
+
+    /**
+     * @throws IOException when it can't be started, takes longer, or writes more than 64 KiB
+     */
+    public static Result run(ProcessBuilder builder, Duration limit) throws IOException {
+        Process process =
+                builder.redirectInput(new File("/dev/null")).redirectErrorStream(true).start();
+        try {
+            return new ShortProcess(process, limit).result();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while it waited for another program");
+        } finally {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
+    }
+
+    private Result result() throws IOException, InterruptedException {
+        byte[] output = output();
+        if (output.length > MAX_OUTPUT) {
+            throw new IOException("it writes more than " + MAX_OUTPUT + " bytes");
+        }
+        if (!process.waitFor(nanosLeft(), TimeUnit.NANOSECONDS)) {
+            throw late();
+        }
+        return new Result(process.exitValue(), new String(output, StandardCharsets.UTF_8));
+    }
+
+    /** A thread of its own reads, since nothing else can be told to give up. */
+    private byte[] output() throws IOException, InterruptedException {
+        var output =
+                CompletableFuture.supplyAsync(
+                        () -> read(process.getInputStream()),
+                        task -> Thread.ofPlatform().daemon().name("output").start(task));
+        try {
+            return output.get(nanosLeft(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            throw late();
+        } catch (ExecutionException e) {
+            throw new IOException("its output can't be read: " + e.getCause().getMessage(), e);
+        }
+    }
+
+    private static byte[] read(InputStream in) {
+        try {
+            return in.readNBytes(MAX_OUTPUT + 1);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private long nanosLeft() {
+        return Math.max(0, deadline - System.nanoTime());
+    }
+
+    private IOException late() {
+        return new IOException("it does not end within " + limit.toMillis() + " ms");
+    }
+}

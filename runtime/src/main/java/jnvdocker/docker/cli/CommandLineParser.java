@@ -1,0 +1,111 @@
+package jnvdocker.docker.cli;
+
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.InvalidGpuRequestException;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/** Finds the verb behind docker's global options, then the image behind the verb's. */
+final class CommandLineParser {
+    private static final DockerCommandLine NOT_OURS = new DockerCommandLine.NotOurs();
+
+    private final List<String> argv;
+    private final DockerHelp help;
+
+    CommandLineParser(List<String> argv, DockerHelp help) {
+        this.argv = List.copyOf(argv);
+        this.help = help;
+    }
+
+    /**
+     * Docker (20.10 and 28.2) makes the container even when {@code --help} or {@code --version}
+     * stands before the verb, so they mean nothing here.
+     */
+    DockerCommandLine parse() throws IOException, InvalidGpuRequestException {
+        Optional<TypedOptions> globals = read(0, KnownOptions.only(DockerOptions.GLOBAL));
+        if (globals.isEmpty()) {
+            return new DockerCommandLine.LeaveToDocker(argv);
+        }
+        int word = globals.get().operands();
+        if (isWord(word, "container")) {
+            Optional<TypedOptions> between =
+                    read(word + 1, KnownOptions.only(DockerOptions.CONTAINER));
+            if (between.isEmpty() || between.get().endsWithDashes()) {
+                return NOT_OURS;
+            }
+            word = between.get().operands();
+        }
+        Optional<Verb> verb = verbAt(word);
+        return verb.isEmpty() ? NOT_OURS : container(globals.get(), verb.get(), word + 1);
+    }
+
+    /** What stands behind the global options, empty when they can't be read. */
+    List<String> words() throws IOException {
+        Optional<TypedOptions> globals = read(0, KnownOptions.only(DockerOptions.GLOBAL));
+        return globals.isEmpty() ? List.of() : argv.subList(globals.get().operands(), argv.size());
+    }
+
+    private DockerCommandLine container(TypedOptions globals, Verb verb, int start)
+            throws IOException, InvalidGpuRequestException {
+        OptionReader reader = new OptionReader(argv, start, KnownOptions.of(verb, help));
+        Optional<TypedOptions> read = reader.read();
+        if (read.isEmpty() || read.get().isSet("help")) {
+            return leaveToDocker(reader);
+        }
+        TypedOptions options = read.get();
+        if (options.operands() >= argv.size() || !mayBeImage(argv.get(options.operands()))) {
+            return leaveToDocker(reader);
+        }
+        return new RunCommand(argv, globals, verb, options, gpus(options.values("gpus")));
+    }
+
+    /** It would complain of ours, and not of what is wrong. */
+    private DockerCommandLine leaveToDocker(OptionReader reader) {
+        List<String> rest = new ArrayList<>(argv);
+        for (TypedOption typed : reader.options().reversed()) {
+            if (typed.is(DockerOptions.GPU_WAIT)) {
+                rest.subList(typed.from(), typed.to()).clear();
+            }
+        }
+        return new DockerCommandLine.LeaveToDocker(rest);
+    }
+
+    /** Docker refuses the others, and one that looks like an option must not reach its pull. */
+    private static boolean mayBeImage(String operand) {
+        return !operand.isEmpty() && !operand.startsWith("-");
+    }
+
+    /**
+     * For several requests the engine sets NVIDIA_VISIBLE_DEVICES several times, which adds up to
+     * nothing that one could mean; the same wish twice, as from a shell alias, is no contradiction.
+     */
+    private static GpuRequest gpus(List<String> values) throws InvalidGpuRequestException {
+        GpuRequest first = null;
+        for (String value : values) {
+            GpuRequest request = GpuRequest.parseOption(value);
+            if (first != null && !request.equals(first)) {
+                throw new InvalidGpuRequestException(
+                        "--gpus: given as '%s' and as '%s': give it once, with all that is wanted"
+                                .formatted(first, request));
+            }
+            first = request;
+        }
+        return first;
+    }
+
+    private Optional<TypedOptions> read(int start, KnownOptions known) throws IOException {
+        return new OptionReader(argv, start, known).read();
+    }
+
+    private boolean isWord(int index, String word) {
+        return index < argv.size() && argv.get(index).equals(word);
+    }
+
+    private Optional<Verb> verbAt(int index) {
+        return Arrays.stream(Verb.values()).filter(v -> isWord(index, v.word())).findFirst();
+    }
+}

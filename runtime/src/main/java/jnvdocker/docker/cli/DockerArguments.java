@@ -1,0 +1,44 @@
+package jnvdocker.docker.cli;
+
+import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.host.DeviceNode;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Renders edits as options of {@code docker run}; the one place where that is done. */
+public final class DockerArguments {
+    private DockerArguments() {}
+
+    /** Each option is one argument, so that no value can become an option of its own. */
+    public static List<String> of(ContainerEdits edits) {
+        List<String> arguments = new ArrayList<>();
+        for (DeviceNode node : edits.devices()) {
+            // Not rwm: making a node anew is not needed, and would be a way round.
+            arguments.add("--device=" + node.hostPath() + ":" + node.name() + ":rw");
+        }
+        for (VolumeMount mount : edits.mounts()) {
+            arguments.add("--mount=" + mount(mount));
+        }
+        edits.environment().forEach((name, value) -> arguments.add("--env=" + name + "=" + value));
+        edits.labels().forEach((name, value) -> arguments.add("--label=" + name + "=" + value));
+        return List.copyOf(arguments);
+    }
+
+    /**
+     * Not {@code --volume-driver}, which would take the user's own volumes too. Without {@code
+     * volume-nocopy} an image that has the folder makes docker mount the volume at create already.
+     */
+    private static String mount(VolumeMount mount) {
+        StringBuilder text = new StringBuilder();
+        text.append("type=volume,src=").append(mount.volume());
+        text.append(",dst=").append(mount.target());
+        text.append(",volume-driver=").append(mount.driver());
+        text.append(",readonly,volume-nocopy");
+        mount.options()
+                .forEach((name, value) ->
+                        text.append(",volume-opt=").append(name).append('=').append(value));
+        return text.toString();
+    }
+}

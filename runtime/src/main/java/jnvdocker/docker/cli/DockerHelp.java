@@ -1,0 +1,16 @@
+package jnvdocker.docker.cli;
+
+import java.io.IOException;
+
+/**
+ * Where the options of a docker that is newer than our table are looked up. Asked at most once for
+ * a command line, and only when that has an option which the table does not know.
+ */
+@FunctionalInterface
+public interface DockerHelp {
+    /**
+     * What {@code docker run --help} or {@code docker create --help} prints; anything else, the
+     * empty text included, teaches nothing and does no harm.
+     */
+    String text(Verb verb) throws IOException;
+}

@@ -1,0 +1,209 @@
+package jnvdocker.docker.cli;
+
+import jnvdocker.request.GpuRequest;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * A complete {@code docker run} or {@code docker create}. Of an option that is given several times
+ * and has one value the last counts, as for docker.
+ */
+public final class RunCommand implements DockerCommandLine {
+    private static final Pattern CDI_DEVICE = Pattern.compile("nvidia\\.com/[^=]+=.+");
+
+    private final List<String> argv;
+    private final TypedOptions globals;
+    private final Verb verb;
+    private final TypedOptions options;
+    private final GpuRequest gpus; // null where --gpus is not given
+
+    private final Set<String> dropped; // options that docker is not to see
+    private final List<String> instead; // what it is to see in their place
+
+    RunCommand(
+            List<String> argv,
+            TypedOptions globals,
+            Verb verb,
+            TypedOptions options,
+            GpuRequest gpus) {
+        this(argv, globals, verb, options, gpus, Set.of("gpus", DockerOptions.GPU_WAIT), List.of());
+    }
+
+    private RunCommand(
+            List<String> argv,
+            TypedOptions globals,
+            Verb verb,
+            TypedOptions options,
+            GpuRequest gpus,
+            Set<String> dropped,
+            List<String> instead) {
+        this.dropped = dropped;
+        this.instead = instead;
+        this.argv = argv;
+        this.globals = globals;
+        this.verb = verb;
+        this.options = options;
+        this.gpus = gpus;
+    }
+
+    public Verb verb() {
+        return verb;
+    }
+
+    /** As typed, never empty and never beginning with a dash; docker has not yet seen it. */
+    public String image() {
+        return argv.get(options.operands());
+    }
+
+    /** What was said of waiting for GPUs: the value, empty for the option alone. */
+    public Optional<String> gpuWait() {
+        return options.last(DockerOptions.GPU_WAIT);
+    }
+
+    /** Docker's global options as typed, to be used again for other docker commands. */
+    public List<String> globals() {
+        return argv.subList(0, globals.end());
+    }
+
+    /** Value of {@code -H}. Docker refuses a second one. */
+    public Optional<String> host() {
+        return globals.last("host");
+    }
+
+    public Optional<String> context() {
+        return globals.last("context");
+    }
+
+    /** The folder of docker's configuration. */
+    public Optional<String> config() {
+        return globals.last("config");
+    }
+
+    /** An empty text overrides DOCKER_DEFAULT_PLATFORM of the caller. */
+    public Optional<String> platform() {
+        return options.last("platform");
+    }
+
+    /** One of always, missing and never, or something that docker may refuse. */
+    public Optional<String> pull() {
+        return options.last("pull");
+    }
+
+    public boolean quiet() {
+        return options.isSet("quiet");
+    }
+
+    public Optional<String> runtime() {
+        return options.last("runtime").filter(runtime -> !runtime.isEmpty());
+    }
+
+    public boolean privileged() {
+        return options.isSet("privileged");
+    }
+
+    /** What {@code --gpus} asks for. */
+    public Optional<GpuRequest> gpus() {
+        return Optional.ofNullable(gpus);
+    }
+
+    /** What {@code --device} gives to the container, but for devices of the engine's CDI. */
+    public List<DeviceOption> devices() {
+        return options.values("device").stream()
+                .flatMap(device -> DeviceOption.parse(device).stream())
+                .toList();
+    }
+
+    /** Values of {@code --device-cgroup-rule} as typed. */
+    public List<String> deviceRules() {
+        return options.values("device-cgroup-rule");
+    }
+
+    /** Minors of the GPUs that {@code --device} gives, in that order, as far as names tell. */
+    public List<Integer> gpuNodes() {
+        return devices().stream()
+                .flatMapToInt(device -> device.namedMinor().stream())
+                .distinct()
+                .boxed()
+                .toList();
+    }
+
+    /**
+     * NVIDIA devices that {@code --device} asks of the engine's CDI, as {@code nvidia.com/gpu=0}.
+     */
+    public List<String> cdiDevices() {
+        return options.values("device").stream().filter(CDI_DEVICE.asMatchPredicate()).toList();
+    }
+
+    /**
+     * Settings of {@code -e}: {@code NAME=value}, or a {@code NAME} that takes the caller's value
+     * and, when the caller has none, removes the image's. They come after those of the files.
+     */
+    public List<String> env() {
+        return options.values("env");
+    }
+
+    /** Paths of {@code --env-file} as typed; a later file wins. */
+    public List<String> envFiles() {
+        return options.values("env-file");
+    }
+
+    /** Absolute paths in the container, cleaned, at which the user mounts something. */
+    public List<String> mountTargets() {
+        return MountTargets.of(options);
+    }
+
+    /** What was typed, as far as it is docker's. */
+    public List<String> typed() {
+        return new RunCommand(
+                        argv,
+                        globals,
+                        verb,
+                        options,
+                        gpus,
+                        Set.of(DockerOptions.GPU_WAIT),
+                        List.of())
+                .with(List.of());
+    }
+
+    /**
+     * The same command once its image has been pulled, as {@code --pull} asked. What the registry
+     * has may be of another platform than was asked for, and docker would pull it once more.
+     */
+    public RunCommand pulled() {
+        List<String> never = platform().isPresent() ? List.of("--pull=never") : List.of();
+        return new RunCommand(
+                argv,
+                globals,
+                verb,
+                options,
+                gpus,
+                Set.of("gpus", DockerOptions.GPU_WAIT, "pull"),
+                never);
+    }
+
+    /**
+     * The command line as typed but for {@code --gpus} and for what has been done already, and with
+     * these arguments behind the last option.
+     */
+    public List<String> with(List<String> extraArguments) {
+        BitSet gone = new BitSet();
+        options.options().stream()
+                .filter(option -> dropped.stream().anyMatch(option::is))
+                .forEach(option -> gone.set(option.from(), option.to()));
+        List<String> result = new ArrayList<>();
+        for (int i = 0; i < options.end(); i++) {
+            if (!gone.get(i)) {
+                result.add(argv.get(i));
+            }
+        }
+        result.addAll(instead);
+        result.addAll(extraArguments);
+        result.addAll(argv.subList(options.end(), argv.size()));
+        return List.copyOf(result);
+    }
+}

@@ -1,0 +1,120 @@
+package jnvdocker.docker.engine;
+
+import com.github.dockerjava.api.command.InspectContainerResponse;
+import com.github.dockerjava.api.model.Device;
+import com.github.dockerjava.api.model.DeviceRequest;
+import com.github.dockerjava.api.model.HostConfig;
+
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.GpuUse;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** What the engine's answer, of which any part may be missing, says of a container's GPUs. */
+final class AccessRecords {
+    private static final String CDI_KIND = "nvidia.com/gpu=";
+    private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES=";
+    private static final Set<String> NONE = Set.of("", "void", "none");
+
+    private AccessRecords() {}
+
+    /**
+     * @param runtimes those of the engine, name to program
+     */
+    static GpuAccess access(InspectContainerResponse container, Map<String, String> runtimes) {
+        HostConfig host = container.getHostConfig();
+        if (host == null) {
+            return GpuAccess.NONE;
+        }
+        List<GpuAccess.Given> given = new ArrayList<>();
+        list(host.getDeviceRequests()).forEach(request -> given.add(given(request)));
+        visible(container, host, runtimes).ifPresent(given::add);
+        return new GpuAccess(
+                Boolean.TRUE.equals(host.getPrivileged()),
+                Stream.of(Objects.requireNonNullElse(host.getDevices(), new Device[0]))
+                        .filter(AccessRecords::isOpened)
+                        .map(Device::getPathOnHost)
+                        .filter(Objects::nonNull)
+                        .toList(),
+                list(container.getMounts()).stream()
+                        .map(InspectContainerResponse.Mount::getSource)
+                        .filter(Objects::nonNull)
+                        .toList(),
+                list(host.getDeviceCgroupRules()),
+                given);
+    }
+
+    /** One that may be made and not opened gives no GPU. */
+    private static boolean isOpened(Device device) {
+        String rights = Objects.requireNonNullElse(device.getcGroupPermissions(), "");
+        return rights.isEmpty() || rights.contains("r") || rights.contains("w");
+    }
+
+    /** A number of them are the first ones, whoever has these. */
+    private static GpuAccess.Given given(DeviceRequest request) {
+        String driver = Objects.requireNonNullElse(request.getDriver(), "");
+        List<String> ids = list(request.getDeviceIds());
+        if (driver.equals("cdi")) {
+            return new GpuAccess.Given(
+                    GpuUse.Kind.CDI,
+                    ids.stream()
+                            .filter(id -> id.startsWith(CDI_KIND))
+                            .map(id -> id.substring(CDI_KIND.length()))
+                            .toList());
+        }
+        boolean gpus =
+                list(request.getCapabilities()).stream()
+                        .flatMap(List::stream)
+                        .anyMatch(Set.of("gpu", "nvidia")::contains);
+        if (!driver.equals("nvidia") && !(driver.isEmpty() && gpus)) {
+            return new GpuAccess.Given(GpuUse.Kind.REQUEST, List.of());
+        }
+        int count = Objects.requireNonNullElse(request.getCount(), 0);
+        return new GpuAccess.Given(
+                GpuUse.Kind.REQUEST,
+                !ids.isEmpty()
+                        ? ids
+                        : count < 0
+                                ? List.of("all")
+                                : IntStream.range(0, count).mapToObj(String::valueOf).toList());
+    }
+
+    /** NVIDIA's runtime goes by the variable, be it the image's. */
+    private static Optional<GpuAccess.Given> visible(
+            InspectContainerResponse container, HostConfig host, Map<String, String> runtimes) {
+        String runtime = Objects.requireNonNullElse(host.getRuntime(), "");
+        boolean nvidia =
+                runtime.contains("nvidia")
+                        || runtimes.getOrDefault(runtime, "").contains("nvidia-container-runtime");
+        if (!nvidia || container.getConfig() == null) {
+            return Optional.empty();
+        }
+        return Stream.of(Objects.requireNonNullElse(container.getConfig().getEnv(), new String[0]))
+                .filter(variable -> variable.startsWith(VISIBLE))
+                .map(variable -> variable.substring(VISIBLE.length()).strip())
+                .filter(value -> !NONE.contains(value))
+                .map(value ->
+                        new GpuAccess.Given(
+                                GpuUse.Kind.RUNTIME,
+                                Arrays.stream(value.split(","))
+                                        .map(String::strip)
+                                        .map(id ->
+                                                id.startsWith(CDI_KIND)
+                                                        ? id.substring(CDI_KIND.length())
+                                                        : id)
+                                        .toList()))
+                .findFirst();
+    }
+
+    private static <T> List<T> list(List<T> list) {
+        return Objects.requireNonNullElse(list, List.of());
+    }
+}

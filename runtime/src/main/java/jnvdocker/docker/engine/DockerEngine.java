@@ -1,0 +1,550 @@
+package jnvdocker.docker.engine;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.async.ResultCallback;
+import com.github.dockerjava.api.command.InspectVolumeResponse;
+import com.github.dockerjava.api.command.ListContainersCmd;
+import com.github.dockerjava.api.exception.BadRequestException;
+import com.github.dockerjava.api.exception.ConflictException;
+import com.github.dockerjava.api.exception.DockerException;
+import com.github.dockerjava.api.exception.NotFoundException;
+import com.github.dockerjava.api.exception.NotModifiedException;
+import com.github.dockerjava.api.model.ContainerConfig;
+import com.github.dockerjava.api.model.Event;
+import com.github.dockerjava.api.model.EventType;
+import com.github.dockerjava.core.DefaultDockerClientConfig;
+import com.github.dockerjava.core.DockerClientImpl;
+import com.github.dockerjava.httpclient5.ApacheDockerHttpClient;
+import com.github.dockerjava.transport.DockerHttpClient;
+
+import jnvdocker.grant.ContainerEngine;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.process.SocketServers;
+import jnvdocker.use.RunningContainer;
+import jnvdocker.use.RunningContainers;
+import jnvdocker.words.Quote;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+
+/**
+ * The Docker engine behind one Unix socket. It may be stopped, started and replaced by a newer one
+ * at any time: each call connects again when the last connection is gone.
+ */
+public final class DockerEngine implements ContainerEngine, RunningContainers, AutoCloseable {
+    private static final int CONNECTIONS = 16;
+    private static final String START = "start it: systemctl start docker";
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private final Path socket;
+    private final AtomicReference<DockerClient> client = new AtomicReference<>();
+    private final EngineMemory memory = new EngineMemory();
+    private final RunningMemory runs = new RunningMemory(Processes.ofThisMachine());
+    private final SocketServers servers = SocketServers.ofThisMachine();
+    private final EngineCalls calls = new EngineCalls();
+
+    public DockerEngine(Path socket) {
+        this.socket = socket;
+    }
+
+    /** The socket that the engine listens on. */
+    public Path socket() {
+        return socket;
+    }
+
+    /**
+     * What an image says of itself, or empty when the engine does not have it, or takes the name
+     * for none.
+     *
+     * @param name as docker takes it: a name with tag or digest, or an id
+     * @throws EngineException when the engine does not answer
+     */
+    public Optional<ImageConfig> image(String name) throws EngineException {
+        return ask(
+                "inspect image " + Quote.shown(name),
+                LIMIT,
+                docker -> {
+                    try {
+                        return Optional.of(imageConfig(docker, name));
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    } catch (BadRequestException e) {
+                        if (isAboutVersion(e.getMessage())) {
+                            throw e;
+                        }
+                        return Optional.empty();
+                    }
+                });
+    }
+
+    /**
+     * @throws EngineException when the engine does not answer
+     */
+    public EngineRuntimes runtimes() throws EngineException {
+        return memory.runtimes(() ->
+                ask("list runtimes", LIMIT, docker -> EngineRuntimes.of(docker.infoCmd().exec())));
+    }
+
+    /** What the engine says of itself now, whatever is remembered. */
+    public EngineFacts facts(Duration limit) throws EngineException {
+        return askInBackground("describe itself", limit, EngineFacts::ask);
+    }
+
+    /** Has the engine ask a plugin for a volume, which it makes unless it has it already. */
+    public void createVolume(String volume, String plugin, Duration limit) throws EngineException {
+        askAboutOne(
+                "create volume " + volume,
+                limit,
+                docker -> docker.createVolumeCmd().withName(volume).withDriver(plugin).exec());
+    }
+
+    @Override
+    public boolean isThere() {
+        return Files.exists(socket);
+    }
+
+    @Override
+    public boolean hasStarted() {
+        return memory.hasAnswered();
+    }
+
+    @Override
+    public Optional<String> knownId() {
+        return memory.knownId();
+    }
+
+    @Override
+    public String id(Duration limit) throws EngineException {
+        return memory.id(() ->
+                askInBackground("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
+    }
+
+    /** What is remembered of the engine, as long as somebody follows what happens to it. */
+    EngineMemory memory() {
+        return memory;
+    }
+
+    @Override
+    public List<Listed> labelled(String label, Duration limit) throws EngineException {
+        return list(limit, command -> command.withLabelFilter(List.of(label)));
+    }
+
+    @Override
+    public List<Listed> using(Collection<String> volumes, Duration limit) throws EngineException {
+        return list(limit, command -> command.withVolumeFilter(volumes));
+    }
+
+    /** Containers with volumes of a plugin, running or not, each with those volumes alone. */
+    public List<Listed> withVolumesOf(String plugin, Duration limit) throws EngineException {
+        return ask(
+                "list containers",
+                limit,
+                docker ->
+                        docker.listContainersCmd().withShowAll(true).exec().stream()
+                                .map(container -> ContainerRecords.listed(container, plugin))
+                                .filter(container -> !container.volumes().isEmpty())
+                                .toList());
+    }
+
+    private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)
+            throws EngineException {
+        return askInBackground(
+                "list containers",
+                limit,
+                docker ->
+                        filter.apply(docker.listContainersCmd().withShowAll(true)).exec().stream()
+                                .map(ContainerRecords::listed)
+                                .toList());
+    }
+
+    @Override
+    public List<RunningContainer> running(Duration limit) throws EngineException {
+        List<Listed> listed =
+                askInBackground(
+                        "list containers",
+                        limit,
+                        docker ->
+                                docker.listContainersCmd().exec().stream()
+                                        .map(ContainerRecords::listed)
+                                        .toList());
+        return runs.running(listed, id -> lookInto(id, limit), calls.threads());
+    }
+
+    /** Looks into a container that was just started, so that it is known when nobody may ask. */
+    void learn(String container) throws EngineException {
+        runs.learn(container, id -> lookInto(id, LIMIT));
+    }
+
+    @Override
+    public List<RunningContainer> lastKnown() {
+        return runs.known();
+    }
+
+    private Optional<RunningContainer> lookInto(String container, Duration limit)
+            throws EngineException {
+        Map<String, String> runtimes = runtimes().paths();
+        return askAboutOne(
+                "inspect container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        var found = docker.inspectContainerCmd(container).exec();
+                        Inspected inspected = ContainerRecords.inspected(found);
+                        Optional<ProcessId> init = runs.process(inspected.pid());
+                        return init.isPresent() || inspected.restarting()
+                                ? Optional.of(
+                                        new RunningContainer(
+                                                inspected.id(),
+                                                inspected.name(),
+                                                ContainerRecords.image(found),
+                                                init,
+                                                inspected.labels(),
+                                                inspected.volumes(),
+                                                AccessRecords.access(found, runtimes)))
+                                : Optional.empty();
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    }
+                });
+    }
+
+    /** Names of the volumes of a plugin that it lists. */
+    public List<String> volumesOf(String plugin, Duration limit) throws EngineException {
+        return ask(
+                "list volumes",
+                limit,
+                docker -> {
+                    var volumes =
+                            docker.listVolumesCmd()
+                                    .withFilter("driver", List.of(plugin))
+                                    .exec()
+                                    .getVolumes();
+                    return Objects.requireNonNullElse(volumes, List.<InspectVolumeResponse>of())
+                            .stream()
+                            .map(InspectVolumeResponse::getName)
+                            .toList();
+                });
+    }
+
+    /** Removes a container that does not run; one that is gone is no error. */
+    public void removeContainer(String container, Duration limit) throws EngineException {
+        askAboutOne(
+                "remove container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        return docker.removeContainerCmd(container).exec();
+                    } catch (NotFoundException e) {
+                        return null;
+                    }
+                });
+    }
+
+    @Override
+    public Optional<Inspected> inspect(String container, Duration limit) throws EngineException {
+        return askAboutOne(
+                "inspect container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        var found = docker.inspectContainerCmd(container).exec();
+                        return Optional.of(ContainerRecords.inspected(found));
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    }
+                });
+    }
+
+    @Override
+    public Optional<Down> down(String container, Duration limit) throws EngineException {
+        return askInBackground(
+                "inspect container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        return ContainerRecords.down(docker.inspectContainerCmd(container).exec());
+                    } catch (NotFoundException e) {
+                        return Optional.empty();
+                    }
+                });
+    }
+
+    @Override
+    public void start(String container, Duration limit) throws EngineException {
+        askInBackground(
+                "start container " + Quote.shown(container),
+                limit,
+                docker -> {
+                    try {
+                        return docker.startContainerCmd(container).exec();
+                    } catch (NotModifiedException e) {
+                        return null;
+                    }
+                });
+    }
+
+    @Override
+    public Map<String, String> volumeOptions(String volume, Duration limit) throws EngineException {
+        return askAboutOne(
+                "inspect volume " + volume,
+                limit,
+                docker -> {
+                    try {
+                        var found = docker.inspectVolumeCmd(volume).exec();
+                        Object options = found.getRawValues().get("Options");
+                        return ContainerRecords.texts(options);
+                    } catch (NotFoundException e) {
+                        return Map.of();
+                    }
+                });
+    }
+
+    @Override
+    public boolean removeVolume(String volume, Duration limit) throws EngineException {
+        return askAboutOne(
+                "remove volume " + volume,
+                limit,
+                docker -> {
+                    try {
+                        docker.removeVolumeCmd(volume).exec();
+                        return true;
+                    } catch (NotFoundException e) {
+                        return true;
+                    } catch (ConflictException e) {
+                        return false;
+                    }
+                });
+    }
+
+    /**
+     * What happens to containers and to the engine itself, from now on until the engine ends or the
+     * stream is closed. What is told is passed on in the order in which it happened.
+     */
+    Closeable events(ResultCallback<Event> listener) throws EngineException {
+        return askInBackground(
+                "tell what happens",
+                LIMIT,
+                docker ->
+                        docker.eventsCmd()
+                                .withEventTypeFilter(EventType.CONTAINER, EventType.DAEMON)
+                                .exec(listener));
+    }
+
+    @Override
+    public void close() throws IOException {
+        calls.close();
+        DockerClient last = client.getAndSet(null);
+        if (last != null) {
+            last.close();
+        }
+    }
+
+    private static ImageConfig imageConfig(DockerClient docker, String name) {
+        ContainerConfig config = docker.inspectImageCmd(name).exec().getConfig();
+        if (config == null) {
+            return ImageConfig.of(Map.of(), List.of());
+        }
+        String[] environment = Objects.requireNonNullElse(config.getEnv(), new String[0]);
+        return ImageConfig.of(config.getLabels(), Arrays.asList(environment));
+    }
+
+    /**
+     * Asks on nobody's behalf. To connect to an engine that is stopped would start it, where
+     * systemd listens for it; one that is told to stop listens no more long before its events end.
+     */
+    private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
+            throws EngineException {
+        if (!Files.exists(socket)) {
+            // What a client would find out, once it had been built.
+            throw noAnswer("No such file or directory", null);
+        }
+        if (!servers.isServed(socket)) {
+            throw new EngineException(
+                    "the Docker engine at " + socket + " is stopped; " + START, null);
+        }
+        return ask(what, limit, question);
+    }
+
+    /** The engine may be in the middle of something with it, and not answer before that is done. */
+    private <T> T askAboutOne(String what, Duration limit, Function<DockerClient, T> question)
+            throws EngineException {
+        Duration left;
+        try {
+            left = calls.enter(what, limit);
+        } catch (TimeoutException e) {
+            throw silent(limit, e);
+        }
+        try {
+            return askInBackground(what, left, question);
+        } finally {
+            calls.leave(what);
+        }
+    }
+
+    /**
+     * Asks twice before giving up: the kept connections may be of an engine that has been restarted
+     * since, and the one that runs now may speak another version of the API.
+     */
+    private <T> T ask(String what, Duration limit, Function<DockerClient, T> question)
+            throws EngineException {
+        DockerClient used = client.get();
+        try {
+            if (used != null) {
+                return within(used, limit, question);
+            }
+        } catch (TimeoutException e) {
+            throw silent(limit, e);
+        } catch (RuntimeException e) {
+            if (isAnswer(e)) {
+                throw failure(what, e);
+            }
+        }
+        try {
+            return within(renew(used, limit), limit, question);
+        } catch (TimeoutException e) {
+            throw silent(limit, e);
+        } catch (RuntimeException e) {
+            throw failure(what, e);
+        }
+    }
+
+    /** Whether the engine understood us, and would say the same if it were asked again. */
+    private static boolean isAnswer(RuntimeException e) {
+        boolean otherVersion = e instanceof BadRequestException && isAboutVersion(e.getMessage());
+        return e instanceof DockerException && !otherVersion;
+    }
+
+    private static boolean isAboutVersion(String message) {
+        return message != null && message.contains("client version");
+    }
+
+    private <T> T within(DockerClient docker, Duration limit, Function<DockerClient, T> question)
+            throws TimeoutException {
+        return calls.within(limit, () -> question.apply(docker));
+    }
+
+    /**
+     * Connects anew, once for all who have found the same client dead. Others may still wait for an
+     * answer on that one, so it is closed when none can come any more.
+     */
+    private DockerClient renew(DockerClient dead, Duration limit) throws TimeoutException {
+        DockerClient fresh = calls.within(limit, this::connect);
+        if (client.compareAndSet(dead, fresh)) {
+            closeLater(dead);
+            return fresh;
+        }
+        closeLater(fresh);
+        return client.get();
+    }
+
+    private void closeLater(DockerClient old) {
+        if (old != null) {
+            calls.threads()
+                    .submit(() -> {
+                        Thread.sleep(LIMIT.multipliedBy(2));
+                        old.close();
+                        return null;
+                    });
+        }
+    }
+
+    private DockerClient connect() {
+        DockerHttpClient transport =
+                new ApacheDockerHttpClient.Builder()
+                        .dockerHost(URI.create("unix://" + socket))
+                        .maxConnections(CONNECTIONS)
+                        .build();
+        // The builder alone, not its defaults: those read the environment and root's own files.
+        try {
+            var config =
+                    new DefaultDockerClientConfig.Builder()
+                            .withDockerHost("unix://" + socket)
+                            .withDockerTlsVerify(false)
+                            .withApiVersion(apiVersion(transport))
+                            .build();
+            return DockerClientImpl.getInstance(config, transport);
+        } catch (RuntimeException e) {
+            try {
+                transport.close();
+            } catch (IOException again) {
+                e.addSuppressed(again);
+            }
+            throw e;
+        }
+    }
+
+    private EngineException silent(Duration limit, TimeoutException e) {
+        return new EngineException(
+                "the Docker engine at "
+                        + socket
+                        + " has not answered for "
+                        + limit.toMillis() / 1000.0
+                        + " s; look into its log: journalctl -u docker",
+                e);
+    }
+
+    private EngineException failure(String what, RuntimeException e) {
+        Throwable root = e;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        if (root instanceof JsonProcessingException) {
+            return new EngineException(
+                    "what answers at "
+                            + socket
+                            + " when asked to "
+                            + what
+                            + " speaks no Docker API that is known; let"
+                            + " JNVDOCKER_DOCKER_SOCKET name a Docker engine",
+                    e);
+        }
+        String reason = Objects.requireNonNullElse(root.getMessage(), "no reason given").strip();
+        if (e instanceof DockerException) {
+            return new EngineException(
+                    "the Docker engine at "
+                            + socket
+                            + " refused to "
+                            + what
+                            + ": "
+                            + reason
+                            + "; look into its log: journalctl -u docker",
+                    e);
+        }
+        return noAnswer(reason, e);
+    }
+
+    private EngineException noAnswer(String reason, Exception cause) {
+        return new EngineException(
+                "the Docker engine at " + socket + " does not answer (" + reason + "); " + START,
+                cause);
+    }
+
+    /** docker-java does not negotiate the version, and engines drop old ones: 29 needs 1.44. */
+    private static String apiVersion(DockerHttpClient transport) {
+        var ping =
+                DockerHttpClient.Request.builder()
+                        .method(DockerHttpClient.Request.Method.GET)
+                        .path("/_ping")
+                        .build();
+        try (var response = transport.execute(ping)) {
+            return response.getHeader("Api-Version");
+        }
+    }
+}

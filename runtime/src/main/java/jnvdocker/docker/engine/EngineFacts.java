@@ -1,0 +1,22 @@
+package jnvdocker.docker.engine;
+
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.model.Info;
+
+import java.util.Objects;
+
+/**
+ * What an engine says of itself.
+ *
+ * @param version its own, {@code 28.5.2}
+ * @param cgroupDriver who makes its containers' cgroups: {@code systemd} or {@code cgroupfs}
+ */
+public record EngineFacts(String version, String cgroupDriver, EngineRuntimes runtimes) {
+    static EngineFacts ask(DockerClient docker) {
+        Info info = docker.infoCmd().exec();
+        return new EngineFacts(
+                Objects.requireNonNullElse(info.getServerVersion(), ""),
+                Objects.requireNonNullElse(info.getCGroupDriver(), ""),
+                EngineRuntimes.of(info));
+    }
+}

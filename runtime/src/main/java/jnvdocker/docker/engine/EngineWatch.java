@@ -1,0 +1,187 @@
+package jnvdocker.docker.engine;
+
+import com.github.dockerjava.api.async.ResultCallback;
+import com.github.dockerjava.api.model.Event;
+
+import jnvdocker.grant.Reconciler;
+import jnvdocker.grant.RefusedStarts;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.posix.FileErrors;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Follows what happens to the engine's containers, for as long as there is an engine, and tells the
+ * leases. Whatever may have been missed in between is made up for by reconciling.
+ */
+public final class EngineWatch implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final int RETRY_MILLIS = 500;
+    private static final int SWEEP_SECONDS = 5;
+
+    /** After so many sweeps everything is compared, whether or not there is a reason. */
+    private static final int SWEEPS = 60;
+
+    private final DockerEngine engine;
+    private final Reconciler reconciler;
+    private final RefusedStarts refusedStarts;
+    private final AtomicBoolean starting = new AtomicBoolean();
+    private final Thread thread;
+
+    private EngineWatch(DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
+        this.engine = engine;
+        this.reconciler = reconciler;
+        this.refusedStarts = refusedStarts;
+        this.thread = Thread.ofVirtual().name("watch").unstarted(this::watch);
+    }
+
+    /** Watches from now on; an engine that does not run is waited for. */
+    public static EngineWatch start(
+            DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
+        EngineWatch watch = new EngineWatch(engine, reconciler, refusedStarts);
+        watch.thread.start();
+        return watch;
+    }
+
+    private void watch() {
+        perform("remove cgroups", reconciler::removeLostGroups);
+        while (!Thread.currentThread().isInterrupted()) {
+            try {
+                follow();
+            } catch (InterruptedException e) {
+                return;
+            } catch (IOException | RuntimeException e) {
+                LOG.debug("not watching the engine: {}", e.getMessage());
+                perform("sweep", reconciler::sweep);
+            }
+            pause();
+        }
+    }
+
+    /** Returns when the engine's stream of events has ended. */
+    private void follow() throws IOException, InterruptedException {
+        Listener listener = new Listener();
+        // First the stream, then the list: what happens in between is told at least once.
+        try (Closeable _ = engine.events(listener)) {
+            engine.memory().follow();
+            reconciler.reconcile();
+            engine.runtimes(); // what the first run would wait for
+            engine.running(LIMIT);
+            startRefused();
+            LOG.info("following the engine at {}", engine.socket());
+            for (int sweep = 1; !listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS); sweep++) {
+                if (sweep % SWEEPS == 0) {
+                    perform("reconcile", reconciler::reconcile);
+                    perform("remove cgroups", reconciler::removeLostGroups);
+                } else {
+                    perform("sweep", reconciler::sweep);
+                }
+                perform("list", () -> engine.running(LIMIT));
+                startRefused();
+            }
+        } finally {
+            engine.memory().leave();
+        }
+        LOG.info("the engine at {} is gone", engine.socket());
+    }
+
+    /** A start may take long: it keeps nobody from looking. */
+    private void startRefused() {
+        if (starting.compareAndSet(false, true)) {
+            Thread.ofVirtual()
+                    .start(() -> {
+                        try {
+                            perform("start what was refused", refusedStarts::review);
+                        } finally {
+                            starting.set(false);
+                        }
+                    });
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(RETRY_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Something that asks the engine, and is made up for later when it fails. */
+    @FunctionalInterface
+    private interface Task {
+        void perform() throws IOException;
+    }
+
+    private static void perform(String what, Task task) {
+        try {
+            task.perform();
+        } catch (IOException e) {
+            LOG.debug("{}: {}", what, FileErrors.describe(e));
+        } catch (RuntimeException e) {
+            LOG.error("{} failed", what, e);
+        }
+    }
+
+    /**
+     * Each event is seen to on a thread of its own, so that none waits for the engine's answers.
+     */
+    private final class Listener extends ResultCallback.Adapter<Event> {
+        private final CountDownLatch ended = new CountDownLatch(1);
+
+        @Override
+        public void onNext(Event event) {
+            if ("reload".equals(event.getAction())) {
+                engine.memory().forget();
+            }
+            var actor = Optional.ofNullable(event.getActor());
+            Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
+            String claim = attributes.get(ClaimNames.CLAIM_LABEL);
+            String container = actor.map(it -> it.getId()).orElse(null);
+            if (container != null && "start".equals(event.getAction())) {
+                Thread.ofVirtual()
+                        .start(() -> perform("look into it", () -> engine.learn(container)));
+            }
+            if (claim != null && container != null && event.getAction() != null) {
+                Thread.ofVirtual().start(() -> happened(event.getAction(), container, claim));
+            }
+        }
+
+        private void happened(String action, String container, String claim) {
+            switch (action) {
+                case "create", "start", "rename" ->
+                        perform(action, () -> reconciler.changed(container, claim));
+                case "die" -> perform(action, () -> reconciler.lookAt(claim));
+                case "destroy" -> perform(action, () -> reconciler.destroyed(container, claim));
+                default -> {}
+            }
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            LOG.debug("the engine's events have ended: {}", failure.getMessage());
+            ended.countDown();
+        }
+
+        @Override
+        public void onComplete() {
+            ended.countDown();
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+    }
+}

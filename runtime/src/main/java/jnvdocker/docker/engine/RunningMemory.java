@@ -1,0 +1,100 @@
+package jnvdocker.docker.engine;
+
+import jnvdocker.grant.ContainerEngine;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.use.RunningContainer;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+
+/**
+ * Containers that were looked into. What one was given does not change as long as its first process
+ * lives, so that it is looked into once for each of its starts.
+ */
+final class RunningMemory {
+    private static final Logger LOG = LoggerFactory.getLogger(RunningMemory.class);
+
+    private final Processes processes;
+    private final Map<String, RunningContainer> known = new ConcurrentHashMap<>();
+
+    RunningMemory(Processes processes) {
+        this.processes = processes;
+    }
+
+    /** Looks into a container; empty when it does not run any more. */
+    interface Question {
+        Optional<RunningContainer> ask(String id) throws EngineException;
+    }
+
+    /** Those of the list, asking of all at once that are not known. */
+    List<RunningContainer> running(
+            List<ContainerEngine.Listed> listed, Question question, ExecutorService threads) {
+        forgetEnded();
+        List<Future<Optional<RunningContainer>>> all = new ArrayList<>();
+        for (ContainerEngine.Listed container : listed) {
+            all.add(threads.submit(() -> find(container, question)));
+        }
+        List<RunningContainer> running = new ArrayList<>();
+        for (Future<Optional<RunningContainer>> each : all) {
+            try {
+                each.get().ifPresent(running::add);
+            } catch (ExecutionException e) {
+                LOG.debug("a container is left out: {}", e.getCause().getMessage());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return running;
+            }
+        }
+        return running;
+    }
+
+    /** Those that still run. */
+    List<RunningContainer> known() {
+        forgetEnded();
+        return List.copyOf(known.values());
+    }
+
+    /** The first process of that number, if it is there. */
+    Optional<ProcessId> process(int pid) {
+        return pid == 0 ? Optional.empty() : processes.find(pid);
+    }
+
+    private Optional<RunningContainer> find(ContainerEngine.Listed listed, Question question)
+            throws EngineException {
+        RunningContainer before = known.get(listed.id());
+        return before != null
+                ? Optional.of(before.named(listed.name()))
+                : learn(listed.id(), question);
+    }
+
+    /** Looks into a container anew. */
+    Optional<RunningContainer> learn(String id, Question question) throws EngineException {
+        Optional<RunningContainer> found = question.ask(id);
+        found.filter(container -> container.init().isPresent())
+                .ifPresent(container -> known.put(container.id(), container));
+        return found;
+    }
+
+    private void forgetEnded() {
+        known.values().removeIf(container -> !isAlive(container.init().orElseThrow()));
+    }
+
+    private boolean isAlive(ProcessId init) {
+        try {
+            return processes.isAlive(init);
+        } catch (UncheckedIOException e) {
+            return true;
+        }
+    }
+}

@@ -1,2 +1,0 @@
-/** Docker: its command line and its engine. */
-package jnvdocker.docker;

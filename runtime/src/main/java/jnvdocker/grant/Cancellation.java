@@ -1,0 +1,29 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.registry.LeaseRegistry;
+
+import java.io.IOException;
+import java.util.Optional;
+
+/** Takes back what was reserved for a client, and the claim with it unless docker knows that. */
+final class Cancellation {
+    private final LeaseRegistry registry;
+    private final ClaimRemover remover;
+
+    Cancellation(LeaseRegistry registry, ClaimRemover remover) {
+        this.registry = registry;
+        this.remover = remover;
+    }
+
+    void of(Claim claim, String why) throws IOException {
+        Optional<Lease> lease = registry.liveOf(claim.id());
+        if (lease.filter(Lease::isReservation).isPresent()) {
+            registry.end(lease.get(), why);
+        }
+        if (!registry.hasVolume(claim.id())) {
+            remover.remove(claim.id());
+        }
+    }
+}

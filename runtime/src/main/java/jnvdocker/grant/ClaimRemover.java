@@ -1,0 +1,49 @@
+package jnvdocker.grant;
+
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Optional;
+
+/** Removes claims of which nothing is left. What anybody has mounted is never removed. */
+final class ClaimRemover {
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+
+    ClaimRemover(LeaseRegistry registry, ClaimFiles files, Evidence evidence) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+    }
+
+    /**
+     * What keeps a claim, with or without a lease: {@code a process (pid 4711) has it mounted}.
+     *
+     * @throws IOException when that can't be told
+     */
+    Optional<String> mounted(String claim) throws IOException {
+        try {
+            return Optional.ofNullable(evidence.containers().get(claim))
+                    .map(process -> "a process (pid " + process.pid() + ") has it mounted");
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    /**
+     * Forgets a claim, and deletes what it has on disk, unless somebody has it mounted.
+     *
+     * @return whether it is gone
+     */
+    boolean remove(String claim) throws IOException {
+        if (mounted(claim).isPresent()) {
+            return false;
+        }
+        registry.forget(claim);
+        files.delete(claim);
+        return true;
+    }
+}

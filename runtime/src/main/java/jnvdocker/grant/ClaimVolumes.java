@@ -1,0 +1,471 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.Cordons;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.RegistryException;
+import jnvdocker.use.GpuUse;
+import jnvdocker.volume.plugin.PluginVolumes;
+import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.volume.plugin.VolumeInfo;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+
+/**
+ * The volumes {@code jnvdocker_claim_<id>}. dockerd mounts one at every start of its container,
+ * whoever starts it, and does not start what it can't mount: here a lease is taken, or refused.
+ */
+public final class ClaimVolumes implements PluginVolumes {
+    private static final String MAKE_AGAIN =
+            "'jnvdocker run' makes claims, create the container again with it";
+    private static final String MEANWHILE = " (to copy files out of it meanwhile: docker export)";
+    private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
+    private static final Duration LIST_LIMIT = Duration.ofMillis(200);
+    private static final int ATTEMPTS = 4;
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final ClaimRemover remover;
+    private final Evidence evidence;
+    private final LeaseEnder ender;
+    private final ContainerEngine engine;
+    private final Reconciler reconciler;
+    private final Inventory inventory;
+    private final Strangers strangers;
+    private final Policy policy;
+    private final Decisions decisions;
+    private final RefusedStarts refusedStarts;
+
+    /** The GPUs that the host has at this moment. */
+    @FunctionalInterface
+    public interface Inventory {
+        List<Gpu> gpus() throws IOException;
+    }
+
+    ClaimVolumes(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            ClaimRemover remover,
+            Evidence evidence,
+            LeaseEnder ender,
+            ContainerEngine engine,
+            Reconciler reconciler,
+            Inventory inventory,
+            Strangers strangers,
+            Policy policy,
+            Decisions decisions,
+            RefusedStarts refusedStarts) {
+        this.registry = registry;
+        this.files = files;
+        this.remover = remover;
+        this.evidence = evidence;
+        this.ender = ender;
+        this.engine = engine;
+        this.reconciler = reconciler;
+        this.inventory = inventory;
+        this.strangers = strangers;
+        this.policy = policy;
+        this.decisions = decisions;
+        this.refusedStarts = refusedStarts;
+    }
+
+    @Override
+    public boolean owns(String name) {
+        return ClaimNames.ofVolume(name).isPresent();
+    }
+
+    @Override
+    public void create(String name, Map<String, String> options) throws VolumeException {
+        String id = id(name);
+        answer(() -> {
+            if (!registry.created(id)) {
+                throw unknown(name);
+            }
+            return null;
+        });
+    }
+
+    @Override
+    public void remove(String name) throws VolumeException {
+        String id = id(name);
+        answer(() -> {
+            Optional<Lease> lease = registry.liveOf(id);
+            if (lease.isPresent()) {
+                ender.end(List.of(lease.get()), LeaseEnder.Caller.VERB);
+                if (registry.liveOf(id).isPresent()) {
+                    throw new VolumeException(
+                            name
+                                    + " "
+                                    + LeaseText.held(lease.get())
+                                    + "; stop it first (jnvdocker gpu leases)");
+                }
+            }
+            if (!remover.remove(id)) {
+                throw new VolumeException(
+                        name
+                                + " is not removed: "
+                                + remover.mounted(id).orElse("a process has it mounted")
+                                + "; end that one first");
+            }
+            return null;
+        });
+    }
+
+    @Override
+    public Path mount(String name, String use, ProcessId caller) throws VolumeException {
+        String id = id(name);
+        try {
+            return mountClaim(id, use, caller);
+        } catch (VolumeException e) {
+            refusedStarts.refused(id, e.getMessage());
+            throw e;
+        }
+    }
+
+    private Path mountClaim(String id, String use, ProcessId caller) throws VolumeException {
+        return answer(() -> {
+            Claim claim = claim(id);
+            List<Gpu> present = inventory.gpus();
+            ClaimedNodes.refuseOthers(claim, present);
+            reconciler.learnOfRunning(LIST_LIMIT);
+            refuseUsed(claim, present);
+            Lease lease = take(claim, present, use, caller);
+            ender.mounted(id);
+            try {
+                files.write(lease);
+            } catch (IOException e) {
+                if (!files.hasLease(id)) {
+                    // Docker does not take back what it was refused.
+                    registry.unmounted(id, use);
+                    reconciler.lookAt(id);
+                    throw e;
+                }
+                LOG.warn(
+                        "claim {}: its container sees the lease.json of before: {}",
+                        id,
+                        FileErrors.describe(e));
+            }
+            return files.mounted(id);
+        });
+    }
+
+    @Override
+    public void unmount(String name, String use) throws VolumeException {
+        String id = id(name);
+        answer(() -> {
+            try {
+                registry.unmounted(id, use);
+            } finally {
+                ender.unmounted(id);
+                reconciler.lookAt(id);
+            }
+            return null;
+        });
+    }
+
+    @Override
+    public VolumeInfo get(String name) throws VolumeException {
+        String id = id(name);
+        return answer(() -> {
+            Optional<Claim> claim = registry.claim(id);
+            if (claim.isPresent() && registry.hasVolume(id)) {
+                return info(claim.get(), registry.liveOf(id));
+            }
+            if (claim.isEmpty() && !reconciler.isComplete()) {
+                // The registry was lost, and docker may know of claims that we don't know yet.
+                return new VolumeInfo(name, files.mounted(id), Map.of());
+            }
+            throw unknown(name);
+        });
+    }
+
+    @Override
+    public List<VolumeInfo> list() {
+        try {
+            Map<String, Lease> live = new HashMap<>();
+            registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+            List<VolumeInfo> all = new ArrayList<>();
+            for (Claim claim : registry.claimsWithVolume()) {
+                all.add(info(claim, Optional.ofNullable(live.get(claim.id()))));
+            }
+            return all;
+        } catch (IOException e) {
+            // An Err would hide the volumes of every other plugin from 'docker volume ls' as well.
+            LOG.error("cannot list the claims: {}", FileErrors.describe(e));
+            return List.of();
+        }
+    }
+
+    private Claim claim(String id) throws IOException, VolumeException {
+        Optional<Claim> known = registry.claim(id);
+        if (known.isEmpty() && !reconciler.isComplete()) {
+            restore(id);
+            known = registry.claim(id);
+        }
+        return known.orElseThrow(() -> unknown(ClaimNames.volume(id)));
+    }
+
+    private void restore(String id) throws VolumeException {
+        try {
+            reconciler.restore(LIST_LIMIT);
+        } catch (IOException e) {
+            throw new VolumeException(
+                    "the registry was lost, and "
+                            + ClaimNames.volume(id)
+                            + " is not known until the engine answers; try again when 'docker ps'"
+                            + " does",
+                    e);
+        }
+    }
+
+    /** A lease that goes on is not taken back: who is a stranger there has come later. */
+    private void refuseUsed(Claim claim, List<Gpu> present) throws IOException, VolumeException {
+        Optional<Lease> own = registry.liveOf(claim.id());
+        if (own.isPresent() && !own.get().isReservation()) {
+            return;
+        }
+        List<GpuUse> seen = strangers.lookWithoutEngine(gpus(claim, present));
+        Unmanaged unmanaged =
+                new Unmanaged(strangers.among(seen, registry.live()), policy.allowUnmanaged());
+        List<ClaimedGpu> used =
+                claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
+        if (!used.isEmpty()) {
+            throw new VolumeException(
+                    LeaseText.taken(used, List.of(), unmanaged, Map.of())
+                            + "; start this container again when "
+                            + (used.size() == 1 ? "it has ended" : "they have ended")
+                            + MEANWHILE);
+        }
+    }
+
+    private static List<Gpu> gpus(Claim claim, List<Gpu> present) {
+        return present.stream()
+                .filter(gpu ->
+                        claim.gpus().stream()
+                                .anyMatch(claimed -> claimed.uuid().equals(gpu.uuid())))
+                .toList();
+    }
+
+    /** A lease that is new is given as the lab's policy has it. */
+    private void refuseAgainstPolicy(Claim claim, List<Gpu> present, Holdings holdings)
+            throws VolumeException {
+        Cordons cordons = new Cordons(policy, holdings.cordoned());
+        for (Gpu gpu : gpus(claim, present)) {
+            Optional<Cordon> cordon = cordons.of(gpu);
+            if (cordon.isPresent()) {
+                throw new VolumeException(
+                        LeaseText.name(gpu.index(), gpu.uuid())
+                                + " is "
+                                + LeaseText.cordoned(cordon.get())
+                                + "; start this container again when it is not any more"
+                                + MEANWHILE);
+            }
+        }
+        Quota quota = new Quota(policy, holdings.held());
+        int gpus = claim.gpus().size();
+        if (!quota.allowsEver(gpus)) {
+            throw new VolumeException(
+                    "this container has "
+                            + gpus
+                            + " GPUs, and "
+                            + LeaseText.rule(quota.limit())
+                            + "; create it again with fewer");
+        }
+        if (!quota.allows(claim.owner(), gpus)) {
+            throw new VolumeException(
+                    LeaseText.excess(claim.owner(), quota.leases(claim.owner()), quota.limit())
+                            + "; stop one of them, then start this container again"
+                            + MEANWHILE);
+        }
+    }
+
+    private Lease take(Claim claim, List<Gpu> present, String use, ProcessId caller)
+            throws IOException, VolumeException {
+        LeaseRegistry.Earlier earlier = new LeaseRegistry.Unknown();
+        Optional<Lease> own = Optional.empty();
+        for (int attempt = 1; ; attempt++) {
+            LeaseRegistry.Mounted result;
+            try {
+                result = mount(claim, present, use, caller, earlier);
+            } catch (RegistryException e) {
+                return unwritten(claim, own, caller, e);
+            }
+            switch (result) {
+                case LeaseRegistry.Granted(Lease lease) -> {
+                    return lease;
+                }
+                case LeaseRegistry.Blocked(List<Lease> by) -> {
+                    if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
+                        throw blocked(claim, by);
+                    }
+                }
+                case LeaseRegistry.Another(Lease lease, boolean known) -> {
+                    if (attempt == ATTEMPTS) {
+                        throw twice(claim, lease, users(claim));
+                    }
+                    earlier = judge(claim, lease, known);
+                    own = Optional.of(lease);
+                }
+            }
+        }
+    }
+
+    /**
+     * What can't be written down is not given; but what a claim has on disk it keeps when its
+     * container is started again: as long as that lease is live, nobody else can have its GPUs.
+     *
+     * @param own the lease that it has, when that is over or goes on with this mount
+     */
+    private Lease unwritten(
+            Claim claim, Optional<Lease> own, ProcessId caller, RegistryException failure)
+            throws IOException {
+        if (own.isEmpty()
+                || registry.liveOf(claim.id()).filter(it -> it.id() == own.get().id()).isEmpty()) {
+            throw failure;
+        }
+        ender.mountedUnwritten(claim.id(), caller);
+        LOG.warn(
+                "claim {} is mounted again under lease {}, and that can't be written: {}",
+                claim.id(),
+                own.get().id(),
+                failure.getMessage());
+        return own.get();
+    }
+
+    /** Mounts it, if it would be a new lease only when the policy allows one. */
+    private LeaseRegistry.Mounted mount(
+            Claim claim,
+            List<Gpu> present,
+            String use,
+            ProcessId caller,
+            LeaseRegistry.Earlier earlier)
+            throws IOException, VolumeException {
+        AtomicReference<Holdings> allowed = new AtomicReference<>();
+        return decisions.decide(() -> {
+            Optional<Holdings> basis = Optional.ofNullable(allowed.get());
+            return switch (decisions.write(
+                    () -> registry.mount(claim, use, caller, earlier, basis))) {
+                case LeaseRegistry.Mounted decided -> Optional.of(decided);
+                case LeaseRegistry.Undecided(Holdings now) -> {
+                    refuseAgainstPolicy(claim, present, now);
+                    allowed.set(now);
+                    yield Optional.empty();
+                }
+            };
+        });
+    }
+
+    /** What becomes of a lease that the claim has already. */
+    private LeaseRegistry.Earlier judge(Claim claim, Lease lease, boolean known)
+            throws VolumeException {
+        Evidence.Finding finding = evidence.of(lease);
+        if (finding instanceof Evidence.Gone(String why)) {
+            return new LeaseRegistry.Over(lease, why);
+        }
+        List<ContainerEngine.Listed> users = users(claim);
+        // The only one that is listed need not be the one that lives: that may have been removed.
+        boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, finding);
+        if (known || same) {
+            return new LeaseRegistry.GoesOn();
+        }
+        throw twice(claim, lease, users);
+    }
+
+    /** The containers that mount the claim; none when the engine does not tell in time. */
+    private List<ContainerEngine.Listed> users(Claim claim) {
+        try {
+            return engine.using(List.of(ClaimNames.volume(claim.id())), LIST_LIMIT);
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    private VolumeException blocked(Claim claim, List<Lease> by) {
+        return new VolumeException(
+                LeaseText.held(claim.gpus(), by)
+                        + (ender.isSettling(by) ? ", which may be restarting" : "")
+                        + "; start this container again when "
+                        + (claim.gpus().size() == 1 ? "it is free" : "they are free")
+                        + MEANWHILE);
+    }
+
+    /** The claim's own container need not be the one that runs. */
+    private static VolumeException twice(
+            Claim claim, Lease lease, List<ContainerEngine.Listed> users) {
+        String other =
+                users.stream()
+                        .filter(ContainerEngine.Listed::isActive)
+                        .map(user -> "container " + user.name())
+                        .findFirst()
+                        .orElse("that container");
+        return new VolumeException(
+                LeaseText.held(claim.gpus(), List.of(lease))
+                        + ", and this container shares its claim with "
+                        + other
+                        + " (--volumes-from, or a copy of its settings); stop that one first, or"
+                        + " give this one GPUs of its own with 'jnvdocker run --gpus'");
+    }
+
+    private static VolumeException unknown(String name) {
+        return new VolumeException("no such claim: " + name + "; " + MAKE_AGAIN);
+    }
+
+    private VolumeInfo info(Claim claim, Optional<Lease> live) {
+        Map<String, Object> status = new LinkedHashMap<>();
+        status.put("gpus", gpus(claim));
+        live.ifPresent(lease -> {
+            status.put("holder", LeaseText.holder(lease));
+            status.put("since", lease.since().toString());
+        });
+        return new VolumeInfo(ClaimNames.volume(claim.id()), files.mounted(claim.id()), status);
+    }
+
+    private static String gpus(Claim claim) {
+        return claim.gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.joining(","));
+    }
+
+    private static String id(String name) throws VolumeException {
+        return ClaimNames.ofVolume(name)
+                .orElseThrow(() ->
+                        new VolumeException(
+                                "no name of a claim's volume: " + name + "; " + MAKE_AGAIN));
+    }
+
+    private interface Verb<T> {
+        T answer() throws IOException, VolumeException;
+    }
+
+    private static <T> T answer(Verb<T> verb) throws VolumeException {
+        try {
+            return verb.answer();
+        } catch (IOException e) {
+            throw new VolumeException(FileErrors.describe(e), e);
+        }
+    }
+}

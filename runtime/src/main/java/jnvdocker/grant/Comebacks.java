@@ -1,0 +1,327 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.RegistryException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Finds out whether what has ended is about to start again, and ends its lease when it is not.
+ *
+ * <p>Between the end and the start of {@code docker restart} an engine shows nothing of what it is
+ * about to do: its events are those of {@code docker stop}, and its word that a container does not
+ * run may fall into the gap, since it keeps no lock over both. But who asks again and again lets it
+ * get on meanwhile. So its word counts when it was given several times, by an engine that answers
+ * promptly: how long that takes depends on how fast the machine is. What is removed does not come
+ * back, and no time passes then.
+ */
+final class Comebacks {
+    private static final Logger LOG = LoggerFactory.getLogger(Comebacks.class);
+
+    /** From one question to the next. */
+    static final Duration STEP = Duration.ofMillis(50);
+
+    /** To the next, when the last could not be asked. */
+    private static final Duration TROUBLE = Duration.ofMillis(250);
+
+    /** So often the engine must have said that nothing runs, each time promptly. */
+    private static final int ANSWERS = 5;
+
+    /** From one answer to the next: what takes longer is not prompt, and they count anew. */
+    private static final Duration PROMPT = Duration.ofMillis(200);
+
+    /** After that time it need not be prompt any more. */
+    private static final Duration SLOW = Duration.ofSeconds(5);
+
+    /** While an engine can't be asked, since it starts, is gone or is another one, time decides. */
+    private static final Duration SILENCE = Duration.ofSeconds(2);
+
+    /** For how long an engine may call running what has no process any more. */
+    private static final Duration LATE = Duration.ofSeconds(10);
+
+    /** For how long an engine may hold what it does not tell of. */
+    private static final Duration STUCK = Duration.ofSeconds(60);
+
+    /**
+     * For how long others wait for who restarts, as long as that is not decided, and when it is.
+     */
+    private static final Duration SETTLING = Duration.ofSeconds(10);
+
+    private static final Duration SETTLED = Duration.ofSeconds(2);
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    /** For an engine that may be about to start, so that it does not answer. */
+    private static final Duration QUICK = Duration.ofMillis(200);
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final ContainerEngine engine;
+    private final Pace pace;
+    private final Map<String, Quiet> quiet = new ConcurrentHashMap<>();
+
+    Comebacks(LeaseRegistry registry, Evidence evidence, ContainerEngine engine, Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.engine = engine;
+        this.pace = pace;
+    }
+
+    /** A claim of whose container nothing runs. */
+    private static final class Quiet {
+        private final long since;
+        private boolean asking;
+        private int looks;
+        private int answers;
+        private int promptAnswers;
+        private long last;
+        private boolean comesBack;
+        private Optional<RegistryException> failure = Optional.empty();
+
+        Quiet(long now) {
+            since = now;
+            last = now;
+        }
+    }
+
+    /** What one look has come to. */
+    private sealed interface Outlook {}
+
+    /** It is another's as soon as its lease has ended. */
+    private record Over(String evidence, boolean saidByEngine) implements Outlook {}
+
+    /** The engine says so. */
+    private record ComesBack() implements Outlook {}
+
+    /** It may be either, and is to be looked at again; never, when it can't be. */
+    private record Open(Optional<Duration> next) implements Outlook {
+        Open(Duration next) {
+            this(Optional.of(next));
+        }
+    }
+
+    /** The claim was just unmounted: it may be mounted again at once. */
+    void unmounted(String claim) {
+        quiet.put(claim, new Quiet(pace.nanos()));
+        find(claim, STEP);
+    }
+
+    /** The claim was mounted again, or something of its container lives. */
+    void lives(String claim) {
+        quiet.remove(claim);
+    }
+
+    /** Begins to find out, unless that is under way; says how many looks there have been. */
+    int find(String claim, Duration delay) {
+        Quiet now = quiet.computeIfAbsent(claim, _ -> new Quiet(pace.nanos()));
+        synchronized (now) {
+            if (!now.asking) {
+                now.asking = true;
+                pace.later(delay, () -> look(claim, now));
+            }
+            return now.looks;
+        }
+    }
+
+    /** Whether there have been more looks, the last of which said that it comes back. */
+    boolean isComingBack(String claim, int looks) {
+        Quiet now = quiet.get(claim);
+        if (now == null) {
+            return false;
+        }
+        synchronized (now) {
+            return now.comesBack && now.looks > looks;
+        }
+    }
+
+    /**
+     * @throws RegistryException when there have been more looks, and what the last one has found
+     *     could not be written
+     */
+    void refuseUnwritten(String claim, int looks) throws RegistryException {
+        Quiet now = quiet.get(claim);
+        if (now == null) {
+            return;
+        }
+        synchronized (now) {
+            if (now.looks > looks && now.failure.isPresent()) {
+                throw now.failure.get();
+            }
+        }
+    }
+
+    /** Whether it is worth while to wait until it is known what comes of a claim. */
+    boolean isSettling(String claim) {
+        Quiet now = quiet.get(claim);
+        if (now == null) {
+            return false;
+        }
+        synchronized (now) {
+            return passed(now).compareTo(now.comesBack ? SETTLED : SETTLING) < 0;
+        }
+    }
+
+    private Duration passed(Quiet now) {
+        return Duration.ofNanos(pace.nanos() - now.since);
+    }
+
+    private void look(String claim, Quiet now) {
+        Outlook outlook = new Open(Optional.empty());
+        Optional<RegistryException> failure = Optional.empty();
+        try {
+            outlook = outlook(claim, now);
+        } catch (RegistryException e) {
+            LOG.warn("the end of claim {} is not written: {}", claim, e.getMessage());
+            failure = Optional.of(e);
+        } catch (IOException e) {
+            // A sweep tries again.
+            LOG.warn("claim {}: {}", claim, FileErrors.describe(e));
+        } finally {
+            Optional<Duration> next =
+                    outlook instanceof Open open && quiet.get(claim) == now
+                            ? open.next()
+                            : Optional.empty();
+            synchronized (now) {
+                now.looks++;
+                now.comesBack = outlook instanceof ComesBack;
+                now.failure = failure;
+                now.asking = next.isPresent();
+            }
+            next.ifPresent(delay -> pace.later(delay, () -> look(claim, now)));
+        }
+    }
+
+    private Outlook outlook(String claim, Quiet now) throws IOException {
+        Optional<Lease> lease = registry.liveOf(claim).filter(Lease::isOfContainer);
+        Evidence.Finding finding =
+                lease.map(evidence::of).orElseGet(() -> new Evidence.Gone("it has ended"));
+        if (lease.isEmpty() || finding instanceof Evidence.Alive) {
+            quiet.remove(claim, now);
+            return new Open(Optional.empty());
+        }
+        Outlook outlook = outlook(lease.get(), finding, now);
+        if (outlook instanceof Over(String why, boolean said)) {
+            // Unless it was mounted meanwhile, or a start that was under way has come to something.
+            boolean lives = evidence.of(lease.get()) instanceof Evidence.Alive;
+            if (lives || !registry.end(lease.get(), why, said)) {
+                return new Open(STEP);
+            }
+            LOG.info("lease {} of claim {} has ended: {}", lease.get().id(), claim, why);
+            quiet.remove(claim, now);
+        }
+        return outlook;
+    }
+
+    private Outlook outlook(Lease lease, Evidence.Finding finding, Quiet now) {
+        Optional<String> gone =
+                finding instanceof Evidence.Gone(String why) ? Optional.of(why) : Optional.empty();
+        if (gone.isPresent() && !lease.boot().equals(registry.boot())) {
+            return new Over(gone.get(), false);
+        }
+        boolean started = engine.hasStarted();
+        Duration limit = started ? LIMIT : QUICK;
+        try {
+            if (!lease.claim().engine().equals(engine.id(limit))) {
+                return silence(gone, now);
+            }
+            return word(lease, gone, now, limit);
+        } catch (IOException e) {
+            LOG.debug("claim {}: {}", lease.claim().id(), e.getMessage());
+            if (!started) {
+                return silence(gone, now);
+            }
+            // It is in the middle of something, for all we know.
+            return gone.isPresent() && passed(now).compareTo(STUCK) >= 0
+                    ? new Over(gone.get(), false)
+                    : gone.isPresent() ? new Open(TROUBLE) : new ComesBack();
+        }
+    }
+
+    /** Without the engine's word what docker has mounted may be about to start. */
+    private Outlook silence(Optional<String> gone, Quiet now) {
+        if (gone.isEmpty()) {
+            return new ComesBack();
+        }
+        return passed(now).compareTo(SILENCE) < 0 ? new Open(TROUBLE) : new Over(gone.get(), false);
+    }
+
+    private Outlook word(Lease lease, Optional<String> gone, Quiet now, Duration limit)
+            throws IOException {
+        Optional<Boolean> own = isLastAnswer(now) ? Optional.empty() : ownRuns(lease, limit);
+        if (own.isPresent()) {
+            return own.get() ? runs(gone, now) : doesNotRun(gone, now);
+        }
+        String volume = ClaimNames.volume(lease.claim().id());
+        List<ContainerEngine.Listed> users = engine.using(List.of(volume), limit);
+        if (users.isEmpty()) {
+            return new Over(gone.orElse("the engine has no container of it"), true);
+        }
+        if (users.stream().anyMatch(ContainerEngine.Listed::isRestarting)) {
+            return new ComesBack();
+        }
+        boolean runs = users.stream().anyMatch(ContainerEngine.Listed::isActive);
+        for (ContainerEngine.Listed user : users) {
+            // Waits while it is being started or stopped.
+            runs |=
+                    engine.inspect(user.id(), limit)
+                            .filter(found -> found.pid() != 0 || found.restarting())
+                            .isPresent();
+        }
+        return runs ? runs(gone, now) : doesNotRun(gone, now);
+    }
+
+    /**
+     * Whether the claim's own container runs; empty when it is gone, or not known. To ask for all
+     * that use the volume has an engine look through all of its containers.
+     */
+    private Optional<Boolean> ownRuns(Lease lease, Duration limit) throws IOException {
+        Optional<Claim.ContainerRef> own = lease.claim().container();
+        if (own.isEmpty()) {
+            return Optional.empty();
+        }
+        return engine.inspect(own.get().id(), limit)
+                .filter(found -> !found.restarting())
+                .map(found -> found.pid() != 0);
+    }
+
+    private Outlook runs(Optional<String> gone, Quiet now) {
+        boolean late = gone.isPresent() && passed(now).compareTo(LATE) >= 0;
+        return late ? new Over(gone.get(), false) : new ComesBack();
+    }
+
+    private Outlook doesNotRun(Optional<String> gone, Quiet now) {
+        return isSaidOften(now)
+                ? new Over(gone.orElse("the engine says that its container does not run"), true)
+                : new Open(STEP);
+    }
+
+    /** Whether the next word that nothing runs may be the one that counts. */
+    private boolean isLastAnswer(Quiet now) {
+        synchronized (now) {
+            return now.answers + 1 >= ANSWERS;
+        }
+    }
+
+    private boolean isSaidOften(Quiet now) {
+        long nanos = pace.nanos();
+        synchronized (now) {
+            boolean prompt = nanos - now.last <= PROMPT.toNanos();
+            now.last = nanos;
+            now.answers++;
+            now.promptAnswers = prompt ? now.promptAnswers + 1 : 1;
+            return now.promptAnswers >= ANSWERS
+                    || now.answers >= ANSWERS && passed(now).compareTo(SLOW) >= 0;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.RefusedStart;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What leases ask of a container engine. Every question has a limit, after which it failed. */
+public interface ContainerEngine {
+
+    /**
+     * A container as the engine lists it.
+     *
+     * @param state created, running, paused, restarting, removing, exited or dead
+     * @param volumes names of those it mounts
+     */
+    record Listed(
+            String id,
+            String name,
+            String state,
+            Map<String, String> labels,
+            List<String> volumes) {
+
+        boolean isRestarting() {
+            return state.equals("restarting");
+        }
+
+        /** Whether there is a first process, or will be one again without anybody's asking. */
+        public boolean isActive() {
+            return switch (state) {
+                case "running", "paused", "restarting" -> true;
+                default -> false;
+            };
+        }
+    }
+
+    /**
+     * A container that the engine was able to look into, so that it is not just being started.
+     *
+     * @param pid of its first process, 0 when it does not run
+     * @param volumes names of those it mounts
+     */
+    record Inspected(
+            String id,
+            String name,
+            int pid,
+            boolean restarting,
+            Map<String, String> labels,
+            List<String> volumes) {}
+
+    /**
+     * A container that the engine does not run, and is not about to.
+     *
+     * @param policy of its restarts: no, always, unless-stopped, on-failure, or nothing
+     * @param error why it could not be started the last time; empty when it could
+     * @param finished when it had run last, as the engine writes that
+     */
+    record Down(
+            String id,
+            String name,
+            String policy,
+            String error,
+            String finished,
+            Map<String, String> labels) {
+
+        /**
+         * Whether it is the one that was refused a start, and still waits for nothing but a GPU:
+         * its policy would have it run, and what docker keeps as its error is what it was refused
+         * with. Swarm makes another task for one that has ended.
+         */
+        boolean isOf(RefusedStart refused) {
+            boolean hasPolicy =
+                    switch (policy) {
+                        case "always", "unless-stopped", "on-failure" -> true;
+                        default -> false;
+                    };
+            RefusedStart.Seen now = new RefusedStart.Seen(id, finished);
+            return hasPolicy
+                    && labels.keySet().stream()
+                            .noneMatch(label -> label.startsWith("com.docker.swarm."))
+                    && refused.reasons().stream().anyMatch(error::contains)
+                    && refused.seen().filter(it -> !it.equals(now)).isEmpty();
+        }
+    }
+
+    /**
+     * Whether it has answered since it tells us what happens to it: while it starts it has volumes
+     * mounted, and answers nobody. One that does not get on has started all the same.
+     */
+    boolean hasStarted();
+
+    /** The engine's own id, as far as it is known without asking. */
+    Optional<String> knownId();
+
+    /** The engine's own id. A container's id means nothing to another engine. */
+    String id(Duration limit) throws IOException;
+
+    /** Containers that carry the label, running or not. */
+    List<Listed> labelled(String label, Duration limit) throws IOException;
+
+    /** Containers that mount any of these volumes, running or not. */
+    List<Listed> using(Collection<String> volumes, Duration limit) throws IOException;
+
+    /** Waits while the container is being started or stopped; empty when there is none. */
+    Optional<Inspected> inspect(String container, Duration limit) throws IOException;
+
+    /** Waits likewise; empty when there is none, or it runs, or is about to. */
+    Optional<Down> down(String container, Duration limit) throws IOException;
+
+    /** Starts a container; one that runs is no error. */
+    void start(String container, Duration limit) throws IOException;
+
+    /** The options that a volume was made with; none when there is no such volume. */
+    Map<String, String> volumeOptions(String volume, Duration limit) throws IOException;
+
+    /** Removes a volume. Returns false when a container still names it, true when it is gone. */
+    boolean removeVolume(String volume, Duration limit) throws IOException;
+}

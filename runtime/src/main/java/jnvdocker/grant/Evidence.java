@@ -1,0 +1,374 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.MountedFolder;
+import jnvdocker.process.Processes;
+import jnvdocker.process.SeenMounts;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.use.GpuUse;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Looks whether a lease's holder is gone, at nothing but this machine's processes and cgroups: that
+ * takes no engine and no time. What is not known to be gone is there.
+ */
+final class Evidence {
+    private static final String LAST = "/" + ClaimFiles.MOUNTED;
+    private static final Pattern CLAIM =
+            Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})" + LAST);
+
+    /** How {@link #group} names the cgroups of programs. */
+    private static final Pattern GROUP = Pattern.compile("jnvdocker-([0-9a-f]{12})");
+
+    /** The controller with which an agent of Mesos tells its containers apart. */
+    private static final String FREEZER = "freezer";
+
+    private static final Logger LOG = LoggerFactory.getLogger(Evidence.class);
+
+    private final Processes processes;
+    private final String boot;
+    private final Path state;
+    private final Map<Long, String> kept = new ConcurrentHashMap<>();
+
+    /**
+     * @param state the state folder, in which our claims are
+     */
+    Evidence(Processes processes, String boot, Path state) {
+        this.processes = processes;
+        this.boot = boot;
+        this.state = state;
+    }
+
+    /** What was seen of a holder. */
+    sealed interface Finding {}
+
+    /**
+     * @param process one of it that lives
+     */
+    record Alive(ProcessId process) implements Finding {}
+
+    /**
+     * @param evidence for people
+     */
+    record Gone(String evidence) implements Finding {}
+
+    /** It may be either: docker has mounted the claim and nothing runs, or we can't look. */
+    record Unclear() implements Finding {}
+
+    Finding of(Lease lease) {
+        if (!lease.boot().equals(boot)) {
+            return new Gone("the host was restarted");
+        }
+        try {
+            return switch (lease.holder()) {
+                case Holder.Client(ProcessId client) -> client(lease, client);
+                case Holder.Process process -> process(process);
+                case Holder.MesosContainer container -> mesos(container);
+                case Holder.Container container -> container(lease, container);
+            };
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return new Unclear();
+        }
+    }
+
+    /**
+     * The claims that are mounted, by what only root and its engines can mount.
+     *
+     * @param ours the oldest process that has a claim of our state folder mounted, by its id
+     * @param others the same of other state folders, of which other daemons have one each
+     * @param complete whether all mounts were looked at; else any claim may be mounted
+     */
+    record MountedClaims(
+            Map<String, ProcessId> ours, Map<MountedFolder, ProcessId> others, boolean complete) {}
+
+    MountedClaims mountedClaims() {
+        SeenMounts seen = processes.mounts(Evidence::isAClaims);
+        Optional<MountedFolder> claims = claims();
+        Map<String, ProcessId> ours = new HashMap<>();
+        Map<MountedFolder, ProcessId> others = new HashMap<>();
+        seen.oldest()
+                .forEach((folder, process) -> {
+                    if (isOurs(folder, claims)) {
+                        ours.put(claimOf(folder), process);
+                    } else {
+                        others.put(folder, process);
+                    }
+                });
+        return new MountedClaims(ours, others, seen.unread().isEmpty());
+    }
+
+    /** How mounts of our claims are spelled; empty when that can't be told. */
+    private Optional<MountedFolder> claims() {
+        return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
+    }
+
+    private static boolean isAClaims(String path) {
+        return path.endsWith(LAST) && CLAIM.matcher(path).matches();
+    }
+
+    /** Where nobody can tell, each is: one that was missed would be a holder that was missed. */
+    private static boolean isOurs(MountedFolder folder, Optional<MountedFolder> claims) {
+        return claims.isEmpty()
+                || claims.get().resolve(claimOf(folder)).resolve(ClaimFiles.MOUNTED).equals(folder);
+    }
+
+    /** The id of the claim whose folder is mounted. */
+    static String claimOf(MountedFolder folder) {
+        Matcher matcher = CLAIM.matcher(folder.path());
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(folder + " is no claim's");
+        }
+        return matcher.group(1);
+    }
+
+    /** The oldest process in each container that has a claim mounted, by the claim's id. */
+    Map<String, ProcessId> containers() {
+        return mountedClaims().ours();
+    }
+
+    /**
+     * The minors of the GPUs that a process can open; empty when that can't be told, and it may be
+     * any.
+     */
+    Optional<Set<Integer>> openable(ProcessId process) {
+        return processes.openable(process, DeviceRules.MAJOR).map(Set::copyOf);
+    }
+
+    /** Who a process is that uses a GPU. */
+    GpuUse.User user(ProcessId process) {
+        return processes
+                .traits(process)
+                .map(it -> new GpuUse.User(process, it.name(), it.uid(), it.container()))
+                .orElseGet(() -> new GpuUse.User(process, "?", 0, Optional.empty()));
+    }
+
+    /** The programs that {@code gpu run} has started and that run, by their claims. */
+    Map<String, Holder.Process> groups() throws IOException {
+        try {
+            Map<String, Holder.Process> groups = new HashMap<>();
+            processes
+                    .groups(GROUP)
+                    .forEach((claim, group) ->
+                            groups.put(claim, new Holder.Process(group.process(), group.folder())));
+            return groups;
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** Whether a process is of the container, or is the process, that holds a lease. */
+    boolean isOfHolder(GpuUse.User process, Lease lease) {
+        try {
+            return switch (lease.holder()) {
+                case Holder.Process(ProcessId first, String cgroup) ->
+                        first.equals(process.id())
+                                || processes
+                                        .cgroup(process.id(), group(lease.claim()))
+                                        .filter(cgroup::equals)
+                                        .isPresent();
+                case Holder.MesosContainer container ->
+                        processes
+                                .cgroupOf(process.id(), FREEZER)
+                                .filter(cgroup -> isIn(cgroup, container.freezer()))
+                                .isPresent();
+                case Holder.Client _, Holder.Container _ -> isOfContainer(process, lease);
+            };
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return true;
+        }
+    }
+
+    private static boolean isIn(String cgroup, String folder) {
+        return cgroup.equals(folder) || cgroup.startsWith(folder + "/");
+    }
+
+    private boolean isOfContainer(GpuUse.User process, Lease lease) {
+        Optional<String> id = process.containerId();
+        boolean named =
+                id.isPresent() && lease.claim().container().map(Claim.ContainerRef::id).equals(id);
+        boolean inItsCgroup =
+                id.isPresent()
+                        && lease.holder() instanceof Holder.Container holder
+                        && holder.cgroup().filter(path -> path.contains(id.get())).isPresent();
+        return named || inItsCgroup || hasMounted(process.id(), lease.claim().id());
+    }
+
+    private boolean hasMounted(ProcessId process, String claim) {
+        Optional<MountedFolder> claims = claims();
+        return processes.mounts(process, Evidence::isAClaims).stream()
+                .anyMatch(folder -> isOurs(folder, claims) && claimOf(folder).equals(claim));
+    }
+
+    /** The name of the cgroup that a process of the host and all it starts are in. */
+    static String group(Claim claim) {
+        return "jnvdocker-" + claim.id();
+    }
+
+    /** Whether a cgroup is called as such a one is. */
+    static boolean isGroup(String name) {
+        return GROUP.matcher(name).matches();
+    }
+
+    /** The claim of such a cgroup. */
+    static Optional<String> claimOfGroup(String folder) {
+        Matcher name = GROUP.matcher(Path.of(folder).getFileName().toString());
+        return name.matches() ? Optional.of(name.group(1)) : Optional.empty();
+    }
+
+    /** Whether what lives of a lease's holder, if anything, is of that container. */
+    boolean isOf(String container, Lease lease, Finding finding) {
+        if (!(finding instanceof Alive(ProcessId process))) {
+            return true;
+        }
+        boolean inItsCgroup =
+                lease.holder() instanceof Holder.Container holder
+                        && holder.cgroup().filter(path -> path.contains(container)).isPresent();
+        try {
+            return inItsCgroup || processes.cgroup(process, container).isPresent();
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
+    private Finding client(Lease lease, ProcessId client) {
+        return processes.isAlive(client)
+                ? new Alive(client)
+                : new Gone(LeaseText.command(lease.claim(), client) + " has ended");
+    }
+
+    private Finding process(Holder.Process holder) {
+        ProcessId process = holder.process();
+        return processes.isAlive(process) || processes.hasProcesses(holder.cgroup())
+                ? new Alive(process)
+                : new Gone("its process (pid " + process.pid() + ") is gone, and all it started");
+    }
+
+    /**
+     * The agent's own note of the end, and its folder's, come later, or never when the agent is
+     * gone: what matters is that nothing runs.
+     */
+    private Finding mesos(Holder.MesosContainer container) {
+        ProcessId process = container.process();
+        return processes.isAlive(process) || processes.hasProcesses(container.freezer())
+                ? new Alive(process)
+                : new Gone("its process (pid " + process.pid() + ") is gone, and its cgroup empty");
+    }
+
+    private Finding container(Lease lease, Holder.Container container) {
+        Optional<ProcessId> init = container.init();
+        if (init.isPresent() && processes.isAlive(init.get())) {
+            return new Alive(init.get());
+        }
+        if (init.isPresent() && container.cgroup().filter(processes::hasProcesses).isPresent()) {
+            return new Alive(init.get());
+        }
+        // Whatever was learnt of its first process: who sees the claim's folder is of the
+        // container.
+        MountedClaims mounted = mountedClaims();
+        ProcessId inside = mounted.ours().get(lease.claim().id());
+        if (inside != null) {
+            return new Alive(inside);
+        }
+        if (!mounted.complete()) {
+            return new Unclear();
+        }
+        // As long as docker has it mounted, a start may be under way that has no process yet, also
+        // when the one that we know of is gone.
+        if (lease.mounts() > 0 && processes.isAlive(container.process())) {
+            return new Unclear();
+        }
+        if (init.isPresent()) {
+            return new Gone("its first process (pid " + init.get().pid() + ") is gone");
+        }
+        return new Gone(
+                lease.mounts() == 0
+                        ? "docker has unmounted it, and nothing of it runs"
+                        : "the engine that mounted it is gone, and nothing of it runs");
+    }
+
+    /**
+     * Remembers why a lease can't end though nothing of its holder lives.
+     *
+     * @return whether that is new
+     */
+    boolean keep(Lease lease, String why) {
+        return !why.equals(kept.put(lease.id(), why));
+    }
+
+    /** It has ended. */
+    void forget(Lease lease) {
+        kept.remove(lease.id());
+    }
+
+    /** Why a lease can't end whose holder is gone. */
+    Optional<String> kept(Lease lease) {
+        return Optional.ofNullable(kept.get(lease.id()));
+    }
+
+    /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
+    GpuStatus.State state(Lease lease, Finding finding) {
+        if (finding instanceof Gone && kept(lease).isPresent()) {
+            return GpuStatus.State.STUCK;
+        }
+        if (finding instanceof Alive(ProcessId process) && isDying(process)) {
+            return GpuStatus.State.STUCK;
+        }
+        return lease.isReservation() ? GpuStatus.State.RESERVED : GpuStatus.State.HELD;
+    }
+
+    /** Whether a process has been sent SIGKILL and does not end. */
+    boolean isDying(ProcessId process) {
+        return processes.isKilled(process);
+    }
+
+    /** The cgroup of a container, when its process is in one that is named after it. */
+    Optional<String> cgroup(ProcessId process, String container) {
+        return processes.cgroup(process, container);
+    }
+
+    /** Who can't be looked at is not known to be gone. */
+    boolean isAlive(ProcessId process) {
+        try {
+            return processes.isAlive(process);
+        } catch (UncheckedIOException e) {
+            LOG.warn("process {}: {}", process.pid(), FileErrors.describe(e.getCause()));
+            return true;
+        }
+    }
+
+    /** Whether a process does nothing until it is told to go on. */
+    boolean isStopped(ProcessId process) {
+        try {
+            return processes.isStopped(process);
+        } catch (UncheckedIOException e) {
+            LOG.warn("process {}: {}", process.pid(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
+    Optional<ProcessId> process(int pid) {
+        return processes.find(pid);
+    }
+}

@@ -1,0 +1,164 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.use.GpuUse;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Puts together what is known of every GPU. */
+final class GpuBoard {
+    private static final String UNKNOWN =
+            "not known yet whether docker's containers use it: the engine does not answer";
+
+    private final Holdings holdings;
+    private final Evidence evidence;
+    private final Unmanaged unmanaged;
+    private final GpuChoice choice;
+    private final boolean knowsContainers;
+
+    /**
+     * @param choice what would be chosen from now, for who came last
+     * @param knowsContainers whether it is known what docker has given to its containers
+     */
+    GpuBoard(
+            Holdings holdings,
+            Evidence evidence,
+            Unmanaged unmanaged,
+            GpuChoice choice,
+            boolean knowsContainers) {
+        this.holdings = holdings;
+        this.evidence = evidence;
+        this.unmanaged = unmanaged;
+        this.choice = choice;
+        this.knowsContainers = knowsContainers;
+    }
+
+    List<GpuStatus> status(List<Gpu> gpus) {
+        List<GpuStatus> all = new ArrayList<>();
+        Set<String> shown = new HashSet<>();
+        for (Gpu gpu : gpus) {
+            shown.add(gpu.uuid());
+            Lease lease = holdings.held().get(gpu.uuid());
+            all.add(lease == null ? free(gpu) : held(gpu, lease));
+        }
+        for (Map.Entry<String, Lease> held : holdings.held().entrySet()) {
+            if (!shown.contains(held.getKey())) {
+                all.add(missing(held.getKey(), held.getValue()));
+            }
+        }
+        return all;
+    }
+
+    private GpuStatus free(Gpu gpu) {
+        Optional<Cordon> cordon = choice.cordon(gpu);
+        if (!gpu.isSound()) {
+            return idle(gpu, GpuStatus.State.SICK, Optional.empty(), gpu.trouble());
+        }
+        List<GpuUse> strangers = unmanaged.of(gpu);
+        if (!strangers.isEmpty()) {
+            String how = LeaseText.how(strangers.getFirst()) + more(strangers.size() - 1);
+            return new GpuStatus(
+                    gpu,
+                    GpuStatus.State.UNMANAGED,
+                    Optional.empty(),
+                    Optional.empty(),
+                    notes(how, cordon.map(LeaseText::cordoned).orElse("")),
+                    strangers,
+                    cordon);
+        }
+        Optional<Instant> since = Optional.ofNullable(holdings.idleSince().get(gpu.uuid()));
+        if (cordon.isPresent()) {
+            return idle(gpu, GpuStatus.State.CORDONED, since, LeaseText.cordoned(cordon.get()));
+        }
+        String note =
+                gpu.hasUuid()
+                        ? choice.keptFor(gpu)
+                                .map(LeaseText::keptFor)
+                                .orElse(knowsContainers ? "" : UNKNOWN)
+                        : "no UUID yet: run nvidia-smi once as root";
+        return idle(gpu, GpuStatus.State.FREE, since, note);
+    }
+
+    private GpuStatus idle(Gpu gpu, GpuStatus.State state, Optional<Instant> since, String note) {
+        return new GpuStatus(
+                gpu, state, Optional.empty(), since, note, List.of(), choice.cordon(gpu));
+    }
+
+    private static String notes(String... notes) {
+        return Stream.of(notes).filter(note -> !note.isEmpty()).collect(Collectors.joining("; "));
+    }
+
+    private static String more(int others) {
+        return others == 0 ? "" : ", and " + others + " more";
+    }
+
+    private GpuStatus held(Gpu gpu, Lease lease) {
+        Evidence.Finding finding = evidence.of(lease);
+        String note =
+                switch (finding) {
+                    case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
+                            "killed, but pid " + process.pid() + " does not end";
+                    case Evidence.Alive(ProcessId process)
+                            when !lease.isOfContainer() && evidence.isStopped(process) ->
+                            "pid " + process.pid() + " is stopped";
+                    case Evidence.Alive _ -> "";
+                    case Evidence.Gone _ ->
+                            evidence.kept(lease)
+                                    .map(why -> "ended, but " + why)
+                                    .orElse("ended, may be restarting");
+                    case Evidence.Unclear _ -> "starting";
+                };
+        List<GpuUse> strangers = unmanaged.of(gpu);
+        Optional<Cordon> cordon = choice.cordon(gpu);
+        return new GpuStatus(
+                gpu,
+                evidence.state(lease, finding),
+                Optional.of(lease),
+                Optional.empty(),
+                notes(note, also(strangers), cordon.map(LeaseText::cordoned).orElse("")),
+                strangers,
+                cordon);
+    }
+
+    private static String also(List<GpuUse> strangers) {
+        return strangers.isEmpty()
+                ? ""
+                : "used by "
+                        + LeaseText.name(strangers.getFirst())
+                        + more(strangers.size() - 1)
+                        + ", too";
+    }
+
+    private static GpuStatus missing(String uuid, Lease lease) {
+        ClaimedGpu claimed =
+                lease.claim().gpus().stream()
+                        .filter(gpu -> gpu.uuid().equals(uuid))
+                        .findFirst()
+                        .orElseThrow();
+        return new GpuStatus(
+                new Gpu(claimed.index(), uuid, claimed.minor(), "?", "?"),
+                GpuStatus.State.MISSING,
+                Optional.of(lease),
+                Optional.empty(),
+                "the driver does not show it",
+                List.of(),
+                Optional.empty());
+    }
+}

@@ -1,0 +1,116 @@
+package jnvdocker.grant;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * Keeps the history for as long as the lab wants it, and no longer, and bounded: what is older, and
+ * what is more than there is room for, goes. Reservations that never became anything are added up.
+ * What is held is no history, however long it has been held.
+ */
+public final class HistoryKeeper implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(HistoryKeeper.class);
+
+    /** How often. A loop of reservations makes eight a second. */
+    private static final Duration PERIOD = Duration.ofMinutes(10);
+
+    /** For how long a reservation that came to nothing is to be seen on its own. */
+    private static final Duration SEEN = Duration.ofHours(1);
+
+    /** How many leases are kept, whatever the lab wants: some years of a busy host. */
+    static final int MOST = 250_000;
+
+    /** A mount waits for no more than the deletion of so many, some milliseconds. */
+    private static final int BATCH = 200;
+
+    private static final Duration BETWEEN = Duration.ofMillis(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final LeaseRegistry registry;
+    private final Optional<Duration> kept;
+    private final Pace pace;
+    private final Thread thread;
+
+    private HistoryKeeper(LeaseRegistry registry, Optional<Duration> kept, Pace pace) {
+        this.registry = registry;
+        this.kept = kept;
+        this.pace = pace;
+        this.thread = Thread.ofVirtual().name("history").unstarted(this::keep);
+    }
+
+    /**
+     * From now on, in the background.
+     *
+     * @param kept for how long a lease is kept after its end; empty when for ever
+     */
+    public static HistoryKeeper start(LeaseRegistry registry, Optional<Duration> kept, Pace pace) {
+        HistoryKeeper keeper = new HistoryKeeper(registry, kept, pace);
+        keeper.thread.start();
+        return keeper;
+    }
+
+    private void keep() {
+        while (!Thread.currentThread().isInterrupted()) {
+            try {
+                int folded = inParts(() -> registry.fold(SEEN, BATCH), pace);
+                if (folded > 0) {
+                    LOG.info("added up {} reservations that came to nothing", folded);
+                }
+                int deleted = kept.isPresent() ? delete(registry, kept.get(), pace) : 0;
+                deleted += inParts(() -> registry.deleteBeyond(MOST, BATCH), pace);
+                if (deleted > 0) {
+                    LOG.info("deleted {} leases and claims of the history", deleted);
+                }
+            } catch (IOException e) {
+                LOG.warn("the history is not cleared: {}", FileErrors.describe(e));
+            } catch (RuntimeException e) {
+                LOG.error("clearing the history failed", e);
+            }
+            pace.sleep(PERIOD);
+        }
+    }
+
+    /** All that is too old by now; stops when the thread is interrupted. */
+    public static int delete(LeaseRegistry registry, Duration kept, Pace pace) throws IOException {
+        Instant then = registry.plausibleNow().minus(kept);
+        return inParts(() -> registry.deleteUntil(then, BATCH), pace);
+    }
+
+    /** Says how many rows it has seen to. */
+    public interface Part {
+        int done() throws IOException;
+    }
+
+    /** Goes on until there is nothing left to do, or the thread is interrupted. */
+    public static int inParts(Part part, Pace pace) throws IOException {
+        int done = 0;
+        int batch;
+        do {
+            batch = part.done();
+            done += batch;
+            if (batch > 0) {
+                pace.sleep(BETWEEN);
+            }
+        } while (batch > 0 && !Thread.currentThread().isInterrupted());
+        return done;
+    }
+
+    /** Returns when nothing is being deleted any more, so that the registry may be closed. */
+    @Override
+    public void close() {
+        thread.interrupt();
+        try {
+            thread.join(PATIENCE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.ProcessGroup;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Ends leases whose holders are gone, and no others. A container that ends may be about to start
+ * again: until it is known that it does not, its GPUs are still its own.
+ */
+final class LeaseEnder {
+    private static final Logger LOG = LoggerFactory.getLogger(LeaseEnder.class);
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final Comebacks comebacks;
+    private final Pace pace;
+    private final UnwrittenMounts unwritten;
+
+    /** Held from when a cgroup loses its rules until the lease has ended for which it had them. */
+    private final Object rules = new Object();
+
+    LeaseEnder(LeaseRegistry registry, Evidence evidence, ContainerEngine engine, Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.comebacks = new Comebacks(registry, evidence, engine, pace);
+        this.pace = pace;
+        unwritten = new UnwrittenMounts(evidence);
+    }
+
+    /** Who wants leases ended whose holders are gone, and how long he waits for that. */
+    enum Caller {
+        /** A verb of the volume plugin: dockerd waits, with a lock of the container in question. */
+        VERB(Duration.ofSeconds(3)),
+        /** Whoever has time. */
+        CLIENT(Duration.ofSeconds(1)),
+        /** Whoever is woken by an end. */
+        WAITER(Duration.ZERO);
+
+        private final Duration patience;
+
+        Caller(Duration patience) {
+            this.patience = patience;
+        }
+    }
+
+    /** The claim was mounted again under the lease that it has, which could not be written. */
+    void mountedUnwritten(String claim, ProcessId engine) {
+        unwritten.add(claim, engine);
+    }
+
+    /** The claim was just unmounted: it may be mounted again at once. */
+    void unmounted(String claim) {
+        unwritten.remove(claim);
+        comebacks.unmounted(claim);
+    }
+
+    /** The claim's quiet time is over: it was mounted again, or is gone. */
+    void mounted(String claim) {
+        comebacks.lives(claim);
+    }
+
+    /** Finds out in the background whether the claim's container is gone. */
+    void lookAt(String claim) {
+        if (!unwritten.has(claim)) {
+            comebacks.find(claim, Comebacks.STEP);
+        }
+    }
+
+    /**
+     * Ends those of the leases whose holders are gone. Waits as long as the caller may, and no
+     * longer than until it is known of all whether they are; the engine is asked by others.
+     *
+     * @return whether any has ended, also when it was somebody else who saw it
+     * @throws IOException when one has ended and that can't be written
+     */
+    boolean end(Collection<Lease> leases, Caller caller) throws IOException {
+        Map<String, Integer> quiet = new HashMap<>();
+        for (Lease lease : leases) {
+            String claim = lease.claim().id();
+            Evidence.Finding finding = evidence.of(lease);
+            if (finding instanceof Evidence.Gone(String why) && isOver(lease)) {
+                endNow(lease, why);
+            } else if (finding instanceof Evidence.Alive) {
+                unwritten.remove(claim);
+                comebacks.lives(claim);
+            } else if (lease.isOfContainer() && !unwritten.has(claim)) {
+                quiet.put(claim, comebacks.find(claim, Duration.ZERO));
+            }
+        }
+        await(leases, quiet, caller.patience);
+        return registry.stillLive(leases).size() < leases.size();
+    }
+
+    /** Nothing starts of it again, whatever an engine does. */
+    private boolean isOver(Lease lease) {
+        return !lease.isOfContainer() || !lease.boot().equals(registry.boot());
+    }
+
+    /**
+     * @param quiet claims that may come back, and what was known of each before
+     */
+    private void await(Collection<Lease> leases, Map<String, Integer> quiet, Duration patience)
+            throws IOException {
+        long begun = pace.nanos();
+        while (pace.nanos() - begun < patience.toNanos()) {
+            long seen = registry.changes().count();
+            boolean open =
+                    registry.stillLive(leases).stream()
+                            .map(lease -> lease.claim().id())
+                            .filter(quiet::containsKey)
+                            .anyMatch(claim -> !comebacks.isComingBack(claim, quiet.get(claim)));
+            for (Map.Entry<String, Integer> claim : quiet.entrySet()) {
+                comebacks.refuseUnwritten(claim.getKey(), claim.getValue());
+            }
+            if (!open || Thread.currentThread().isInterrupted()) {
+                return;
+            }
+            pace.sleep(Comebacks.STEP, registry.changes(), seen);
+        }
+    }
+
+    /**
+     * Ends a lease of which nothing can start again. One whose GPUs may still be opened by others
+     * that share its cgroup stays, until that can be put right.
+     */
+    void endNow(Lease lease, String why) throws IOException {
+        synchronized (rules) {
+            try {
+                withdrawRules(lease);
+            } catch (IOException e) {
+                if (lease.boot().equals(registry.boot())) {
+                    if (evidence.keep(lease, e.getMessage())) {
+                        LOG.error(
+                                "lease {} of claim {} can't end: {}",
+                                lease.id(),
+                                lease.claim().id(),
+                                e.getMessage());
+                    }
+                    return;
+                }
+            }
+            registry.end(lease, why);
+        }
+        evidence.forget(lease);
+        comebacks.lives(lease.claim().id());
+    }
+
+    /**
+     * Ends a lease as it was seen.
+     *
+     * @return false when it has ended meanwhile, or is another one by now
+     */
+    boolean endUnused(Lease seen, String why) throws IOException {
+        synchronized (rules) {
+            withdrawRules(seen);
+            return registry.end(seen, why);
+        }
+    }
+
+    /**
+     * Ends a lease though its holder may live.
+     *
+     * @return false when it has ended meanwhile
+     */
+    boolean endByForce(Lease lease, String why) throws IOException {
+        synchronized (rules) {
+            try {
+                withdrawRules(lease);
+            } catch (IOException e) {
+                LOG.error("lease {} ends by force, though {}", lease.id(), e.getMessage());
+            }
+            evidence.forget(lease);
+            return registry.endByForce(lease, why);
+        }
+    }
+
+    /** Not when somebody else has ended it: the rules may be the next holder's by now. */
+    private void withdrawRules(Lease lease) throws IOException {
+        if (lease.holder() instanceof Holder.MesosContainer container
+                && !registry.stillLive(List.of(lease)).isEmpty()) {
+            DeviceRules.withdraw(container, lease.claim().gpus());
+        }
+    }
+
+    /**
+     * The cgroups of processes that have ended. One stays as long as a process in it is dead, and
+     * its parent does not take notice.
+     *
+     * @return the claims whose cgroups are gone now
+     */
+    List<String> removeGroups() throws IOException {
+        List<String> claims = new ArrayList<>();
+        for (String group : registry.groupsOfEnded()) {
+            if (ProcessGroup.remove(group)) {
+                registry.groupIsGone(group);
+                Evidence.claimOfGroup(group).ifPresent(claims::add);
+            }
+        }
+        return claims;
+    }
+
+    /** Whether the holder of one of the leases is gone of whose end no engine tells us. */
+    boolean isOver(Collection<Lease> leases) {
+        return leases.stream()
+                .filter(lease -> !lease.isOfContainer())
+                .anyMatch(lease -> evidence.of(lease) instanceof Evidence.Gone);
+    }
+
+    /**
+     * Whether one of the leases is about to end, or to begin anew, which does not take long. One
+     * that docker has mounted again is not.
+     */
+    boolean isSettling(Collection<Lease> leases) {
+        return leases.stream()
+                .filter(Lease::isOfContainer)
+                .filter(lease -> evidence.of(lease) instanceof Evidence.Gone)
+                .anyMatch(lease -> comebacks.isSettling(lease.claim().id()));
+    }
+}

@@ -1,0 +1,177 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Policy;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.HostClock;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.RegistryException;
+import jnvdocker.use.GpuUses;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
+public record LeaseParts(
+        LeaseRegistry registry,
+        Leases leases,
+        ClaimVolumes volumes,
+        Reconciler reconciler,
+        LineKeeper keeper,
+        RefusedStarts refusedStarts,
+        ClaimPrune prune,
+        Unleased unleased)
+        implements AutoCloseable {
+    /** After a start, in which engines and their containers start, too. */
+    private static final Duration CALM = Duration.ofSeconds(15);
+
+    /**
+     * Where the parts find the world.
+     *
+     * @param state the folder of the registry and the claims
+     * @param boot this boot's id
+     * @param volumeDriver the name of our volume plugin
+     * @param uses who uses GPUs, whoever gave them
+     * @param policy what the lab allows
+     */
+    public record World(
+            Path state,
+            String boot,
+            String volumeDriver,
+            Processes processes,
+            ContainerEngine engine,
+            ClaimVolumes.Inventory inventory,
+            GpuUses uses,
+            Policy policy,
+            HostClock clock,
+            Pace pace) {}
+
+    /**
+     * Opens the registry and brings it into line with this machine's processes, so that it may be
+     * served.
+     *
+     * @throws RegistryException when it is of a newer version, or can't be opened
+     */
+    public static LeaseParts open(World world) throws IOException {
+        LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
+        try {
+            ClaimFiles files = new ClaimFiles(world.state());
+            Evidence evidence = new Evidence(world.processes(), world.boot(), world.state());
+            Decisions decisions = new Decisions();
+            Unleased unleased = new Unleased(registry, evidence);
+            ClaimRemover remover = new ClaimRemover(registry, files, evidence);
+            Strangers strangers =
+                    new Strangers(
+                            world.uses(),
+                            registry,
+                            evidence,
+                            unleased,
+                            new OtherClaims(world.processes(), evidence, world.pace()));
+            LeaseEnder ender = new LeaseEnder(registry, evidence, world.engine(), world.pace());
+            Reconciler reconciler =
+                    new Reconciler(
+                            registry,
+                            files,
+                            evidence,
+                            ender,
+                            world.engine(),
+                            world.inventory(),
+                            unleased,
+                            remover);
+            reconciler.start();
+            new LostTasks(registry, world.processes(), world.inventory(), evidence).restore();
+            WaitingLine line = WaitingLine.open(registry, evidence, world.policy(), world.pace());
+            RefusedStarts refusedStarts =
+                    new RefusedStarts(
+                            registry,
+                            world.engine(),
+                            world.inventory(),
+                            strangers,
+                            line,
+                            world.policy(),
+                            world.pace());
+            Cancellation cancellation = new Cancellation(registry, remover);
+            LineKeeper keeper =
+                    new LineKeeper(
+                            registry,
+                            cancellation,
+                            line,
+                            ender,
+                            world.inventory(),
+                            strangers,
+                            world.policy(),
+                            decisions,
+                            world.pace());
+            Reservations reservations =
+                    new Reservations(
+                            registry,
+                            files,
+                            cancellation,
+                            ender,
+                            reconciler,
+                            line,
+                            keeper,
+                            world.inventory(),
+                            strangers,
+                            world.policy(),
+                            decisions,
+                            world.pace());
+            return new LeaseParts(
+                    registry,
+                    new Leases(
+                            registry,
+                            reservations,
+                            ender,
+                            evidence,
+                            line,
+                            strangers,
+                            world.policy(),
+                            world.volumeDriver()),
+                    new ClaimVolumes(
+                            registry,
+                            files,
+                            remover,
+                            evidence,
+                            ender,
+                            world.engine(),
+                            reconciler,
+                            world.inventory(),
+                            strangers,
+                            world.policy(),
+                            decisions,
+                            refusedStarts),
+                    reconciler,
+                    keeper,
+                    refusedStarts,
+                    new ClaimPrune(
+                            registry, files, remover, evidence, ender, world.engine(), reconciler),
+                    unleased);
+        } catch (IOException | RuntimeException | Error e) {
+            registry.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Has the whole registry looked through, in the background and a little later: what decides was
+     * read when it was opened, and who starts a daemon waits for its first answer.
+     */
+    public void examine() {
+        Thread thread =
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("examine")
+                        .priority(Thread.MIN_PRIORITY)
+                        .unstarted(() -> {
+                            Pace.REAL.sleep(CALM);
+                            registry.examine();
+                        });
+        thread.start();
+    }
+
+    @Override
+    public void close() throws IOException {
+        registry.close();
+    }
+}

@@ -1,0 +1,495 @@
+package jnvdocker.grant;
+
+import jnvdocker.container.Allocation;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.OpenDevices;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.PastLeases;
+import jnvdocker.registry.RegistryException;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Gives GPUs to containers, each to one at a time, and says who has them. */
+public final class Leases {
+    /** Where a container finds its lease. */
+    public static final String FOLDER = "/run/jnvdocker";
+
+    private static final String FORCED = "released by force: ";
+
+    private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
+    private final LeaseRegistry registry;
+    private final Reservations reservations;
+    private final LeaseEnder ender;
+    private final Evidence evidence;
+    private final WaitingLine line;
+    private final Strangers strangers;
+    private final Policy policy;
+    private final String volumeDriver;
+
+    Leases(
+            LeaseRegistry registry,
+            Reservations reservations,
+            LeaseEnder ender,
+            Evidence evidence,
+            WaitingLine line,
+            Strangers strangers,
+            Policy policy,
+            String volumeDriver) {
+        this.registry = registry;
+        this.reservations = reservations;
+        this.ender = ender;
+        this.evidence = evidence;
+        this.line = line;
+        this.strangers = strangers;
+        this.policy = policy;
+        this.volumeDriver = volumeDriver;
+    }
+
+    /**
+     * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the
+     * client ends.
+     *
+     * @return empty for a request for no GPU
+     * @throws RefusedException saying who has them
+     * @throws IOException when the registry can't be written
+     */
+    public Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
+        return reservations.claim(request);
+    }
+
+    /**
+     * The client keeps the GPUs as the program that it is about to become, for as long as that or
+     * anything it starts lives.
+     *
+     * @throws RefusedException when they are not the client's any more
+     * @throws IOException when its children could not be watched
+     */
+    public void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
+        reservations.becomes(claim, client);
+    }
+
+    /**
+     * What a client has reserved is a Mesos container's, for as long as anything of that lives.
+     *
+     * @throws RefusedException when it is not the client's any more
+     */
+    public void becomes(
+            Claim claim,
+            ProcessId client,
+            Claim.ContainerRef container,
+            Holder.MesosContainer holder)
+            throws RefusedException, IOException {
+        reservations.becomes(claim, client, container, holder);
+    }
+
+    /** The claim that a Mesos container has a lease of already. */
+    public Optional<Claim> ofMesosContainer(String id) throws IOException {
+        return registry.live().stream()
+                .filter(lease -> lease.holder() instanceof Holder.MesosContainer)
+                .map(Lease::claim)
+                .filter(claim -> claim.container().filter(it -> it.id().equals(id)).isPresent())
+                .findFirst();
+    }
+
+    /** Gives back what was reserved for a client that does not become docker. */
+    public void cancel(Claim claim) throws IOException {
+        reservations.cancel(claim);
+    }
+
+    /** Refuses claims from now on. What was given before is among {@link #live}. */
+    public void stop() {
+        reservations.stop();
+    }
+
+    /** Grants claims again. */
+    public void resume() {
+        reservations.resume();
+    }
+
+    /**
+     * What the claim's container gets of it.
+     *
+     * @param gpus those that the host has at this moment
+     * @throws RefusedException when the claim's are not all among them
+     */
+    public Allocation allocation(Claim claim, List<Gpu> gpus) throws RefusedException {
+        List<Gpu> its = gpus(claim, gpus);
+        List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
+        VolumeMount mount =
+                new VolumeMount(
+                        ClaimNames.volume(claim.id()),
+                        volumeDriver,
+                        FOLDER,
+                        ClaimOptions.of(claim));
+        return new Allocation(
+                its,
+                List.of(mount),
+                Map.of(
+                        ClaimNames.CLAIM_LABEL,
+                        claim.id(),
+                        ClaimNames.GPUS_LABEL,
+                        String.join(",", uuids)));
+    }
+
+    /**
+     * The claim's GPUs, as they are now.
+     *
+     * @param gpus those that the host has at this moment
+     * @throws RefusedException when the claim's are not all among them
+     */
+    public static List<Gpu> gpus(Claim claim, List<Gpu> gpus) throws RefusedException {
+        List<Gpu> its =
+                gpus.stream()
+                        .filter(gpu -> claim.gpus().stream().anyMatch(it -> it.isStill(gpu)))
+                        .toList();
+        if (its.size() < claim.gpus().size()) {
+            throw new RefusedException(
+                    LeaseText.vanished(claim.gpus())
+                            + "; look at 'jnvdocker gpu ls' and at dmesg, then try again");
+        }
+        return its;
+    }
+
+    /** Every GPU of the host, and those that are held and missing, in order of index. */
+    public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
+        endReservations();
+        List<GpuUse> seen = strangers.look(gpus, Strangers.LIMIT);
+        Holdings holdings = registry.holdings();
+        Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
+        return new GpuBoard(holdings, evidence, unmanaged, choice, strangers.knowsContainers())
+                .status(gpus);
+    }
+
+    /**
+     * GPUs get no new leases from now on, until {@link #uncordon}. Who has one keeps it.
+     *
+     * @param reason for people; may be empty
+     */
+    public void cordon(List<Gpu> gpus, Owner by, String reason) throws IOException {
+        for (Gpu gpu : gpus) {
+            registry.cordon(gpu.uuid(), by, reason);
+            LOG.info("GPU {} was cordoned by {}: {}", gpu.uuid(), by.name(), reason);
+        }
+    }
+
+    /** What the configuration cordons and this host does not have: a slip of the pen, perhaps. */
+    public List<String> cordonsNothing(List<Gpu> gpus) {
+        return policy.cordonsNothing(gpus);
+    }
+
+    /**
+     * GPUs get leases again.
+     *
+     * @throws RefusedException when it is the configuration that cordons one
+     */
+    public void uncordon(List<Gpu> gpus) throws RefusedException, IOException {
+        for (Gpu gpu : gpus) {
+            if (policy.cordons(gpu)) {
+                throw new RefusedException(
+                        LeaseText.name(gpu.index(), gpu.uuid())
+                                + " is cordoned by "
+                                + policy.key("cordon")
+                                + "; take it out there, then restart jnvdockerd");
+            }
+        }
+        for (Gpu gpu : gpus) {
+            if (registry.uncordon(gpu.uuid())) {
+                LOG.info("GPU {} was uncordoned", gpu.uuid());
+            }
+        }
+    }
+
+    /** The leases that GPUs are held under, the oldest first. */
+    public List<Lease> live() throws IOException {
+        endReservations();
+        return registry.live();
+    }
+
+    /** The processes of the last look that have more files open than are looked at at once. */
+    public List<OpenDevices.Beyond> beyondLook() {
+        return strangers.beyond();
+    }
+
+    /**
+     * Claims of other daemons that containers of this host have mounted, and of which it can't be
+     * learnt which GPUs they are for: by their folder, a process.
+     */
+    public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
+        Map<String, ProcessId> unknown = new TreeMap<>();
+        for (OtherClaims.Mounted mounted : strangers.otherClaims()) {
+            if (mounted.gpus().isEmpty()) {
+                unknown.put(mounted.folder().path(), mounted.process());
+            }
+        }
+        return unknown;
+    }
+
+    /**
+     * Somebody who waits for GPUs.
+     *
+     * @param obstacle why others are served before him; empty when they are not
+     */
+    public record Waiter(Ticket ticket, Optional<String> obstacle) {}
+
+    /** Those who wait for GPUs, first come first, as they were told last. */
+    public List<Waiter> waiting() {
+        return line.places().stream()
+                .map(place ->
+                        new Waiter(
+                                place.ticket(), place.standing().flatMap(Place.Standing::obstacle)))
+                .toList();
+    }
+
+    /** Containers that are started as soon as they can have their GPUs, the oldest first. */
+    public List<RefusedStart> refusedStarts() throws IOException {
+        return registry.refusedStarts();
+    }
+
+    /** Every claim that a volume of docker's is for, in order of id. */
+    public List<Claim> claimsWithVolume() throws IOException {
+        return registry.claimsWithVolume();
+    }
+
+    /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
+    public GpuStatus.State state(Lease lease) {
+        return evidence.state(lease, evidence.of(lease));
+    }
+
+    /** Leases that have ended, the latest first. */
+    public PastLeases past(int limit) {
+        return new PastLeases(registry::past, limit);
+    }
+
+    /** Leases of one GPU that have ended, the latest first. */
+    public List<Lease> pastOf(Gpu gpu, int limit) throws IOException {
+        return registry.pastOf(gpu.uuid(), limit);
+    }
+
+    /**
+     * For how long users have had GPUs since then.
+     *
+     * @param gpu the UUID of the one that counts; empty counts all
+     */
+    public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        endReservations();
+        return registry.gpuTime(from, gpu);
+    }
+
+    /**
+     * Leases of one GPU that have ended since then, the latest first.
+     *
+     * @param uids of the only owners that count; empty when all do
+     */
+    public PastLeases pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit) {
+        return new PastLeases(
+                (before, some) -> registry.pastOf(gpu, from, uids, before, some), limit);
+    }
+
+    /** The UUIDs of GPUs that were given back once; the host need not have them any more. */
+    public List<String> pastGpus() throws IOException {
+        return registry.pastGpus();
+    }
+
+    /** What keeps a lease alive, for people: {@code its first process (pid 4711) runs}. */
+    public String explain(Lease lease) {
+        return switch (evidence.of(lease)) {
+            case Evidence.Alive(ProcessId process) when lease.isReservation() ->
+                    LeaseText.command(lease.claim(), process)
+                            + (lease.claim().isOfProcess()
+                                    ? " has not started its command yet"
+                                    : " has not started its container yet")
+                            + stopped(process);
+            case Evidence.Alive(ProcessId process)
+                    when lease.holder() instanceof Holder.MesosContainer container
+                            && !evidence.isAlive(process) ->
+                    "the process that its agent has started it with (pid "
+                            + process.pid()
+                            + ") has ended, and others run: "
+                            + container.freezer()
+                            + "/cgroup.procs lists them";
+            case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
+                    "its process (pid " + process.pid() + ") was killed and does not end";
+            case Evidence.Alive(ProcessId process)
+                    when lease.holder() instanceof Holder.Process(_, String cgroup)
+                            && !evidence.isAlive(process) ->
+                    "its process (pid "
+                            + process.pid()
+                            + ") has ended, and others that it started run: "
+                            + cgroup
+                            + "/cgroup.procs lists them";
+            case Evidence.Alive(ProcessId process) ->
+                    "its process (pid "
+                            + process.pid()
+                            + ") runs"
+                            + (lease.isOfContainer() ? "" : stopped(process));
+            case Evidence.Gone(String why) ->
+                    why
+                            + evidence.kept(lease)
+                                    .map(kept -> ", but " + kept)
+                                    .orElse("; the engine may be about to start it again");
+            case Evidence.Unclear _ -> "docker has mounted its claim, and nothing of it runs yet";
+        };
+    }
+
+    private String stopped(ProcessId process) {
+        int pid = process.pid();
+        return evidence.isStopped(process)
+                ? ", and is stopped: kill -CONT "
+                        + pid
+                        + " lets it go on, kill -KILL "
+                        + pid
+                        + " ends it"
+                : "";
+    }
+
+    /**
+     * Ends the lease of a claim whose holder is gone.
+     *
+     * @throws RefusedException when there is none, or its holder is not known to be gone
+     */
+    public Lease release(String claim) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " is not released: "
+                            + explain(lease)
+                            + "; "
+                            + LeaseText.toEnd(lease.claim()));
+        }
+        return lease;
+    }
+
+    /**
+     * Ends the lease of a claim whose holder does not run: a reservation, or one whose container
+     * the engine may be about to start again.
+     *
+     * @param who does it, and why: it stays in the history
+     * @throws RefusedException when the claim has none, or its holder runs and would go on to use
+     *     the GPUs
+     */
+    public Lease releaseUnused(String claim, String who) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
+        Optional<Lease> now = registry.liveOf(claim).filter(it -> it.id() == lease.id());
+        if (now.isEmpty()) {
+            return lease;
+        }
+        boolean unused =
+                now.get().isReservation() || evidence.of(now.get()) instanceof Evidence.Gone;
+        if (!unused || !ender.endUnused(now.get(), FORCED + who)) {
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " is not released: "
+                            + explain(now.get())
+                            + ", and could go on to use what another would get; "
+                            + LeaseText.toEnd(lease.claim())
+                            + ", or ask root, who may release it all the same");
+        }
+        LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
+        return lease;
+    }
+
+    /**
+     * A lease that root has ended.
+     *
+     * @param runs what of its holder runs, and can use the GPUs as before; empty when nothing does
+     */
+    public record Released(Lease lease, Optional<String> runs) {}
+
+    /**
+     * Ends the lease of a claim, whatever its holder does: its GPUs are given to others from now
+     * on, though it may run. For root alone, who answers for that.
+     *
+     * @param who does it, and why: it stays in the history
+     * @throws RefusedException when the claim has none
+     */
+    public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
+        Lease lease = lease(claim);
+        boolean idle = lease.isReservation() || evidence.of(lease) instanceof Evidence.Gone;
+        String what = explain(lease);
+        if (!ender.endByForce(lease, FORCED + who)) {
+            throw new RefusedException(
+                    "claim "
+                            + claim
+                            + " has just ended by itself; 'jnvdocker gpu leases --all' says how");
+        }
+        LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
+        return new Released(lease, idle ? Optional.empty() : Optional.of(what));
+    }
+
+    /** The live lease of a claim. */
+    public Lease lease(String claim) throws RefusedException, IOException {
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isEmpty()) {
+            String held =
+                    registry.live().stream()
+                            .map(live -> live.claim().id())
+                            .collect(Collectors.joining(", "));
+            throw new RefusedException(
+                    "claim "
+                            + Quote.shown(claim)
+                            + " holds no GPU; "
+                            + (held.isEmpty() ? "no claim does" : "those that do: " + held)
+                            + " ('jnvdocker gpu leases')");
+        }
+        return lease.get();
+    }
+
+    /**
+     * Containers are seen to in the background: who asks does not wait for an engine. What can't be
+     * written is shown as it is known, and {@link #unwrittenEnd} says so.
+     */
+    private void endReservations() throws IOException {
+        List<Lease> others =
+                registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
+        try {
+            ender.end(others, LeaseEnder.Caller.WAITER);
+        } catch (RegistryException e) {
+            if (registry.unwrittenEnd().isEmpty()) {
+                throw e;
+            }
+            LOG.warn("the end of a lease is not written: {}", e.getMessage());
+        }
+    }
+
+    /** Why leases are shown whose holders may be gone: for people, with what to do. */
+    public Optional<String> unwrittenEnd() {
+        return registry.unwrittenEnd()
+                .map(why -> "what has ended since can't be written down, and may be shown: " + why);
+    }
+}

@@ -1,0 +1,410 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.registry.Changes;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * Serves those who wait, all in one walk along the line whenever anything may have changed, so that
+ * they cost as much as one of them. Whoever waits does nothing but to wait for his news.
+ */
+public final class LineKeeper {
+    private static final Logger LOG = LoggerFactory.getLogger(LineKeeper.class);
+
+    /** How often it is looked whether holders and those who wait live. */
+    private static final Duration A_WHILE = Duration.ofMillis(100);
+
+    /** After how long all is looked at again, though nothing is known to have changed. */
+    private static final Duration PERIOD = Duration.ofSeconds(1);
+
+    /** How many of those far back are looked after each time. */
+    private static final int SOME = 8;
+
+    /** Who is further back hears of what changes before him not each time. */
+    private static final int NEAR = 20;
+
+    /** For how many times as long as a look for strangers took none is taken again. */
+    private static final int LOOK_SHARE = 50;
+
+    private static final Duration SELDOM = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final LeaseRegistry registry;
+    private final Cancellation cancellation;
+    private final WaitingLine line;
+    private final LeaseEnder ender;
+    private final ClaimVolumes.Inventory inventory;
+    private final Strangers strangers;
+    private final Policy policy;
+    private final Decisions decisions;
+    private final Pace pace;
+
+    /** Each time that somebody's end is to be looked at. */
+    private final Changes ends = new Changes();
+
+    /** Under which others have what is waited for. */
+    private volatile List<Lease> waitedFor = List.of();
+
+    private volatile Optional<RefusedException> stopped = Optional.empty();
+    private Optional<Sight> last = Optional.empty();
+    private long changesSeen = -1;
+    private long looked;
+    private long lookedAfter;
+    private long toldAll;
+    private boolean toTell;
+
+    /** Of GPUs without a lease, when it was looked last. */
+    private List<GpuUse> seen = List.of();
+
+    private long lookedForStrangers;
+    private long lookCost;
+
+    LineKeeper(
+            LeaseRegistry registry,
+            Cancellation cancellation,
+            WaitingLine line,
+            LeaseEnder ender,
+            ClaimVolumes.Inventory inventory,
+            Strangers strangers,
+            Policy policy,
+            Decisions decisions,
+            Pace pace) {
+        this.registry = registry;
+        this.cancellation = cancellation;
+        this.line = line;
+        this.ender = ender;
+        this.inventory = inventory;
+        this.strangers = strangers;
+        this.policy = policy;
+        this.decisions = decisions;
+        this.pace = pace;
+        looked = pace.nanos() - PERIOD.toNanos();
+        lookedForStrangers = pace.nanos() - PERIOD.toNanos();
+        lookedAfter = pace.nanos() - A_WHILE.toNanos();
+        toldAll = pace.nanos() - SELDOM.toNanos();
+    }
+
+    /** All on which it depends who is served. As long as it is the same, so is the outcome. */
+    private record Sight(
+            List<Gpu> gpus,
+            Map<String, Lease> held,
+            Map<String, Instant> idleSince,
+            Map<String, Cordon.ByCommand> cordoned,
+            Unmanaged unmanaged,
+            List<Place> places,
+            List<Place> stopped) {}
+
+    /** Refuses everybody from now on. */
+    void stop(RefusedException why) {
+        stopped = Optional.of(why);
+        registry.changes().add();
+    }
+
+    void resume() {
+        stopped = Optional.empty();
+    }
+
+    /** What is to be done every moment: a look at the line if there may be reason for one. */
+    void tick() throws IOException {
+        if (line.isEmpty()) {
+            waitedFor = List.of();
+            last = Optional.empty();
+            return;
+        }
+        if (pace.nanos() - lookedAfter >= A_WHILE.toNanos()) {
+            lookedAfter = pace.nanos();
+            line.lookAfter(SOME);
+        }
+        long changes = registry.changes().count();
+        boolean over = ender.isOver(waitedFor);
+        if (over) {
+            ends.add();
+        }
+        if (over
+                || changes != changesSeen
+                || pace.nanos() - looked >= PERIOD.toNanos()
+                || stopped.isPresent()) {
+            changesSeen = changes;
+            looked = pace.nanos();
+            look();
+        }
+    }
+
+    /** Ends those leases of what is waited for whose holders are gone. It may take its time. */
+    void end() throws IOException {
+        List<Lease> leases = waitedFor;
+        if (!leases.isEmpty()) {
+            ender.end(leases, LeaseEnder.Caller.CLIENT);
+        }
+    }
+
+    private void look() throws IOException {
+        List<Place> places = line.places();
+        if (stopped.isPresent()) {
+            places.forEach(place -> place.refuse(stopped.get()));
+            return;
+        }
+        if (places.stream().noneMatch(Place::isPresent)) {
+            return;
+        }
+        List<Gpu> gpus;
+        try {
+            gpus = inventory.gpus();
+        } catch (IOException e) {
+            nothingIsThere(places, FileErrors.describe(e));
+            return;
+        }
+        Holdings before = registry.holdings();
+        boolean fresh = isLookNeeded(gpus, before, places);
+        Holdings holdings = fresh ? lookAtStrangers(gpus) : before;
+        // Each walk but the last serves somebody, or finds that something has changed.
+        for (int walks = 0; walks <= 2 * gpus.size(); walks++) {
+            switch (walk(gpus, holdings, fresh)) {
+                case SERVED -> holdings = registry.holdings();
+                case BLIND -> {
+                    fresh = true;
+                    holdings = lookAtStrangers(gpus);
+                }
+                case NOBODY -> {
+                    return;
+                }
+            }
+        }
+    }
+
+    /** Who was seen has a lease that is read after that, or none. */
+    private Holdings lookAtStrangers(List<Gpu> gpus) throws IOException {
+        long begun = pace.nanos();
+        seen = strangers.look(gpus, Strangers.LIMIT);
+        lookedForStrangers = pace.nanos();
+        lookCost = lookedForStrangers - begun;
+        return registry.holdings();
+    }
+
+    /** What a walk came to. */
+    private enum Walk {
+        /** All is told. */
+        NOBODY,
+        /** Or found gone: the next finds something else. */
+        SERVED,
+        /** Somebody may be served, if a look for strangers says so, too. */
+        BLIND
+    }
+
+    /**
+     * Whether it matters who uses GPUs behind our back: when anybody could be served but for them,
+     * and for what people read. While nothing else changes, no more than some percent of the time
+     * are spent on that, however many processes there are to look at.
+     */
+    private boolean isLookNeeded(List<Gpu> gpus, Holdings holdings, List<Place> places) {
+        long since = pace.nanos() - lookedForStrangers;
+        boolean allHeld = gpus.stream().allMatch(gpu -> holdings.held().containsKey(gpu.uuid()));
+        boolean due = !allHeld && since >= Math.max(PERIOD.toNanos(), LOOK_SHARE * lookCost);
+        boolean same =
+                last.filter(it ->
+                                it.gpus().equals(gpus)
+                                        && it.held().equals(holdings.held())
+                                        && it.cordoned().equals(holdings.cordoned())
+                                        && it.places().equals(places))
+                        .isPresent();
+        return due || !same && anybodyMayBeServed(gpus, holdings, places);
+    }
+
+    /** If nobody used anything behind our back, and nobody came before another. */
+    private boolean anybodyMayBeServed(List<Gpu> gpus, Holdings holdings, List<Place> places) {
+        GpuChoice choice = new GpuChoice(gpus, holdings, Unmanaged.NONE, List.of(), policy);
+        for (Place place : places) {
+            try {
+                if (choice.of(place.ticket()) instanceof GpuChoice.Chosen) {
+                    return true;
+                }
+            } catch (RefusedException e) {
+                // Not this one.
+            }
+        }
+        return false;
+    }
+
+    private void nothingIsThere(List<Place> places, String why) {
+        last = Optional.empty();
+        waitedFor = List.of();
+        int number = 0;
+        for (Place place : places) {
+            place.stand(new Place.Standing(++number, why, Optional.of(why)));
+        }
+    }
+
+    /**
+     * Serves the first who can be, else tells everybody how he stands.
+     *
+     * @param fresh whether it was just looked for strangers
+     */
+    private Walk walk(List<Gpu> gpus, Holdings holdings, boolean fresh) throws IOException {
+        List<Place> places = line.places();
+        Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
+        Sight sight =
+                new Sight(
+                        gpus,
+                        holdings.held(),
+                        holdings.idleSince(),
+                        holdings.cordoned(),
+                        unmanaged,
+                        places,
+                        places.stream().filter(Place::isStopped).toList());
+        boolean all = pace.nanos() - toldAll >= SELDOM.toNanos();
+        if (last.equals(Optional.of(sight)) && !(toTell && all)) {
+            return Walk.NOBODY;
+        }
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy);
+        Map<Long, Lease> busy = new TreeMap<>();
+        int number = 0;
+        boolean told = true;
+        for (Place place : places) {
+            number++;
+            boolean tell = all || number <= NEAR || place.standing().isEmpty();
+            told &= tell;
+            if (place.isStopped()) {
+                stopped(place, number);
+                continue;
+            }
+            try {
+                switch (choice.of(place.ticket())) {
+                    case GpuChoice.Chosen(List<Gpu> chosen) -> {
+                        if (place.isPresent() && !fresh) {
+                            return Walk.BLIND;
+                        }
+                        if (place.isPresent()) {
+                            give(place, chosen, holdings);
+                            return Walk.SERVED;
+                        }
+                        choice.keep(place.ticket());
+                    }
+                    case GpuChoice.Busy others -> {
+                        others.leases().forEach(lease -> busy.put(lease.id(), lease));
+                        boolean can = choice.keep(place.ticket());
+                        if (tell) {
+                            stand(place, number, ChoiceText.reason(others), can, choice);
+                        }
+                    }
+                    case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
+                }
+            } catch (RefusedException e) {
+                if (choice.isForbidden(place.ticket())) {
+                    place.refuse(e);
+                } else if (tell) {
+                    stand(place, number, e.getMessage(), false, choice);
+                }
+            }
+        }
+        waitedFor = List.copyOf(busy.values());
+        last = Optional.of(sight);
+        toTell = !told;
+        toldAll = all ? pace.nanos() : toldAll;
+        return Walk.NOBODY;
+    }
+
+    private static void stopped(Place place, int number) {
+        int pid = place.ticket().client().pid();
+        String why = "its process was stopped ('kill -CONT " + pid + "' has it go on)";
+        place.stand(new Place.Standing(number, why, Optional.of(why)));
+    }
+
+    private static void stand(
+            Place place, int number, String reason, boolean can, GpuChoice choice) {
+        Optional<String> obstacle =
+                can
+                        ? Optional.empty()
+                        : Optional.of(ChoiceText.obstacles(choice.obstacles(place.ticket())));
+        place.stand(new Place.Standing(number, reason, obstacle));
+    }
+
+    private void give(Place place, List<Gpu> gpus, Holdings holdings) throws IOException {
+        Ticket ticket = place.ticket();
+        if (line.forgetTheDead(List.of(ticket))) {
+            return;
+        }
+        Claim claim =
+                new Claim(
+                        Claim.newId(),
+                        ticket.engine(),
+                        ticket.owner(),
+                        gpus.stream().map(ClaimedGpu::of).toList(),
+                        ticket.image(),
+                        holdings.now(),
+                        Optional.empty());
+        boolean reserved =
+                decisions.write(() ->
+                        stopped.isEmpty()
+                                && registry.reserve(
+                                        holdings,
+                                        new LeaseRegistry.Reservation(claim, ticket.client())));
+        if (reserved && !place.give(claim)) {
+            cancellation.of(claim, "its client waits no more");
+        }
+    }
+
+    /** Does all of that by itself, until it is closed. */
+    public AutoCloseable start() {
+        Thread serving =
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("line")
+                        .start(() -> repeat(this::tick, registry.changes()));
+        Thread ending =
+                Thread.ofPlatform().daemon().name("ends").start(() -> repeat(this::end, ends));
+        return () -> {
+            for (Thread thread : List.of(serving, ending)) {
+                thread.interrupt();
+            }
+            for (Thread thread : List.of(serving, ending)) {
+                thread.join(PATIENCE);
+            }
+        };
+    }
+
+    private interface Task {
+        void perform() throws IOException;
+    }
+
+    private void repeat(Task task, Changes changes) {
+        while (!Thread.currentThread().isInterrupted()) {
+            long seen = changes.count();
+            long begun = pace.nanos();
+            try {
+                task.perform();
+            } catch (IOException e) {
+                LOG.warn("those who wait for GPUs: {}", FileErrors.describe(e));
+            } catch (RuntimeException e) {
+                LOG.error("serving those who wait for GPUs failed", e);
+            }
+            // Of a storm of changes half the time at most is spent on the line.
+            pace.sleep(Duration.ofNanos(pace.nanos() - begun));
+            boolean idle = line.isEmpty();
+            pace.sleep(idle || changes == ends ? PERIOD : A_WHILE, changes, seen);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Claims that the registry may have lost, before anything is served: those that have a folder, and
+ * those that somebody has mounted. A registry that has never heard of one is not what it was.
+ */
+final class LostClaims {
+    private static final Logger LOG = LoggerFactory.getLogger(LostClaims.class);
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final Unleased unleased;
+
+    LostClaims(LeaseRegistry registry, ClaimFiles files, Evidence evidence, Unleased unleased) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.unleased = unleased;
+    }
+
+    /** Makes them known again, as far as their files tell, and deletes folders of no use. */
+    void restore() throws IOException {
+        Optional<Set<String>> mounted = mounted();
+        List<String> folders = files.ids();
+        Set<String> all = new HashSet<>(folders);
+        mounted.ifPresent(all::addAll);
+        for (String id : all) {
+            if (!registry.knew(id)) {
+                LOG.warn("claim {} is there, and the registry has never heard of it", id);
+                registry.unreconciled();
+                break;
+            }
+        }
+        boolean complete = registry.isReconciled();
+        for (String id : all) {
+            boolean used = mounted.filter(those -> !those.contains(id)).isEmpty();
+            if (!complete || used) {
+                restore(id, mounted.isPresent() && used);
+            } else if (registry.claim(id).isEmpty()) {
+                // Forgotten, by a daemon that was killed before it had deleted the folder.
+                files.delete(id);
+            }
+        }
+    }
+
+    /** Empty when it can't be told: then nothing is deleted. */
+    private Optional<Set<String>> mounted() {
+        try {
+            Evidence.MountedClaims seen = evidence.mountedClaims();
+            if (!seen.complete()) {
+                LOG.warn("which claims are mounted is not known: a process has too many mounts");
+                return Optional.empty();
+            }
+            return Optional.of(seen.ours().keySet());
+        } catch (UncheckedIOException e) {
+            LOG.warn("which claims are mounted is not known: {}", describe(e));
+            return Optional.empty();
+        }
+    }
+
+    private static String describe(UncheckedIOException e) {
+        return FileErrors.describe(e.getCause());
+    }
+
+    private void restore(String id, boolean mounted) throws IOException {
+        Optional<Claim> claim = files.read(id);
+        if (claim.filter(Claim::isOfProcess).isPresent()) {
+            return; // see LostProcesses
+        }
+        boolean known = registry.claim(id).isPresent();
+        if (claim.isPresent() && (mounted || !registry.isReconciled())) {
+            registry.restore(claim.get(), true);
+        } else if (!known && mounted) {
+            registry.revive(id);
+        }
+        if (!known && registry.claim(id).isPresent()) {
+            LOG.warn("claim {} was lost, and is known again", id);
+        } else if (!known && mounted) {
+            LOG.error("claim {} is mounted, and nothing tells of which GPUs it is", id);
+            unleased.add(id);
+        }
+    }
+}

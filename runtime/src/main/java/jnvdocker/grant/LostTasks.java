@@ -1,0 +1,127 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.process.AllowedDevices;
+import jnvdocker.process.CgroupControllers;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Mesos tasks that run while the registry is lost that knew of them: what their agent's devices
+ * cgroups allow them is known all the same. Of an executor's tasks that share one, the GPUs are
+ * held until all have ended.
+ */
+final class LostTasks {
+    private static final Logger LOG = LoggerFactory.getLogger(LostTasks.class);
+
+    /** As agents name containers; those of other engines have ids of other forms. */
+    private static final Pattern ID = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
+
+    private final LeaseRegistry registry;
+    private final Processes processes;
+    private final ClaimVolumes.Inventory inventory;
+
+    private final Evidence evidence;
+
+    LostTasks(
+            LeaseRegistry registry,
+            Processes processes,
+            ClaimVolumes.Inventory inventory,
+            Evidence evidence) {
+        this.registry = registry;
+        this.processes = processes;
+        this.inventory = inventory;
+        this.evidence = evidence;
+    }
+
+    /** Gives each of them a lease of those of its GPUs that nobody else uses. */
+    void restore() throws IOException {
+        if (!registry.isNew()) {
+            return;
+        }
+        for (AllowedDevices allowed : processes.allowed(DeviceRules.MAJOR)) {
+            String id = Path.of(allowed.folder()).getFileName().toString();
+            if (ID.matcher(id).matches()) {
+                restore(id, allowed);
+            }
+        }
+    }
+
+    private void restore(String id, AllowedDevices allowed) throws IOException {
+        Optional<String> freezer =
+                CgroupControllers.mounted().counterpart(allowed.folder(), "devices", "freezer");
+        List<Gpu> gpus =
+                inventory.gpus().stream()
+                        .filter(gpu -> gpu.isSound() && allowed.minors().contains(gpu.minor()))
+                        .toList();
+        Claim.ContainerRef container = new Claim.ContainerRef(id, id);
+        endLeasesOfThePast(gpus, id);
+        Optional<Claim> claim = reserve(gpus, container, allowed);
+        if (claim.isPresent()) {
+            registry.becomes(
+                    claim.get().id(),
+                    allowed.process(),
+                    container,
+                    new Holder.MesosContainer(
+                            allowed.process(),
+                            "",
+                            freezer.orElse(allowed.folder()),
+                            allowed.folder()));
+            LOG.warn("the lease of Mesos container {} was lost, and is known again", id);
+        }
+    }
+
+    /** A registry that was put back may say that they are others', of whom nothing runs. */
+    private void endLeasesOfThePast(List<Gpu> gpus, String id) throws IOException {
+        for (Lease lease : registry.live()) {
+            boolean concerned = gpus.stream().anyMatch(gpu -> lease.isOf(gpu.uuid()));
+            if (concerned && !(evidence.of(lease) instanceof Evidence.Alive)) {
+                registry.end(lease, "Mesos container " + id + " runs with its GPU");
+            }
+        }
+    }
+
+    private Optional<Claim> reserve(
+            List<Gpu> gpus, Claim.ContainerRef container, AllowedDevices allowed)
+            throws IOException {
+        while (true) {
+            Holdings holdings = registry.holdings();
+            List<ClaimedGpu> free =
+                    gpus.stream()
+                            .filter(gpu -> !holdings.held().containsKey(gpu.uuid()))
+                            .map(ClaimedGpu::of)
+                            .toList();
+            if (free.isEmpty()) {
+                return Optional.empty();
+            }
+            Claim claim =
+                    new Claim(
+                            Claim.newId(),
+                            Claim.MESOS,
+                            Owner.UNKNOWN,
+                            free,
+                            container.id(),
+                            holdings.now(),
+                            Optional.of(container));
+            if (registry.reserve(
+                    holdings, new LeaseRegistry.Reservation(claim, allowed.process()))) {
+                return Optional.of(claim);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package jnvdocker.grant;
+
+import jnvdocker.registry.Changes;
+import jnvdocker.use.SharedAnswer;
+
+import java.time.Duration;
+import java.util.function.Supplier;
+
+/** Time that only passes (the wall clock may be set, forth and back), and what threads do in it. */
+public interface Pace {
+    /** The one that everybody waits by. */
+    Pace REAL =
+            new Pace() {
+                @Override
+                public long nanos() {
+                    return System.nanoTime();
+                }
+
+                @Override
+                public void sleep(Duration duration) {
+                    try {
+                        Thread.sleep(duration);
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                }
+
+                @Override
+                public void sleep(Duration longest, Changes changes, long seen) {
+                    try {
+                        changes.await(seen, longest);
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                }
+
+                @Override
+                public void later(Duration delay, Runnable task) {
+                    Thread.ofVirtual()
+                            .start(() -> {
+                                sleep(delay);
+                                task.run();
+                            });
+                }
+
+                @Override
+                public <T> Supplier<T> shared(Supplier<T> question) {
+                    SharedAnswer<T> answer = new SharedAnswer<>();
+                    return () -> answer.get(question);
+                }
+            };
+
+    /** Nanoseconds since some moment. */
+    long nanos();
+
+    /** Does a task on a thread of its own, after that time. */
+    void later(Duration delay, Runnable task);
+
+    /** The same question for many who put it at once: see {@link SharedAnswer}. */
+    <T> Supplier<T> shared(Supplier<T> question);
+
+    /** Returns early when the thread is interrupted, and leaves it so. */
+    void sleep(Duration duration);
+
+    /**
+     * The same, but returns as soon as there are more changes.
+     *
+     * @param seen how many of them the caller knows of
+     */
+    void sleep(Duration longest, Changes changes, long seen);
+}

@@ -1,0 +1,158 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Ticket;
+import jnvdocker.registry.Changes;
+import jnvdocker.words.RefusedException;
+
+import java.util.Optional;
+
+/**
+ * Somebody's place in the line: what whoever serves the line has for him, and what he is told
+ * meanwhile.
+ */
+final class Place {
+    private final Ticket ticket;
+
+    /**
+     * Until when he wants to wait, or may, by the pace; the place of an earlier daemon's has none.
+     */
+    private final long deadline;
+
+    private final boolean present;
+    private final Changes news = new Changes();
+    private Optional<Claim> claim = Optional.empty();
+    private Optional<RefusedException> refusal = Optional.empty();
+    private boolean over;
+    private volatile boolean stopped;
+    private volatile Optional<Standing> standing = Optional.empty();
+
+    /**
+     * How somebody stands in the line.
+     *
+     * @param number counted from 1
+     * @param reason who has what he waits for
+     * @param obstacle why others are served meanwhile; empty when they are not
+     */
+    record Standing(int number, String reason, Optional<String> obstacle) {}
+
+    private Place(Ticket ticket, boolean present, long deadline) {
+        this.ticket = ticket;
+        this.present = present;
+        this.deadline = deadline;
+    }
+
+    /** Of one who has asked this daemon. */
+    static Place of(Ticket ticket, long deadline) {
+        return new Place(ticket, true, deadline);
+    }
+
+    /** Of one who has not, and may come back. */
+    static Place absent(Ticket ticket) {
+        return new Place(ticket, false, Long.MAX_VALUE);
+    }
+
+    Ticket ticket() {
+        return ticket;
+    }
+
+    long id() {
+        return ticket.id();
+    }
+
+    boolean isPresent() {
+        return present;
+    }
+
+    /** Whether his time is up. */
+    boolean isOverdue(long now) {
+        return present && deadline != Long.MAX_VALUE && now - deadline > 0;
+    }
+
+    /** Whether his client was stopped, so that he could not take anything. */
+    boolean isStopped() {
+        return stopped;
+    }
+
+    /**
+     * What was seen of that.
+     *
+     * @return whether it is news
+     */
+    boolean setStopped(boolean now) {
+        boolean changed = now != stopped;
+        stopped = now;
+        return changed;
+    }
+
+    /** Whether he waits and has been given nothing. */
+    synchronized boolean isOpen() {
+        return !over && claim.isEmpty() && refusal.isEmpty();
+    }
+
+    /**
+     * Gives him what he waits for.
+     *
+     * @return false when he does not wait any more: it is still the caller's
+     */
+    synchronized boolean give(Claim given) {
+        if (!isOpen()) {
+            return false;
+        }
+        claim = Optional.of(given);
+        news.add();
+        return true;
+    }
+
+    /** He can't ever be served. */
+    synchronized void refuse(RefusedException why) {
+        if (isOpen()) {
+            refusal = Optional.of(why);
+            news.add();
+        }
+    }
+
+    /** Nobody waits here any more, and what was given meanwhile is the caller's. */
+    synchronized Optional<Claim> close() {
+        over = true;
+        news.add();
+        Optional<Claim> given = claim;
+        claim = Optional.empty();
+        return given;
+    }
+
+    /** Whether nobody waits here any more. */
+    synchronized boolean isOver() {
+        return over;
+    }
+
+    /** What he has been given, which is his now. */
+    synchronized Optional<Claim> given() throws RefusedException {
+        if (refusal.isPresent()) {
+            throw refusal.get();
+        }
+        return claim;
+    }
+
+    /** It was none after all. He waits again. */
+    synchronized void giveBack() {
+        claim = Optional.empty();
+    }
+
+    /** Lets him know, if that is news. */
+    void stand(Standing now) {
+        if (!standing.equals(Optional.of(now))) {
+            standing = Optional.of(now);
+            news.add();
+        }
+    }
+
+    Optional<Standing> standing() {
+        return standing;
+    }
+
+    /** Each time that there is something for him. */
+    Changes news() {
+        return news;
+    }
+}

@@ -1,0 +1,15 @@
+package jnvdocker.grant;
+
+/**
+ * What became of a volume of ours that may be of no use any more.
+ *
+ * @param removed whether it was removed, or would be if that were not only asked
+ * @param freed bytes that the disk gets back; 0 when it is kept
+ * @param why it is removed or kept, for people
+ */
+public record Pruned(String volume, boolean removed, long freed, String why) {
+
+    public static Pruned kept(String volume, String why) {
+        return new Pruned(volume, false, 0, why);
+    }
+}

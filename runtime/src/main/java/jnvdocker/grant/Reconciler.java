@@ -1,0 +1,463 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.RegistryException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/**
+ * Brings the registry into line with what is: with this machine's processes before anything is
+ * served, and with the engine's containers whenever there may be something that we were not told.
+ * Doing it again changes nothing.
+ */
+public final class Reconciler {
+    private static final Logger LOG = LoggerFactory.getLogger(Reconciler.class);
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final LeaseEnder ender;
+    private final ContainerEngine engine;
+    private final ClaimVolumes.Inventory inventory;
+    private final Unleased unleased;
+    private final Adoption adoption;
+    private final ClaimRemover remover;
+
+    Reconciler(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            LeaseEnder ender,
+            ContainerEngine engine,
+            ClaimVolumes.Inventory inventory,
+            Unleased unleased,
+            ClaimRemover remover) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.ender = ender;
+        this.engine = engine;
+        this.inventory = inventory;
+        this.unleased = unleased;
+        this.adoption = new Adoption(registry, evidence, unleased);
+        this.remover = remover;
+    }
+
+    /** Whether every claim is known that an engine may ask for. */
+    boolean isComplete() throws IOException {
+        return registry.isReconciled();
+    }
+
+    /** What this machine's processes and our own files tell; asks no engine. */
+    void start() throws IOException {
+        new LostClaims(registry, files, evidence, unleased).restore();
+        // First: in a registry that was put back, what runs may have a lease that is long over.
+        endGone(lease -> !lease.boot().equals(registry.boot()));
+        meetProcesses();
+        new LostProcesses(registry, files, evidence, adoption).restore();
+        // Whether a container is about to start again, the engine knows; it is asked later.
+        endGone(lease -> !lease.isOfContainer());
+    }
+
+    private void endGone(Predicate<Lease> which) throws IOException {
+        for (Lease lease : registry.live()) {
+            if (which.test(lease) && evidence.of(lease) instanceof Evidence.Gone(String why)) {
+                ender.endNow(lease, why);
+            }
+        }
+    }
+
+    /** Who has a claim mounted holds its GPUs, whatever we or the engine know of it. */
+    private void meetProcesses() throws IOException {
+        // Before the processes: what is seen then is of these leases or of later ones.
+        Map<String, Lease> live = live();
+        for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
+            Optional<Claim> claim = registry.claim(running.getKey());
+            if (claim.isPresent()) {
+                String container = claim.get().container().map(Claim.ContainerRef::id).orElse("");
+                ProcessId process = running.getValue();
+                Optional<String> cgroup = evidence.cgroup(process, container);
+                Optional<Lease> lease = Optional.ofNullable(live.get(claim.get().id()));
+                // The engine itself may have it mounted for a moment, while it copies files.
+                Optional<ProcessId> init = cgroup.map(_ -> process);
+                runs(claim.get(), lease, new Holder.Container(process, init, cgroup), live);
+            }
+        }
+    }
+
+    /** Compares everything with the engine's containers. */
+    public void reconcile() throws IOException {
+        String id = engine.id(LIMIT);
+        List<Claim> known = new ArrayList<>(registry.claims());
+        List<Carrier> carriers = carriers(LIMIT);
+        Set<String> present = new HashSet<>();
+        carriers.forEach(carrier -> present.add(carrier.container().id()));
+        Set<String> named = new HashSet<>();
+        for (Carrier carrier : carriers) {
+            named.add(carrier.claim());
+            meet(carrier, id, present);
+        }
+        meetProcesses();
+        ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
+        known.removeIf(Claim::isWithoutDocker);
+        for (Claim claim : known) {
+            // Another engine's volumes are not ours to remove through this one.
+            boolean ours = claim.engine().equals(id) || !registry.hasVolume(claim.id());
+            if (ours && !named.contains(claim.id())) {
+                tryToRemove(claim.id());
+            }
+        }
+        registry.reconciled();
+    }
+
+    /** Takes cgroups away that were left behind; takes a while where there are many. */
+    public void removeLostGroups() throws IOException {
+        new LostGroups(registry).remove();
+    }
+
+    /**
+     * Reconciles if there is something that can't stay as it is; without an engine, as far as that
+     * goes.
+     */
+    public void sweep() throws IOException {
+        for (String claim : ender.removeGroups()) {
+            files.delete(claim);
+        }
+        boolean unclear =
+                registry.live().stream()
+                        .anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
+        if (!unclear && isComplete() && !hasUnused() && unleased.running().isEmpty()) {
+            return;
+        }
+        try {
+            reconcile();
+        } catch (IOException e) {
+            ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
+            throw e;
+        }
+    }
+
+    private boolean hasUnused() throws IOException {
+        return registry.unused().stream()
+                .anyMatch(claim -> engine.knownId().filter(claim.engine()::equals).isPresent());
+    }
+
+    /**
+     * The engine has started a container that carries the label of a claim, or has given it another
+     * name.
+     */
+    public void changed(String container, String claim) throws IOException {
+        Optional<Claim> known = registry.claim(claim);
+        if (known.isEmpty()) {
+            reconcile();
+            return;
+        }
+        // Before the engine is asked: what it says then is of this lease's start or a later one.
+        Map<String, Lease> live = live();
+        Optional<Lease> lease = Optional.ofNullable(live.get(claim));
+        Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
+        if (found.flatMap(now -> ClaimNames.of(now.labels(), now.volumes()))
+                .filter(claim::equals)
+                .isEmpty()) {
+            return;
+        }
+        Claim.ContainerRef ref = new Claim.ContainerRef(found.get().id(), found.get().name());
+        if (isItsOwn(known.get(), ref.id(), Set.of())) {
+            registry.named(claim, ref);
+        }
+        Optional<ProcessId> init = evidence.process(found.get().pid());
+        if (init.isPresent()) {
+            Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
+            runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup), live);
+        }
+    }
+
+    /** The engine has removed a container that carried the label of a claim. */
+    public void destroyed(String container, String claim) throws IOException {
+        Optional<Claim> known = registry.claim(claim);
+        boolean another =
+                known.flatMap(Claim::container)
+                        .filter(own -> !own.id().equals(container))
+                        .isPresent();
+        if (known.isEmpty() || another) {
+            return;
+        }
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isPresent() && evidence.of(lease.get()) instanceof Evidence.Gone(String why)) {
+            // It can't start again, so nobody need wait for that.
+            ender.endNow(lease.get(), why);
+        }
+        if (!removeOrUnname(claim)) {
+            reconcile();
+        }
+    }
+
+    /** Finds out in the background whether the claim's container is gone. */
+    public void lookAt(String claim) {
+        ender.lookAt(claim);
+    }
+
+    /** Restores all claims that containers carry, as far as the engine tells in that time. */
+    void restore(Duration limit) throws IOException {
+        String id = engine.id(limit);
+        for (Carrier carrier : carriers(limit)) {
+            if (registry.claim(carrier.claim()).isEmpty()) {
+                restore(carrier, id, limit);
+                name(carrier);
+            }
+        }
+        meetProcesses();
+    }
+
+    /**
+     * Learns of the containers that run with claims that were lost with the registry and the files,
+     * as far as the engine tells in that time. What is not learnt counts as {@link Unleased}.
+     */
+    void learnOfRunning(Duration limit) throws IOException {
+        if (unleased.unknown().isEmpty()) {
+            return;
+        }
+        try {
+            restore(limit);
+        } catch (RegistryException e) {
+            throw e;
+        } catch (IOException e) {
+            LOG.debug("lost claims stay unknown: {}", FileErrors.describe(e));
+        }
+    }
+
+    /** Claims that processes have mounted, and that were lost. */
+    private Set<String> unknownThatRun() throws IOException {
+        Set<String> unknown = new HashSet<>();
+        for (String claim : evidence.containers().keySet()) {
+            if (registry.claim(claim).isEmpty()) {
+                unknown.add(claim);
+            }
+        }
+        return unknown;
+    }
+
+    /**
+     * A container by which a claim is known.
+     *
+     * @param own whether it carries the claim's label, and does not only share its volume
+     */
+    private record Carrier(String claim, ContainerEngine.Listed container, boolean own) {}
+
+    private void name(Carrier carrier) throws IOException {
+        ContainerEngine.Listed container = carrier.container();
+        registry.named(carrier.claim(), new Claim.ContainerRef(container.id(), container.name()));
+        if (!carrier.own()) {
+            // Its end is not the claim's, and no event of it tells of the claim.
+            registry.unnamed(carrier.claim());
+        }
+    }
+
+    /**
+     * All containers that carry a claim's label. A claim that is lost may also be known by one that
+     * only shares its volume, when its own container is gone.
+     */
+    private List<Carrier> carriers(Duration limit) throws IOException {
+        List<Carrier> carriers = new ArrayList<>();
+        Set<String> lost = unknownThatRun();
+        for (ContainerEngine.Listed container : engine.labelled(ClaimNames.CLAIM_LABEL, limit)) {
+            Optional<String> claim = ClaimNames.of(container.labels(), container.volumes());
+            if (claim.isPresent()) {
+                carriers.add(new Carrier(claim.get(), container, true));
+                lost.remove(claim.get());
+            }
+        }
+        if (!lost.isEmpty()) {
+            List<String> volumes = lost.stream().map(ClaimNames::volume).toList();
+            for (ContainerEngine.Listed container : engine.using(volumes, limit)) {
+                container.volumes().stream()
+                        .flatMap(volume -> ClaimNames.ofVolume(volume).stream())
+                        .filter(lost::contains)
+                        .forEach(claim -> carriers.add(new Carrier(claim, container, false)));
+            }
+        }
+        return carriers;
+    }
+
+    private void meet(Carrier carrier, String engineId, Set<String> present) throws IOException {
+        String id = carrier.claim();
+        ContainerEngine.Listed container = carrier.container();
+        Optional<Claim> claim = registry.claim(id);
+        if (claim.isEmpty()) {
+            if (restore(carrier, engineId, LIMIT)
+                    && engine.inspect(container.id(), LIMIT).isEmpty()) {
+                // Removed since it was listed: its claim was not lost, but forgotten.
+                removeUnused(id);
+                return;
+            }
+            claim = registry.claim(id);
+        }
+        if (claim.isEmpty()) {
+            return;
+        }
+        if (isItsOwn(claim.get(), container.id(), present)) {
+            name(carrier);
+        }
+        if (container.isActive() && !isLearnt(id)) {
+            learn(container.id(), id);
+        }
+    }
+
+    /** One container that hangs must not keep us from the others. */
+    private void learn(String container, String claim) {
+        try {
+            changed(container, claim);
+        } catch (IOException e) {
+            LOG.debug("container {}: {}", container, FileErrors.describe(e));
+        }
+    }
+
+    /** Another container may carry the same label: a copy of its settings does. */
+    private static boolean isItsOwn(Claim claim, String container, Set<String> present) {
+        return claim.container().isEmpty()
+                || claim.container().get().id().equals(container)
+                || !present.isEmpty() && !present.contains(claim.container().get().id());
+    }
+
+    private boolean isLearnt(String claim) throws IOException {
+        return registry.liveOf(claim).flatMap(Reconciler::init).isPresent();
+    }
+
+    /** By their claims. */
+    private Map<String, Lease> live() throws IOException {
+        Map<String, Lease> live = new HashMap<>();
+        registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
+        return live;
+    }
+
+    /** The claim's container runs. */
+    private void runs(
+            Claim claim, Optional<Lease> lease, Holder.Container holder, Map<String, Lease> before)
+            throws IOException {
+        if (lease.isEmpty()) {
+            adoption.adopt(claim, holder, before);
+        } else if (lease.get().isReservation()) {
+            registry.runs(lease.get(), holder);
+        } else if (holder.init().isPresent() && !holder.init().equals(init(lease.get()))) {
+            registry.started(lease.get().id(), holder.init().get(), holder.cgroup());
+        }
+    }
+
+    private static Optional<ProcessId> init(Lease lease) {
+        return lease.holder() instanceof Holder.Container container
+                ? container.init()
+                : Optional.empty();
+    }
+
+    /** Returns whether it was not known. */
+    private boolean restore(Carrier carrier, String engineId, Duration limit) throws IOException {
+        String id = carrier.claim();
+        ContainerEngine.Listed container = carrier.container();
+        Map<String, Integer> indices = new HashMap<>();
+        Map<String, Gpu> present = new HashMap<>();
+        for (Gpu gpu : inventory.gpus()) {
+            indices.put(gpu.uuid(), gpu.index());
+            present.put(gpu.uuid(), gpu);
+        }
+        Optional<Claim> claim =
+                ClaimOptions.read(
+                                id,
+                                engineId,
+                                engine.volumeOptions(ClaimNames.volume(id), limit),
+                                indices,
+                                registry.now())
+                        .or(() -> ofLabel(id, engineId, container.labels(), present));
+        if (claim.isEmpty()) {
+            LOG.error(
+                    "container {} carries the claim {}, and nothing tells of which GPUs; create it"
+                            + " again with 'jnvdocker run'",
+                    container.name(),
+                    id);
+            return false;
+        }
+        files.write(claim.get());
+        boolean lost = registry.restore(claim.get(), true);
+        if (lost) {
+            LOG.info("claim {} is known again from its container {}", id, container.name());
+        }
+        return lost;
+    }
+
+    /** The label has no minors: those of today must do, since the options are gone as well. */
+    private Optional<Claim> ofLabel(
+            String id, String engineId, Map<String, String> labels, Map<String, Gpu> present) {
+        List<String> uuids = List.of(labels.getOrDefault(ClaimNames.GPUS_LABEL, "").split(","));
+        if (!present.keySet().containsAll(uuids)) {
+            return Optional.empty();
+        }
+        List<ClaimedGpu> gpus = uuids.stream().map(present::get).map(ClaimedGpu::of).toList();
+        return Optional.of(
+                new Claim(
+                        id, engineId, Owner.UNKNOWN, gpus, "?", registry.now(), Optional.empty()));
+    }
+
+    private void tryToRemove(String claim) throws IOException {
+        try {
+            removeOrUnname(claim);
+        } catch (IOException e) {
+            LOG.debug("claim {}: {}", claim, FileErrors.describe(e));
+        }
+    }
+
+    /**
+     * One that stays has no container from now on: another may mount it, and then it is that one's;
+     * else every sweep tries again. One that goes keeps its container's name, for the history.
+     */
+    private boolean removeOrUnname(String claim) throws IOException {
+        boolean removed = false;
+        try {
+            removed = removeUnused(claim);
+        } finally {
+            if (!removed) {
+                registry.unnamed(claim);
+            }
+        }
+        return removed;
+    }
+
+    /**
+     * A claim that no container carries goes, unless its GPUs are held or reserved; says whether.
+     */
+    boolean removeUnused(String claim) throws IOException {
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isPresent()) {
+            ender.end(List.of(lease.get()), LeaseEnder.Caller.CLIENT);
+            if (registry.liveOf(claim).isPresent()) {
+                return false;
+            }
+        }
+        // Docker calls our Remove for it, and refuses as long as any container names the volume.
+        if (registry.hasVolume(claim) && !engine.removeVolume(ClaimNames.volume(claim), LIMIT)) {
+            return false;
+        }
+        return remover.remove(claim);
+    }
+}

@@ -1,0 +1,197 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.use.GpuUse;
+import jnvdocker.volume.plugin.VolumeException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Starts containers when they can have their GPUs that were refused them while their engine
+ * started. A restart policy takes a refusal for final then, and they would be down for ever. They
+ * come after all who wait for GPUs.
+ */
+public final class RefusedStarts {
+    private static final Logger LOG = LoggerFactory.getLogger(RefusedStarts.class);
+
+    /** A verb of the volume plugin asks. */
+    private static final Duration QUICK = Duration.ofMillis(200);
+
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final Duration START_LIMIT = Duration.ofMinutes(2);
+
+    /** After the first start that was refused, twice that after the second, and so on. */
+    private static final Duration PAUSE = Duration.ofSeconds(5);
+
+    private static final int DOUBLINGS = 7;
+
+    private final LeaseRegistry registry;
+    private final ContainerEngine engine;
+    private final ClaimVolumes.Inventory inventory;
+    private final Strangers strangers;
+    private final WaitingLine line;
+    private final Policy policy;
+    private final Pace pace;
+    private final Map<String, Tries> tries = new ConcurrentHashMap<>();
+
+    RefusedStarts(
+            LeaseRegistry registry,
+            ContainerEngine engine,
+            ClaimVolumes.Inventory inventory,
+            Strangers strangers,
+            WaitingLine line,
+            Policy policy,
+            Pace pace) {
+        this.registry = registry;
+        this.engine = engine;
+        this.inventory = inventory;
+        this.strangers = strangers;
+        this.line = line;
+        this.policy = policy;
+        this.pace = pace;
+    }
+
+    /**
+     * How often a container was started in vain.
+     *
+     * @param next when it may be started again, as {@link Pace} counts
+     */
+    private record Tries(int number, long next) {}
+
+    /** Docker was refused to mount a claim, with these words. */
+    void refused(String claim, String reason) {
+        try {
+            registry.refusedStart(claim, reason, isStarting());
+        } catch (IOException e) {
+            LOG.warn(
+                    "claim {} was refused and may stay down: {}; start its container by hand",
+                    claim,
+                    e.getMessage());
+        }
+    }
+
+    /** While it starts, an engine does not answer. */
+    private boolean isStarting() {
+        if (engine.hasStarted()) {
+            return false;
+        }
+        try {
+            engine.id(QUICK);
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /** Starts those that can have their GPUs now, and forgets those that are not to be started. */
+    public void review() throws IOException {
+        if (!engine.hasStarted()) {
+            return;
+        }
+        for (RefusedStart refused : registry.refusedStarts()) {
+            try {
+                review(refused);
+            } catch (IOException e) {
+                LOG.debug("claim {}: {}", refused.claim().id(), e.getMessage());
+            }
+        }
+    }
+
+    private void review(RefusedStart refused) throws IOException {
+        Claim claim = refused.claim();
+        if (!claim.engine().equals(engine.id(LIMIT))) {
+            return;
+        }
+        Optional<ContainerEngine.Down> found = find(refused);
+        if (found.isEmpty()) {
+            LOG.info("{} runs, is gone or was changed: it is not started", claim.displayName());
+            registry.notRefused(claim.id());
+            tries.remove(claim.id());
+            return;
+        }
+        if (refused.seen().isEmpty()) {
+            registry.seen(
+                    claim.id(), new RefusedStart.Seen(found.get().id(), found.get().finished()));
+        }
+        long next =
+                Optional.ofNullable(tries.get(claim.id())).map(Tries::next).orElse(pace.nanos());
+        if (next <= pace.nanos() && canHaveAll(claim)) {
+            // What was changed while all that was looked at counts.
+            Optional<ContainerEngine.Down> still =
+                    engine.down(found.get().id(), LIMIT).filter(it -> it.isOf(refused));
+            if (still.isPresent()) {
+                start(claim, still.get());
+            }
+        }
+    }
+
+    /** Empty when it is gone, runs, or was changed. */
+    private Optional<ContainerEngine.Down> find(RefusedStart refused) throws IOException {
+        String volume = ClaimNames.volume(refused.claim().id());
+        for (ContainerEngine.Listed user : engine.using(List.of(volume), LIMIT)) {
+            Optional<ContainerEngine.Down> down =
+                    engine.down(user.id(), LIMIT).filter(it -> it.isOf(refused));
+            if (down.isPresent()) {
+                return down;
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Nobody has or uses any of the claim's GPUs, nobody waits for one, and no rule is against. */
+    private boolean canHaveAll(Claim claim) throws IOException {
+        List<Gpu> gpus = inventory.gpus();
+        try {
+            ClaimedNodes.refuseOthers(claim, gpus);
+        } catch (VolumeException e) {
+            return false;
+        }
+        List<GpuUse> seen = strangers.look(gpus, Strangers.LIMIT);
+        Holdings holdings = registry.holdings();
+        Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
+        return new Quota(policy, holdings.held()).allows(claim.owner(), claim.gpus().size())
+                && gpus.stream()
+                        .filter(gpu -> isOf(claim, gpu))
+                        .allMatch(gpu ->
+                                !holdings.held().containsKey(gpu.uuid())
+                                        && (policy.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
+                                        && choice.cordon(gpu).isEmpty()
+                                        && choice.keptFor(gpu).isEmpty());
+    }
+
+    private static boolean isOf(Claim claim, Gpu gpu) {
+        return claim.gpus().stream().anyMatch(claimed -> claimed.uuid().equals(gpu.uuid()));
+    }
+
+    private void start(Claim claim, ContainerEngine.Down container) {
+        Tries before = tries.getOrDefault(claim.id(), new Tries(0, 0));
+        Duration pause = PAUSE.multipliedBy(1L << Math.min(before.number(), DOUBLINGS));
+        tries.put(claim.id(), new Tries(before.number() + 1, pace.nanos() + pause.toNanos()));
+        try {
+            engine.start(container.id(), START_LIMIT);
+            LOG.info(
+                    "started {} again: its GPUs are free that it was refused when the engine began",
+                    container.name());
+        } catch (IOException e) {
+            LOG.warn("{} was not started again: {}", container.name(), e.getMessage());
+        }
+    }
+}

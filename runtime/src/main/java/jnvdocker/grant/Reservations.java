@@ -1,0 +1,515 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.ProcessGroup;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.RefusedException;
+import jnvdocker.words.Span;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Reserves GPUs for clients, at once or when it is their turn. */
+final class Reservations {
+    private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
+    private static final Duration A_MOMENT = Duration.ofMillis(50);
+    private static final String GONE = "its GPU has vanished before it could be used";
+
+    /**
+     * How often a GPU may vanish that was just chosen, or be taken by another and given back,
+     * before the next is not taken either.
+     */
+    private static final int TRIES = 3;
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Cancellation cancellation;
+    private final LeaseEnder ender;
+    private final Reconciler reconciler;
+    private final WaitingLine line;
+    private final LineKeeper keeper;
+    private final ClaimVolumes.Inventory inventory;
+    private final Strangers strangers;
+    private final Policy policy;
+    private final Decisions decisions;
+    private final Pace pace;
+
+    /** Claims that a daemon before this one has reserved GPUs for. */
+    private final Set<String> inherited = ConcurrentHashMap.newKeySet();
+
+    private volatile boolean stopped;
+
+    Reservations(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Cancellation cancellation,
+            LeaseEnder ender,
+            Reconciler reconciler,
+            WaitingLine line,
+            LineKeeper keeper,
+            ClaimVolumes.Inventory inventory,
+            Strangers strangers,
+            Policy policy,
+            Decisions decisions,
+            Pace pace)
+            throws IOException {
+        this.registry = registry;
+        this.files = files;
+        this.cancellation = cancellation;
+        this.ender = ender;
+        this.reconciler = reconciler;
+        this.line = line;
+        this.keeper = keeper;
+        this.inventory = inventory;
+        this.strangers = strangers;
+        this.policy = policy;
+        this.decisions = decisions;
+        this.pace = pace;
+        registry.live().stream()
+                .filter(Lease::isReservation)
+                .forEach(lease -> inherited.add(lease.claim().id()));
+    }
+
+    /**
+     * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the
+     * client ends.
+     *
+     * @return empty for a request for no GPU
+     * @throws RefusedException saying who has them
+     * @throws IOException when the registry can't be written
+     */
+    Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
+        refuseWhenStopped();
+        if (request.request() instanceof GpuRequest.None) {
+            return Optional.empty();
+        }
+        reconciler.learnOfRunning(ENGINE_LIMIT);
+        Optional<Claim> earlier = earlier(request);
+        if (request.waiting().isEmpty()) {
+            return Optional.of(earlier.isPresent() ? earlier.get() : now(request));
+        }
+        Waiting waiting = request.waiting().get();
+        Optional<Claim> atOnce = earlier.isPresent() ? Optional.empty() : atOnce(request, waiting);
+        return Optional.of(atOnce.isPresent() ? atOnce.get() : waitFor(request, waiting, earlier));
+    }
+
+    /**
+     * What this very process has reserved already: it asks again, after a daemon that could not
+     * give it its answer any more.
+     */
+    private Optional<Claim> earlier(LeaseRequest request) throws IOException {
+        Optional<Claim> same = Optional.empty();
+        if (inherited.isEmpty()) {
+            return same;
+        }
+        for (Lease lease : registry.live()) {
+            Claim claim = lease.claim();
+            if (lease.holder() instanceof Holder.Client(ProcessId process)
+                    && process.equals(request.client())
+                    && inherited.remove(claim.id())) {
+                if (same.isEmpty() && isAnswer(claim, request)) {
+                    write(claim);
+                    same = Optional.of(claim);
+                } else {
+                    cancel(claim);
+                }
+            }
+        }
+        return same;
+    }
+
+    private static boolean isAnswer(Claim claim, LeaseRequest request) {
+        return claim.engine().equals(request.engine()) && claim.image().equals(request.image());
+    }
+
+    private Claim now(LeaseRequest request) throws RefusedException, IOException {
+        int vanished = 0;
+        Hope hope = new Hope();
+        while (true) {
+            Choice choice = new Choice(request, line.all());
+            switch (reserve(choice)) {
+                case Reserved(Claim claim) -> {
+                    if (isThere(claim)) {
+                        write(claim);
+                        return claim;
+                    }
+                    cancel(claim, GONE);
+                    if (++vanished == TRIES) {
+                        throw new RefusedException(
+                                LeaseText.vanished(claim.gpus())
+                                        + "; look at 'jnvdocker gpu ls' and at dmesg, then try"
+                                        + " again");
+                    }
+                }
+                case Missed(GpuChoice.Busy busy) -> {
+                    if (!line.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
+                        throw new RefusedException(ChoiceText.refusal(busy));
+                    }
+                }
+            }
+        }
+    }
+
+    /**
+     * Whether one who does not wait may have something yet: until it is decided of those who have
+     * it at first whether they are gone. Where many come and go somebody always is, so those who
+     * take it meanwhile count a few times only.
+     */
+    private final class Hope {
+        private OptionalLong newest = OptionalLong.empty();
+        private int later;
+
+        boolean isLeft(List<Lease> busy) throws IOException {
+            if (newest.isEmpty()) {
+                newest = busy.stream().mapToLong(Lease::id).max();
+            }
+            long last = newest.orElse(0);
+            List<Lease> first = busy.stream().filter(lease -> lease.id() <= last).toList();
+            if (ender.end(first, LeaseEnder.Caller.CLIENT)) {
+                return true;
+            }
+            List<Lease> others = busy.stream().filter(lease -> lease.id() > last).toList();
+            if (later < TRIES && ender.end(others, LeaseEnder.Caller.WAITER)) {
+                later++;
+                return true;
+            }
+            boolean settling = ender.isSettling(first);
+            if (settling) {
+                pace.sleep(A_MOMENT);
+            }
+            return settling;
+        }
+    }
+
+    /**
+     * What nobody waits for is his who would wait; empty for one who has a place in the line. Of
+     * two who come while the first is looked after so, either may be the first in the line.
+     */
+    private Optional<Claim> atOnce(LeaseRequest request, Waiting waiting)
+            throws RefusedException, IOException {
+        if (line.has(request.client())) {
+            return Optional.empty();
+        }
+        refuseTooLong(waiting);
+        if (reserve(new Choice(request, line.all())) instanceof Reserved(Claim claim)) {
+            if (isThere(claim)) {
+                write(claim);
+                return Optional.of(claim);
+            }
+            cancel(claim, GONE);
+        }
+        return Optional.empty();
+    }
+
+    /** Whether its GPUs have not vanished since they were chosen, nor become others. */
+    private boolean isThere(Claim claim) {
+        try {
+            return inventory.gpus().stream()
+                            .filter(gpu -> claim.gpus().stream().anyMatch(it -> it.isStill(gpu)))
+                            .count()
+                    == claim.gpus().size();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** What a choice came to. */
+    private sealed interface Reservable {}
+
+    private record Reserved(Claim claim) implements Reservable {}
+
+    /** Others have GPUs that are needed. */
+    private record Missed(GpuChoice.Busy busy) implements Reservable {}
+
+    private Reservable reserve(Choice choice) throws RefusedException, IOException {
+        return decisions.decide(() -> attempt(choice));
+    }
+
+    /** Empty when somebody else has had something meanwhile. */
+    private Optional<Reservable> attempt(Choice choice) throws RefusedException, IOException {
+        Holdings holdings = registry.holdings();
+        if (!choice.hasLooked(holdings)) {
+            return Optional.empty();
+        }
+        switch (choice.of(holdings)) {
+            case GpuChoice.Busy busy -> {
+                return Optional.of(new Missed(busy));
+            }
+            case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
+            case GpuChoice.Chosen(List<Gpu> gpus) -> {
+                LeaseRegistry.Reservation reservation = choice.reservation(gpus, holdings);
+                boolean done =
+                        decisions.write(() -> {
+                            refuseWhenStopped();
+                            return registry.reserve(holdings, reservation);
+                        });
+                return done ? Optional.of(new Reserved(reservation.claim())) : Optional.empty();
+            }
+        }
+    }
+
+    private void write(Claim claim) throws IOException {
+        if (!claim.isWithoutDocker()) {
+            files.write(claim);
+        }
+    }
+
+    /**
+     * The client keeps the GPUs as the program that it is about to become, for as long as that or
+     * anything it starts lives.
+     *
+     * @throws RefusedException when they are not the client's any more
+     * @throws IOException when its children could not be watched
+     */
+    void becomes(Claim claim, ProcessId client) throws RefusedException, IOException {
+        // Should the registry be lost: the cgroup says who has it, and the file what.
+        files.write(claim);
+        String cgroup;
+        try {
+            cgroup = ProcessGroup.make(client, Evidence.group(claim));
+        } catch (IOException e) {
+            files.delete(claim.id());
+            throw e;
+        }
+        if (!registry.becomes(claim.id(), client, cgroup)) {
+            throw new RefusedException(
+                    "the reservation of "
+                            + LeaseText.command(claim, client)
+                            + " was ended before its command began ('jnvdocker gpu leases --all'"
+                            + " says by whom); try again");
+        }
+    }
+
+    /**
+     * What the client has reserved is the Mesos container's, for as long as anything of it lives.
+     */
+    void becomes(
+            Claim claim,
+            ProcessId client,
+            Claim.ContainerRef container,
+            Holder.MesosContainer holder)
+            throws RefusedException, IOException {
+        if (!registry.becomes(claim.id(), client, container, holder)) {
+            throw new RefusedException(
+                    "the reservation of "
+                            + LeaseText.command(claim, client)
+                            + " was ended before it began ('jnvdocker gpu leases --all' says by"
+                            + " whom); start it again");
+        }
+    }
+
+    /** In the line. Its place stays when this daemon is stopped meanwhile. */
+    private Claim waitFor(LeaseRequest request, Waiting waiting, Optional<Claim> earlier)
+            throws RefusedException, IOException {
+        Optional<Duration> limit = waiting.limit().or(policy::maxWait);
+        Place place = line.enter(request, limit);
+        try {
+            Claim claim;
+            if (earlier.isPresent()) {
+                claim = earlier.get();
+            } else {
+                // It may have a place of an earlier daemon, which allowed more.
+                refuseTooLong(waiting);
+                claim =
+                        new Wait(
+                                        request,
+                                        waiting,
+                                        limit,
+                                        place,
+                                        policy,
+                                        pace,
+                                        registry.now(),
+                                        new Sight(request, place))
+                                .await();
+                write(claim);
+            }
+            line.leave(place);
+            return claim;
+        } catch (RefusedException e) {
+            takeBack(place);
+            line.leave(place);
+            throw e;
+        } catch (IOException e) {
+            takeBack(place);
+            line.lose(place);
+            throw e;
+        }
+    }
+
+    /** Nobody is there to take what it was given, or that could not be handed over. */
+    private void takeBack(Place place) throws IOException {
+        Optional<Claim> given = place.close();
+        if (given.isPresent()) {
+            cancel(given.get());
+        }
+    }
+
+    /** What somebody who waits needs to see of the rest. */
+    private final class Sight implements Wait.Counter {
+        private final LeaseRequest request;
+        private final Place place;
+
+        Sight(LeaseRequest request, Place place) {
+            this.request = request;
+            this.place = place;
+        }
+
+        @Override
+        public boolean isThere(Claim claim) {
+            return Reservations.this.isThere(claim);
+        }
+
+        @Override
+        public void takeBack(Claim claim) throws IOException {
+            cancel(claim, GONE);
+        }
+
+        @Override
+        public String reason() throws RefusedException, IOException {
+            List<Ticket> before =
+                    line.all().stream().filter(other -> other.id() < place.id()).toList();
+            Choice choice = new Choice(request, before);
+            choice.look();
+            return switch (choice.of(registry.holdings())) {
+                case GpuChoice.Busy busy -> ChoiceText.reason(busy);
+                case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
+                case GpuChoice.Chosen _ -> "others have just given back what is asked for";
+            };
+        }
+    }
+
+    private void refuseTooLong(Waiting waiting) throws RefusedException {
+        Optional<Duration> longest = policy.maxWait();
+        if (longest.isPresent()
+                && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
+            throw new RefusedException(
+                    "nobody may wait for GPUs longer than "
+                            + Span.text(longest.get())
+                            + " ("
+                            + policy.key("max_wait")
+                            + "); give --gpu-wait less, or no time at all");
+        }
+    }
+
+    /** Refuses claims from now on. What was given before is among the live leases. */
+    void stop() {
+        stopped = true;
+        keeper.stop(stoppedRefusal());
+        decisions.settle();
+    }
+
+    /** Grants claims again. */
+    void resume() {
+        stopped = false;
+        keeper.resume();
+    }
+
+    private void refuseWhenStopped() throws RefusedException {
+        if (stopped) {
+            throw stoppedRefusal();
+        }
+    }
+
+    private static RefusedException stoppedRefusal() {
+        return new RefusedException(
+                "jnvdocker is being uninstalled from this host, and no container gets GPUs of it"
+                        + " any more; ask an administrator");
+    }
+
+    /** Gives back what was reserved for a client that does not become docker. */
+    void cancel(Claim claim) throws IOException {
+        String what = claim.isOfProcess() ? "its command" : claim.isOfTask() ? "it" : "docker";
+        cancel(claim, what + " was not run");
+    }
+
+    private void cancel(Claim claim, String why) throws IOException {
+        cancellation.of(claim, why);
+    }
+
+    /** One choice, made on what the registry holds, as often as that changes. */
+    private final class Choice {
+        private final LeaseRequest request;
+        private final List<Ticket> before;
+        private final List<Gpu> gpus;
+        private Optional<List<GpuUse>> seen = Optional.empty();
+        private Set<Ticket> keepers = Set.of();
+
+        /**
+         * @param before who waits and has come before
+         */
+        Choice(LeaseRequest request, List<Ticket> before) throws IOException {
+            this.request = request;
+            this.before = before;
+            gpus = inventory.gpus();
+            if (request.waiting().isEmpty()) {
+                look();
+            }
+        }
+
+        private void look() throws IOException {
+            seen = Optional.of(strangers.look(gpus, Strangers.LIMIT));
+        }
+
+        /**
+         * To who waits and can't have any yet it does not matter who else uses them.
+         *
+         * @return false when it was not looked before the leases were read, and is now
+         */
+        boolean hasLooked(Holdings holdings) throws IOException {
+            boolean needed =
+                    gpus.stream().anyMatch(gpu -> !holdings.held().containsKey(gpu.uuid()));
+            if (seen.isEmpty() && needed) {
+                look();
+                return false;
+            }
+            return true;
+        }
+
+        GpuChoice.Outcome of(Holdings holdings) throws RefusedException {
+            Unmanaged unmanaged = strangers.unmanaged(seen.orElse(List.of()), holdings, policy);
+            GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy);
+            keepers = choice.keepers();
+            return choice.of(request.request(), request.owner(), request.candidates());
+        }
+
+        /** Those who come first with what is free. */
+        Set<Ticket> keepers() {
+            return keepers;
+        }
+
+        LeaseRegistry.Reservation reservation(List<Gpu> chosen, Holdings holdings) {
+            return new LeaseRegistry.Reservation(claim(chosen, holdings), request.client());
+        }
+
+        private Claim claim(List<Gpu> chosen, Holdings holdings) {
+            return new Claim(
+                    Claim.newId(),
+                    request.engine(),
+                    request.owner(),
+                    chosen.stream().map(ClaimedGpu::of).toList(),
+                    request.image(),
+                    holdings.now(),
+                    Optional.empty());
+        }
+    }
+}

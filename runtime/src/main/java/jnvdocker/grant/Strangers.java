@@ -1,0 +1,176 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.OpenDevices;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.use.RunningContainer;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Who uses GPUs without a lease of them, of all who were seen to use them. */
+final class Strangers {
+    /** Those with a container first, and the oldest process of it. */
+    private static final Comparator<GpuUse> ORDER =
+            Comparator.comparing((GpuUse use) -> use.container().isEmpty())
+                    .thenComparing(use -> use.kind() == GpuUse.Kind.UNKNOWN)
+                    .thenComparing(use -> use.kind() == GpuUse.Kind.OPEN)
+                    .thenComparing(use ->
+                            use.process()
+                                    .map(GpuUse.User::id)
+                                    .map(ProcessId::startTime)
+                                    .orElse(0L));
+
+    /** For how long the engine is asked who uses GPUs; it mostly takes a few milliseconds. */
+    static final Duration LIMIT = Duration.ofSeconds(1);
+
+    private final GpuUses uses;
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final Unleased unleased;
+    private final OtherClaims otherClaims;
+
+    Strangers(
+            GpuUses uses,
+            LeaseRegistry registry,
+            Evidence evidence,
+            Unleased unleased,
+            OtherClaims otherClaims) {
+        this.uses = uses;
+        this.registry = registry;
+        this.evidence = evidence;
+        this.unleased = unleased;
+        this.otherClaims = otherClaims;
+    }
+
+    /**
+     * What may be strangers' uses, until the leases are looked at: who was seen has a lease before
+     * that, or none.
+     */
+    List<GpuUse> look(List<Gpu> gpus, Duration limit) throws IOException {
+        return withClaims(gpus, uses.look(gpus, limit));
+    }
+
+    /** The same, asking no engine. */
+    List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
+        return withClaims(gpus, uses.lookWithoutEngine(gpus));
+    }
+
+    /**
+     * Whoever has a claim mounted has its GPUs, idle or not: one of ours that has no lease, or one
+     * of another daemon's.
+     */
+    private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
+        List<GpuUse> all = withoutClaims(seen);
+        all.addAll(unleased.uses(gpus));
+        all.addAll(otherClaims.uses(gpus));
+        return all;
+    }
+
+    /**
+     * A container was given the nodes of its claim's GPUs by us, and it has them after its lease
+     * was ended by force, too: it counts as what its processes do.
+     */
+    private List<GpuUse> withoutClaims(List<GpuUse> seen) throws IOException {
+        List<GpuUse> others = new ArrayList<>();
+        for (GpuUse use : seen) {
+            if (use.kind() == GpuUse.Kind.OPEN || !isClaimed(use)) {
+                others.add(use);
+            }
+        }
+        return others;
+    }
+
+    private boolean isClaimed(GpuUse use) throws IOException {
+        Optional<String> claim =
+                use.container().flatMap(it -> ClaimNames.of(it.labels(), it.volumes()));
+        return claim.isPresent() && registry.wasClaimed(claim.get(), use.gpu().uuid());
+    }
+
+    /** Whether it is known by now what docker has given to its containers. */
+    boolean knowsContainers() {
+        return uses.knowsContainers();
+    }
+
+    /** The processes of the last look that have more descriptors than are looked at at once. */
+    List<OpenDevices.Beyond> beyond() {
+        return uses.beyond();
+    }
+
+    /** Claims of other daemons on this host that containers have mounted. */
+    List<OtherClaims.Mounted> otherClaims() throws IOException {
+        return otherClaims.mounted();
+    }
+
+    /**
+     * By the UUIDs of the GPUs; each container once, and each process that is in none.
+     *
+     * @param live all leases that GPUs are held under, read after the look
+     */
+    Map<String, List<GpuUse>> among(List<GpuUse> seen, Collection<Lease> live) {
+        Map<String, List<GpuUse>> strangers = new HashMap<>();
+        for (GpuUse use : seen.stream().sorted(ORDER).toList()) {
+            if (!isOurs(use, live)) {
+                add(strangers.computeIfAbsent(use.gpu().uuid(), _ -> new ArrayList<>()), use);
+            }
+        }
+        return strangers;
+    }
+
+    /** The GPUs that they use, of what was seen before the leases were read. */
+    Unmanaged unmanaged(List<GpuUse> seen, Holdings holdings, Policy policy) {
+        return new Unmanaged(among(seen, holdings.held().values()), policy.allowUnmanaged());
+    }
+
+    private boolean isOurs(GpuUse use, Collection<Lease> live) {
+        if (use.process().isEmpty()) {
+            return false;
+        }
+        GpuUse.User process = use.process().get();
+        boolean leased =
+                live.stream()
+                        .filter(lease -> lease.isOf(use.gpu().uuid()))
+                        .anyMatch(lease -> evidence.isOfHolder(process, lease));
+        // One that is gone may have had a lease that has ended since it was seen.
+        return leased || !evidence.isAlive(process.id());
+    }
+
+    /** A process of a container that is there already says more of it. */
+    private static void add(List<GpuUse> strangers, GpuUse use) {
+        for (int i = 0; i < strangers.size(); i++) {
+            GpuUse known = strangers.get(i);
+            if (use.container().isEmpty() && use.process().equals(known.process())) {
+                return;
+            }
+            if (use.container().isPresent() && id(known).equals(id(use))) {
+                if (known.process().isEmpty()) {
+                    strangers.set(
+                            i,
+                            new GpuUse(
+                                    known.gpu(), known.kind(), known.container(), use.process()));
+                }
+                return;
+            }
+        }
+        strangers.add(use);
+    }
+
+    private static Optional<String> id(GpuUse use) {
+        return use.container().map(RunningContainer::id);
+    }
+}

@@ -1,0 +1,112 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.use.GpuUse;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+
+/**
+ * Claims that processes have mounted and that have no lease: since the registry has lost them, or
+ * since it says that others have their GPUs. As long as they run, their GPUs are nobody else's.
+ */
+public final class Unleased {
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final Set<String> claims = ConcurrentHashMap.newKeySet();
+
+    Unleased(LeaseRegistry registry, Evidence evidence) {
+        this.registry = registry;
+        this.evidence = evidence;
+    }
+
+    /**
+     * One of them.
+     *
+     * @param claim empty when nothing tells of it but the mount
+     * @param process the oldest that has it mounted
+     * @param minors of the GPUs that it can open; empty when that is not known, and may be any
+     */
+    public record Running(
+            String id, Optional<Claim> claim, ProcessId process, Optional<Set<Integer>> minors) {
+
+        boolean mayUse(Gpu gpu) {
+            return claim.map(known ->
+                            known.gpus().stream().anyMatch(its -> its.uuid().equals(gpu.uuid())))
+                    .orElseGet(() -> minors.map(some -> some.contains(gpu.minor())).orElse(true));
+        }
+    }
+
+    void add(String claim) {
+        claims.add(claim);
+    }
+
+    /** Those that still run, and still have no lease. */
+    public List<Running> running() throws IOException {
+        if (claims.isEmpty()) {
+            return List.of();
+        }
+        try {
+            Evidence.MountedClaims mounted = evidence.mountedClaims();
+            List<Running> running = new ArrayList<>();
+            for (String id : List.copyOf(claims)) {
+                Optional<ProcessId> process = Optional.ofNullable(mounted.ours().get(id));
+                if (isOver(id) || process.isEmpty() && mounted.complete()) {
+                    claims.remove(id);
+                } else if (process.isPresent()) {
+                    running.add(running(id, process.get()));
+                }
+            }
+            return running;
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    private boolean isOver(String claim) throws IOException {
+        return registry.liveOf(claim).isPresent() || registry.isReleased(claim);
+    }
+
+    private Running running(String id, ProcessId process) throws IOException {
+        Optional<Claim> claim = registry.claim(id);
+        return new Running(
+                id,
+                claim,
+                process,
+                claim.isPresent() ? Optional.empty() : evidence.openable(process));
+    }
+
+    /** Those of which nothing tells but their mounts. */
+    List<Running> unknown() throws IOException {
+        Predicate<Running> isKnown = it -> it.claim().isPresent();
+        return running().stream().filter(isKnown.negate()).toList();
+    }
+
+    /** What they use, as if they had opened it. */
+    List<GpuUse> uses(Collection<Gpu> gpus) throws IOException {
+        List<GpuUse> uses = new ArrayList<>();
+        for (Running one : running()) {
+            GpuUse.User user = evidence.user(one.process());
+            gpus.stream()
+                    .filter(gpu -> gpu.isSound() && one.mayUse(gpu))
+                    .forEach(gpu ->
+                            uses.add(
+                                    new GpuUse(
+                                            gpu,
+                                            GpuUse.Kind.CLAIM,
+                                            Optional.empty(),
+                                            Optional.of(user))));
+        }
+        return uses;
+    }
+}

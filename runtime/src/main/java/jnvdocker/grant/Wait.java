@@ -1,0 +1,175 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.words.RefusedException;
+import jnvdocker.words.Span;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** Somebody's wait in the line, until he has been given what he waits for. */
+final class Wait {
+    /** He is woken when there is news; this is for who was not. */
+    private static final Duration LONGEST = Duration.ofSeconds(10);
+
+    private final LeaseRequest request;
+    private final Waiting waiting;
+    private final Optional<Duration> limit;
+    private final Place place;
+    private final Policy policy;
+    private final Pace pace;
+    private final Counter counter;
+    private final long began;
+    private String said = "";
+
+    /** Who looks at what was chosen, and knows who has the rest. */
+    interface Counter {
+        /** Whether the GPUs of a claim are there. */
+        boolean isThere(Claim claim);
+
+        /** Takes back what is not. */
+        void takeBack(Claim claim) throws IOException;
+
+        /** Who has what is waited for, when nobody has said that yet. */
+        String reason() throws RefusedException, IOException;
+    }
+
+    /**
+     * @param limit how long he wants to wait, or may
+     * @param now by the wall clock; he may have waited for the daemon before this one
+     */
+    Wait(
+            LeaseRequest request,
+            Waiting waiting,
+            Optional<Duration> limit,
+            Place place,
+            Policy policy,
+            Pace pace,
+            Instant now,
+            Counter counter) {
+        this.request = request;
+        this.waiting = waiting;
+        this.limit = limit;
+        this.place = place;
+        this.policy = policy;
+        this.pace = pace;
+        this.counter = counter;
+        Duration before = Duration.between(place.ticket().since(), now);
+        began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
+    }
+
+    /**
+     * @throws RefusedException when his time is up, or he can't ever be served
+     * @throws ClientGoneException when his client is gone
+     */
+    Claim await() throws RefusedException, IOException {
+        while (true) {
+            long seen = place.news().count();
+            Optional<Claim> claim = place.given();
+            if (claim.isPresent()) {
+                if (counter.isThere(claim.get())) {
+                    tellOfTheEnd(claim.get());
+                    return claim.get();
+                }
+                place.giveBack();
+                counter.takeBack(claim.get());
+                continue;
+            }
+            if (place.isOver()) {
+                throw new ClientGoneException(request.client());
+            }
+            if (place.standing().isPresent()) {
+                tell(place.standing().get());
+            }
+            Duration left = limit.map(it -> it.minus(waited())).orElse(LONGEST);
+            if (!left.isPositive()) {
+                return atTheEnd();
+            }
+            pace.sleep(left.compareTo(LONGEST) < 0 ? left : LONGEST, place.news(), seen);
+            if (Thread.currentThread().isInterrupted()) {
+                throw new IOException("the daemon is stopping");
+            }
+        }
+    }
+
+    /** What he has been given in the last moment. */
+    private Claim atTheEnd() throws RefusedException, IOException {
+        Optional<Claim> claim = place.close();
+        if (claim.isPresent()) {
+            if (counter.isThere(claim.get())) {
+                return claim.get();
+            }
+            counter.takeBack(claim.get());
+        }
+        throw inVain();
+    }
+
+    private void tell(Place.Standing standing) throws IOException {
+        String text =
+                "waiting for "
+                        + LeaseText.asked(request.request())
+                        + ", "
+                        + (standing.number() == 1 ? "next" : "number " + standing.number())
+                        + " in line"
+                        + longest(", for ", " at most")
+                        + ": "
+                        + standing.reason()
+                        + standing.obstacle()
+                                .map(why ->
+                                        "; others are served meanwhile"
+                                                + (standing.reason().contains(why)
+                                                        ? ""
+                                                        : ": " + why))
+                                .orElse("");
+        if (!text.equals(said)) {
+            said = text;
+            waiting.listener().hear(text);
+        }
+    }
+
+    private RefusedException inVain() throws RefusedException, IOException {
+        Optional<Place.Standing> standing = place.standing();
+        String reason = standing.isPresent() ? standing.get().reason() : counter.reason();
+        String longest = longest(" for ", ", the longest that anybody may");
+        return new RefusedException(
+                "waited in vain"
+                        + longest
+                        + ", "
+                        + reason
+                        + (request.engine().equals(Claim.MESOS)
+                                ? "; start the task again later, or let the agent offer fewer GPUs"
+                                        + " ('jnvdocker mesos flags')"
+                                : "; wait "
+                                        + (longest.isEmpty() ? "longer" : "again")
+                                        + " with --gpu-wait"));
+    }
+
+    /** The lab's limit, when it is that which ends the wait. */
+    private String longest(String before, String after) {
+        return waiting.limit().isPresent() || limit.isEmpty()
+                ? ""
+                : before + Span.text(limit.get()) + after + " (" + policy.key("max_wait") + ")";
+    }
+
+    private void tellOfTheEnd(Claim claim) throws IOException {
+        if (!said.isEmpty()) {
+            waiting.listener()
+                    .hear(
+                            "got "
+                                    + claim.gpus().stream()
+                                            .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
+                                            .collect(Collectors.joining(", "))
+                                    + " after "
+                                    + Span.text(waited()));
+        }
+    }
+
+    private Duration waited() {
+        return Duration.ofNanos(pace.nanos() - began);
+    }
+}

@@ -1,0 +1,23 @@
+package jnvdocker.grant;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * How long somebody waits for GPUs, and how to tell them of it.
+ *
+ * @param limit empty when there is none
+ */
+public record Waiting(Optional<Duration> limit, Listener listener) {
+
+    /** Hears of what has changed. */
+    @FunctionalInterface
+    public interface Listener {
+        /**
+         * @param text who has what is waited for, and the place in the line
+         * @throws IOException when nobody listens any more
+         */
+        void hear(String text) throws IOException;
+    }
+}

@@ -1,0 +1,241 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.Ticket;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Those who wait for GPUs, first come, first served: nobody takes what somebody before them waits
+ * for. So who wants many is not passed by for ever by those who want few. A place outlives the
+ * daemon: its client asks again, and has it still.
+ *
+ * <p>Whoever looks at the line finds it as it was last seen; who lives is looked at by one thread
+ * for all of them, and never while anybody waits for it.
+ */
+final class WaitingLine {
+    /** In which clients of the daemon before this one have asked again. */
+    private static final Duration RETURN = Duration.ofSeconds(15);
+
+    /** Who has not gone when his time is up is stopped, and keeps nobody waiting. */
+    private static final Duration LATE = Duration.ofSeconds(1);
+
+    /** More than any lab has at a time; each has a connection and a message now and then. */
+    private static final int MOST = 4096;
+
+    /** Those next in line are looked after each time. */
+    private static final int NEXT = 8;
+
+    private static final Comparator<Place> ORDER = Comparator.comparingLong(Place::id);
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final Policy policy;
+    private final Pace pace;
+    private final long opened;
+
+    /** In order of their numbers; another list whenever anybody comes or goes. */
+    private volatile List<Place> places;
+
+    private int lookedAfter;
+
+    private WaitingLine(
+            LeaseRegistry registry,
+            Evidence evidence,
+            Policy policy,
+            Pace pace,
+            List<Place> places) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.policy = policy;
+        this.pace = pace;
+        this.places = List.copyOf(places);
+        opened = pace.nanos();
+    }
+
+    /** With the places of an earlier daemon's line whose clients live. */
+    static WaitingLine open(LeaseRegistry registry, Evidence evidence, Policy policy, Pace pace)
+            throws IOException {
+        List<Place> places = registry.tickets().stream().map(Place::absent).toList();
+        WaitingLine line = new WaitingLine(registry, evidence, policy, pace, places);
+        line.dropDead(places);
+        return line;
+    }
+
+    /**
+     * Takes the place that this client has, else the last.
+     *
+     * @throws RefusedException when its user has as many as anybody may
+     */
+    Place enter(LeaseRequest request, Optional<Duration> limit)
+            throws RefusedException, IOException {
+        if (!has(request.client())) {
+            refuseTooMany(request);
+        }
+        Ticket ticket = registry.addTicket(request.ticket());
+        // It may have waited for the daemon before this one.
+        Duration before = Duration.between(ticket.since(), registry.now());
+        long began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
+        long late = limit.map(it -> began + it.plus(LATE).toNanos()).orElse(Long.MAX_VALUE);
+        Place place = Place.of(ticket, late);
+        Optional<Place> replaced;
+        synchronized (this) {
+            replaced = remove(ticket.id());
+            List<Place> now = new ArrayList<>(places);
+            now.add(place);
+            now.sort(ORDER);
+            places = List.copyOf(now);
+        }
+        replaced.ifPresent(it -> it.close());
+        registry.changes().add();
+        return place;
+    }
+
+    private void refuseTooMany(LeaseRequest request) throws RefusedException {
+        List<Place> now = places;
+        if (now.size() >= MOST) {
+            throw new RefusedException(
+                    now.size()
+                            + " wait for GPUs already, as many as can; try again later ('jnvdocker"
+                            + " gpu queue' shows them)");
+        }
+        int uid = request.owner().uid();
+        long his =
+                now.stream()
+                        .map(Place::ticket)
+                        .filter(ticket -> ticket.owner().uid() == uid && !ticket.isOfTask())
+                        .count();
+        if (uid != 0 && !request.engine().equals(Claim.MESOS) && his >= policy.maxWaitsPerUser()) {
+            throw new RefusedException(
+                    Quote.shown(request.owner().name())
+                            + " waits for GPUs "
+                            + his
+                            + " times already, as often as each user may at a time ("
+                            + policy.key("max_waits_per_user")
+                            + "); start this when one of those has been served, or end one"
+                            + " ('jnvdocker gpu queue' shows their pids)");
+        }
+    }
+
+    private Optional<Place> remove(long id) {
+        Optional<Place> found = places.stream().filter(place -> place.id() == id).findFirst();
+        found.ifPresent(it -> places = places.stream().filter(place -> place.id() != id).toList());
+        return found;
+    }
+
+    /** Gives a place up, unless its client has taken it anew. */
+    void leave(Place place) throws IOException {
+        boolean its;
+        synchronized (this) {
+            its = places.contains(place);
+            if (its) {
+                remove(place.id());
+            }
+        }
+        if (its) {
+            registry.removeTicket(place.id());
+            registry.changes().add();
+        }
+    }
+
+    /**
+     * Its client can't be told anything any more. If that has ended, so has its place; else it may
+     * ask again, and has it still.
+     */
+    void lose(Place place) throws IOException {
+        if (!evidence.isAlive(place.ticket().client())) {
+            leave(place);
+            return;
+        }
+        synchronized (this) {
+            if (places.contains(place)) {
+                List<Place> now = new ArrayList<>(places);
+                now.replaceAll(it -> it == place ? Place.absent(it.ticket()) : it);
+                places = List.copyOf(now);
+            }
+        }
+        registry.changes().add();
+    }
+
+    /** Whether a client has a place, if only one of an earlier daemon's line. */
+    boolean has(ProcessId client) {
+        return places.stream().anyMatch(place -> place.ticket().client().equals(client));
+    }
+
+    /** Whether nobody has a place at all. */
+    boolean isEmpty() {
+        return places.isEmpty();
+    }
+
+    /**
+     * Those who wait and have been given nothing yet, first come first: who has asked this daemon,
+     * or still may. One that does neither would keep everybody else waiting.
+     */
+    List<Place> places() {
+        long now = pace.nanos();
+        boolean mayReturn = now - opened < RETURN.toNanos();
+        return places.stream()
+                .filter(place -> place.isPresent() ? place.isOpen() : mayReturn)
+                .filter(place -> !place.isOverdue(now))
+                .toList();
+    }
+
+    /** Those of them for whom anything may be kept, who are not stopped. */
+    List<Ticket> all() {
+        return places().stream().filter(place -> !place.isStopped()).map(Place::ticket).toList();
+    }
+
+    /**
+     * Looks whether those who wait are there and not stopped: the next in line, and some of the
+     * others, who get their turn however many they are.
+     */
+    void lookAfter(int some) throws IOException {
+        List<Place> now = places;
+        if (now.size() <= NEXT + some) {
+            dropDead(now);
+            return;
+        }
+        List<Place> those = new ArrayList<>(now.subList(0, NEXT));
+        for (int i = 0; i < some; i++) {
+            those.add(now.get(NEXT + lookedAfter++ % (now.size() - NEXT)));
+        }
+        lookedAfter %= now.size() - NEXT;
+        dropDead(those);
+    }
+
+    /**
+     * Gives up the places of those among these clients that have ended.
+     *
+     * @return whether there was any, or one that was stopped or goes on
+     */
+    boolean forgetTheDead(Collection<Ticket> tickets) throws IOException {
+        List<Long> ids = tickets.stream().map(Ticket::id).toList();
+        return dropDead(places.stream().filter(place -> ids.contains(place.id())).toList());
+    }
+
+    private boolean dropDead(List<Place> those) throws IOException {
+        boolean any = false;
+        for (Place place : those) {
+            if (!evidence.isAlive(place.ticket().client())) {
+                leave(place);
+                place.close();
+                any = true;
+            } else if (place.setStopped(evidence.isStopped(place.ticket().client()))) {
+                registry.changes().add();
+                any = true;
+            }
+        }
+        return any;
+    }
+}

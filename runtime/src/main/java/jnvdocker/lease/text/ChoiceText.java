@@ -1,0 +1,190 @@
+package jnvdocker.lease.text;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Obstacle;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Says why somebody gets no GPU, and what to do. */
+public final class ChoiceText {
+    private static final String LOOK = "look why in the kernel's log (dmesg | grep -i nvrm)";
+
+    private ChoiceText() {}
+
+    /** Who has what is asked for. */
+    public static String reason(GpuChoice.Busy busy) {
+        return switch (busy) {
+            case GpuChoice.OverQuota over ->
+                    asked(over.asked())
+                            + ", and "
+                            + LeaseText.excess(over.owner(), over.leases(), over.limit());
+            case GpuChoice.Taken taken ->
+                    before(taken)
+                            + LeaseText.taken(
+                                    taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
+        };
+    }
+
+    /** The same, with what to do. */
+    public static String refusal(GpuChoice.Busy busy) {
+        return reason(busy) + remedy(busy);
+    }
+
+    private static String before(GpuChoice.Taken taken) {
+        return switch (taken.request()) {
+            case GpuRequest.All _ -> "all GPUs are asked for, and ";
+            case GpuRequest.Count(int count) ->
+                    asked(count)
+                            + ", and "
+                            + (taken.free().isEmpty()
+                                    ? "none is free: "
+                                    : "free is " + indices(taken.free()) + ": ");
+            case GpuRequest.Devices _, GpuRequest.None _ -> "";
+        };
+    }
+
+    private static String remedy(GpuChoice.Busy busy) {
+        return switch (busy) {
+            case GpuChoice.OverQuota over ->
+                    "; wait with --gpu-wait, or stop one of them"
+                            + (over.left() > 0 ? ", or ask for fewer" : "");
+            case GpuChoice.Taken taken -> "; wait with --gpu-wait" + instead(taken);
+        };
+    }
+
+    private static String instead(GpuChoice.Taken taken) {
+        List<Gpu> free = taken.free();
+        return switch (taken.request()) {
+            case GpuRequest.Count _ -> free.isEmpty() ? "" : ", or ask for fewer";
+            case GpuRequest.Devices _ when taken.busy().size() == 1 ->
+                    elsewhere(free, ", or take another");
+            default -> elsewhere(free, ", or take others");
+        };
+    }
+
+    private static String elsewhere(List<Gpu> free, String words) {
+        return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")";
+    }
+
+    /** What can't be had as things are, and why. */
+    public static RefusedException refusal(GpuChoice.Impossible why) {
+        return new RefusedException(
+                switch (why) {
+                    case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
+                            asked(asked) + ", and " + LeaseText.rule(limit) + "; ask for fewer";
+                    case GpuChoice.NoGpu _ -> "the driver shows no GPU on this host; " + LOOK;
+                    case GpuChoice.Sick(Gpu gpu) ->
+                            "GPU "
+                                    + gpu.index()
+                                    + " at "
+                                    + gpu.pciAddress()
+                                    + " can't be given out: "
+                                    + gpu.trouble()
+                                    + "; "
+                                    + LOOK;
+                    case GpuChoice.Nameless(Gpu gpu) ->
+                            "GPU "
+                                    + gpu.index()
+                                    + " at "
+                                    + gpu.pciAddress()
+                                    + " shows no UUID yet, by which it would be held; run"
+                                    + " nvidia-smi once as root, or start nvidia-persistenced at"
+                                    + " boot";
+                    case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) ->
+                            LeaseText.name(gpu.index(), gpu.uuid())
+                                    + " is "
+                                    + LeaseText.cordoned(cordon)
+                                    + " and gets no new container; "
+                                    + (free.isEmpty()
+                                            ? ""
+                                            : "take another (free: " + indices(free) + "), or ")
+                                    + "ask an administrator";
+                    case GpuChoice.TooFew few ->
+                            asked(few.asked())
+                                    + ", and this host has "
+                                    + few.usable()
+                                    + sick(few.sick())
+                                    + cordoned(few.cordoned())
+                                    + "; ask for fewer ('jnvdocker gpu ls' shows them)";
+                });
+    }
+
+    /** {@code , and GPU 2 that can't be given out}. */
+    private static String sick(List<Gpu> sick) {
+        return switch (sick.size()) {
+            case 0 -> "";
+            case 1 -> ", and GPU " + indices(sick) + " that can't be given out";
+            default -> ", and GPUs " + indices(sick) + " that can't be given out";
+        };
+    }
+
+    /** {@code , and GPU 3 that is cordoned by root since 09:12}, for each word why. */
+    private static String cordoned(Map<Gpu, Cordon> cordoned) {
+        Map<String, List<Gpu>> byWords = new LinkedHashMap<>();
+        cordoned.forEach((gpu, cordon) ->
+                byWords.computeIfAbsent(LeaseText.cordoned(cordon), _ -> new ArrayList<>())
+                        .add(gpu));
+        return byWords.entrySet().stream()
+                .map(entry ->
+                        (entry.getValue().size() == 1 ? ", and GPU " : ", and GPUs ")
+                                + indices(entry.getValue())
+                                + (entry.getValue().size() == 1 ? " that is " : " that are ")
+                                + entry.getKey())
+                .collect(Collectors.joining());
+    }
+
+    private static String asked(int count) {
+        return count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
+    }
+
+    private static String indices(List<Gpu> gpus) {
+        return gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+    }
+
+    /** Why somebody who waits can't be served. */
+    public static String obstacles(List<Obstacle> obstacles) {
+        return obstacles.isEmpty()
+                ? "no GPU is to be had"
+                : obstacles.stream().map(ChoiceText::clause).collect(Collectors.joining(", and "));
+    }
+
+    private static String clause(Obstacle obstacle) {
+        return switch (obstacle) {
+            case Obstacle.OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) ->
+                    LeaseText.excess(owner, leases, limit);
+            case Obstacle.NeverAllowed(Quota.Limit limit) -> LeaseText.rule(limit);
+            case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> leases) ->
+                    "it waits for what "
+                            + Quote.shown(owner.name())
+                            + " has already: "
+                            + LeaseText.held(gpus, leases);
+            case Obstacle.Used(List<ClaimedGpu> gpus, Unmanaged unmanaged) ->
+                    LeaseText.used(gpus, unmanaged);
+            case Obstacle.Sick(Gpu gpu) ->
+                    "GPU " + gpu.index() + " can't be given out: " + gpu.trouble();
+            case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
+                    "GPU " + gpu.index() + " is " + LeaseText.cordoned(cordon);
+            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " shows no UUID yet";
+            case Obstacle.Missing(List<String> ids) ->
+                    "the driver does not show "
+                            + (ids.size() == 1 ? "GPU " : "each of the GPUs ")
+                            + Quote.shown(String.join(", ", ids));
+            case Obstacle.TooFew(int gpus) ->
+                    "the driver shows " + (gpus == 0 ? "none" : "only " + gpus);
+        };
+    }
+}

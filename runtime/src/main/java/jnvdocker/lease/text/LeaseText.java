@@ -1,0 +1,347 @@
+package jnvdocker.lease.text;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Quota;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.RunningContainer;
+import jnvdocker.words.Quote;
+
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** Says who has a GPU, in the words that users get to see. */
+public final class LeaseText {
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm");
+    private static final DateTimeFormatter DAY = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm");
+    private static final int NAMED = 4;
+    private static final int SHORT_ID = 12;
+
+    private LeaseText() {}
+
+    /** {@code GPU 1 (GPU-5c1a1003)}. */
+    public static String name(int index, String uuid) {
+        return "GPU " + index + " (" + Gpu.shortUuid(uuid) + ")";
+    }
+
+    /**
+     * {@code alice's container train-7}, {@code alice's docker run (pid 4711)}, {@code alice's
+     * process python3 (pid 4711)}, or {@code alice's Mesos task train}.
+     */
+    public static String holder(Lease lease) {
+        Claim claim = lease.claim();
+        String user = Quote.shown(claim.owner().name()) + "'s ";
+        if (lease.holder() instanceof Holder.Client(ProcessId client)) {
+            return user + command(claim, client);
+        }
+        if (claim.isOfProcess()) {
+            return user + "process " + process(claim, lease.holder().process());
+        }
+        if (claim.isOfTask()) {
+            return user + task(claim);
+        }
+        return claim.container()
+                .map(container -> user + "container " + Quote.shown(container.name()))
+                .orElse(user + "container of image " + Quote.shown(claim.image()));
+    }
+
+    /** What reserves GPUs before it becomes docker, or the user's own program. */
+    public static String command(Claim claim, ProcessId client) {
+        if (claim.isOfTask()) {
+            return task(claim);
+        }
+        return (claim.isOfProcess() ? "gpu run" : "docker run") + " (pid " + client.pid() + ")";
+    }
+
+    /** {@code Mesos task train}. */
+    public static String task(Claim claim) {
+        return task(claim.image());
+    }
+
+    private static String task(String name) {
+        return "Mesos task " + Quote.shown(name);
+    }
+
+    /** What somebody waits for GPUs with: an image, a program, or {@code Mesos task train}. */
+    public static String purpose(Ticket ticket) {
+        return ticket.isOfTask() ? task(ticket.image()) : Quote.shown(ticket.image());
+    }
+
+    /** What somebody does who wants a claim's GPUs free. */
+    public static String toEnd(Claim claim) {
+        if (claim.isOfTask()) {
+            return "end the task by its framework";
+        }
+        return claim.isOfProcess() ? "end it" : "stop the container";
+    }
+
+    /** {@code python3 (pid 4711)}. */
+    public static String process(Claim claim, ProcessId process) {
+        return Quote.shown(claim.image()) + " (pid " + process.pid() + ")";
+    }
+
+    /** {@code 09:12}, with the day when it was not today. */
+    public static String time(Instant instant) {
+        ZonedDateTime local = instant.atZone(ZoneId.systemDefault());
+        boolean today = local.toLocalDate().equals(LocalDate.now(ZoneId.systemDefault()));
+        return (today ? TIME : DAY).format(local);
+    }
+
+    /** {@code is held by alice's container train-7 since 09:12}. */
+    public static String held(Lease lease) {
+        return "is " + heldBy(lease);
+    }
+
+    private static String heldBy(Lease lease) {
+        return (lease.isReservation() ? "reserved by " : "held by ")
+                + holder(lease)
+                + " since "
+                + time(lease.since());
+    }
+
+    /** One clause for each holder and its GPUs; the first few, when there are many. */
+    public static String held(List<ClaimedGpu> gpus, List<Lease> leases) {
+        return several(clauses(gpus, leases));
+    }
+
+    private static List<String> clauses(List<ClaimedGpu> gpus, List<Lease> leases) {
+        List<String> clauses = new ArrayList<>();
+        for (Lease lease : leases) {
+            List<ClaimedGpu> its = gpus.stream().filter(gpu -> lease.isOf(gpu.uuid())).toList();
+            if (!its.isEmpty()) {
+                clauses.add(clause(its, heldBy(lease)));
+            }
+        }
+        return clauses;
+    }
+
+    private static String clause(List<ClaimedGpu> gpus, String by) {
+        if (gpus.size() == 1) {
+            return name(gpus.getFirst().index(), gpus.getFirst().uuid()) + " is " + by;
+        }
+        String indices =
+                gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+        return "GPUs " + indices + " are " + by;
+    }
+
+    private static String several(List<String> clauses) {
+        int more = clauses.size() - NAMED;
+        return clauses.stream().limit(NAMED).collect(Collectors.joining(", "))
+                + (more > 0 ? ", and others by " + more + " more" : "");
+    }
+
+    /** {@code is used by bob's process python3 (pid 4711), which jnvdocker did not start}. */
+    public static String used(GpuUse use) {
+        return "is " + usedBy(use);
+    }
+
+    private static String usedBy(GpuUse use) {
+        return (use.kind() == GpuUse.Kind.UNKNOWN ? "perhaps used by " : "used by ")
+                + user(use).map(name -> Quote.shown(name) + "'s ").orElse("")
+                + (containerId(use).isPresent() ? "container " : "process ")
+                + name(use)
+                + ", "
+                + relation(use);
+    }
+
+    private static String relation(GpuUse use) {
+        return switch (use.kind()) {
+            case UNKNOWN -> "which has too many files open to be looked through at once";
+            case CLAIM -> "which has no lease of it";
+            case OTHER_CLAIM -> "which has it from another jnvdocker of this host";
+            default ->
+                    use.container()
+                                    .flatMap(it -> ClaimNames.of(it.labels(), it.volumes()))
+                                    .isPresent()
+                            ? "which has no lease of it"
+                            : "which jnvdocker did not start";
+        };
+    }
+
+    /** Of the container that uses it; of another engine's no more is known. */
+    public static Optional<String> containerId(GpuUse use) {
+        return use.container()
+                .map(RunningContainer::id)
+                .or(() ->
+                        use.kind() == GpuUse.Kind.OTHER_CLAIM
+                                ? use.process().flatMap(GpuUse.User::containerId)
+                                : Optional.empty());
+    }
+
+    /** {@code train-7}, or {@code python3 (pid 4711)}. */
+    public static String name(GpuUse use) {
+        return use.container()
+                .map(container -> Quote.shown(container.name()))
+                .or(() -> containerId(use).map(id -> shortId(id) + pid(use)))
+                .or(() -> use.process().map(LeaseText::process))
+                .orElse("");
+    }
+
+    private static String shortId(String container) {
+        return container.substring(0, Math.min(SHORT_ID, container.length()));
+    }
+
+    private static String pid(GpuUse use) {
+        return use.process().map(process -> " (pid " + process.id().pid() + ")").orElse("");
+    }
+
+    /** {@code python3 (pid 4711)}. */
+    public static String process(GpuUse.User process) {
+        return Quote.shown(process.name()) + " (pid " + process.id().pid() + ")";
+    }
+
+    /** Whose it is. Root in a container says nothing of who started that. */
+    public static Optional<Owner> owner(GpuUse use) {
+        return use.process()
+                .map(GpuUse.User::uid)
+                .filter(uid -> uid != 0 || containerId(use).isEmpty())
+                .map(Owners::of);
+    }
+
+    private static Optional<String> user(GpuUse use) {
+        return owner(use).map(Owner::name);
+    }
+
+    /** By what it is known that a GPU is used, in a few words. */
+    public static String how(GpuUse use) {
+        return switch (use.kind()) {
+            case OPEN -> opened(use);
+            case CLAIM -> "its lease was lost, or is another's";
+            case OTHER_CLAIM -> "given by another jnvdocker of this host";
+            case UNKNOWN -> "perhaps: not all that it has open was looked at yet";
+            default -> "given by docker: " + use.kind().words();
+        };
+    }
+
+    private static String opened(GpuUse use) {
+        return use.container().isPresent()
+                ? "opened by its " + use.process().map(LeaseText::process).orElse("processes")
+                : "not in a container";
+    }
+
+    /** {@code cordoned by root since 09:12 (fan is loud)}. */
+    public static String cordoned(Cordon cordon) {
+        return switch (cordon) {
+            case Cordon.ByFile(String key) -> "cordoned (" + key + ")";
+            case Cordon.ByCommand(Owner owner, Instant since, String reason) ->
+                    "cordoned by "
+                            + Quote.shown(owner.name())
+                            + " since "
+                            + time(since)
+                            + (reason.isEmpty() ? "" : " (" + Quote.shown(reason) + ")");
+        };
+    }
+
+    /** What an administrator does to have it given out again, after "to". */
+    public static String toUncordon(Cordon cordon, int index) {
+        return switch (cordon) {
+            case Cordon.ByFile(String key) -> "take it out of " + key + ", then restart jnvdockerd";
+            case Cordon.ByCommand _ -> "jnvdocker gpu uncordon " + index;
+        };
+    }
+
+    /** {@code each user may have 4 at a time (max_gpus_per_user in /etc/jnvdocker/config.toml)}. */
+    public static String rule(Quota.Limit limit) {
+        return "each user may have " + limit.gpus() + " at a time (" + limit.key() + ")";
+    }
+
+    /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */
+    public static String excess(Owner owner, List<Lease> leases, Quota.Limit limit) {
+        List<ClaimedGpu> gpus =
+                leases.stream().flatMap(lease -> lease.claim().gpus().stream()).toList();
+        return Quote.shown(owner.name())
+                + " has "
+                + gpus.size()
+                + " of the "
+                + limit.gpus()
+                + " that each user may have at a time ("
+                + limit.key()
+                + "): "
+                + held(gpus, leases);
+    }
+
+    /** Like {@link #held}, with those that are used without a lease, or kept for who waits. */
+    public static String taken(
+            List<ClaimedGpu> gpus,
+            List<Lease> leases,
+            Unmanaged unmanaged,
+            Map<String, Ticket> kept) {
+        List<String> clauses = new ArrayList<>(clauses(gpus, leases));
+        Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
+        for (ClaimedGpu gpu : gpus) {
+            if (leases.stream().noneMatch(lease -> lease.isOf(gpu.uuid()))) {
+                unmanaged
+                        .first(gpu.uuid())
+                        .map(LeaseText::usedBy)
+                        .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(LeaseText::keptFor))
+                        .ifPresent(
+                                by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
+            }
+        }
+        others.forEach((by, its) -> clauses.add(clause(its, by)));
+        return several(clauses);
+    }
+
+    /** {@code GPU 2 (GPU-5c1a3009) was there a moment ago and is not any more}. */
+    public static String vanished(List<ClaimedGpu> gpus) {
+        String names =
+                gpus.stream()
+                        .map(gpu -> name(gpu.index(), gpu.uuid()))
+                        .collect(Collectors.joining(", "));
+        return gpus.size() == 1
+                ? names + " was there a moment ago and is not any more"
+                : "of " + names + " not all are there any more";
+    }
+
+    /** One clause for each stranger and the GPUs that it uses. */
+    static String used(List<ClaimedGpu> gpus, Unmanaged unmanaged) {
+        return taken(gpus, List.of(), unmanaged, Map.of());
+    }
+
+    /**
+     * {@code kept for bob (pid 4711), who has waited for 4 GPUs since 09:12}, or {@code kept for
+     * bob's Mesos task train (pid 4711), which has …}.
+     */
+    public static String keptFor(Ticket ticket) {
+        return "kept for "
+                + Quote.shown(ticket.owner().name())
+                + (ticket.isOfTask() ? "'s " + task(ticket.image()) : "")
+                + " (pid "
+                + ticket.client().pid()
+                + (ticket.isOfTask() ? "), which" : "), who")
+                + " has waited for "
+                + asked(ticket.request())
+                + " since "
+                + time(ticket.since());
+    }
+
+    /** What somebody asks for: {@code 2 GPUs}. */
+    public static String asked(GpuRequest request) {
+        return switch (request) {
+            case GpuRequest.All _ -> "all GPUs";
+            case GpuRequest.None _ -> "no GPU";
+            case GpuRequest.Count(int count) -> count == 1 ? "1 GPU" : count + " GPUs";
+            case GpuRequest.Devices(List<String> ids) ->
+                    (ids.size() == 1 ? "GPU " : "GPUs ") + String.join(", ", ids);
+        };
+    }
+}

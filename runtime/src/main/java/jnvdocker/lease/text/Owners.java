@@ -1,0 +1,28 @@
+package jnvdocker.lease.text;
+
+import jnvdocker.lease.Owner;
+import jnvdocker.posix.HostNames;
+import jnvdocker.posix.NoAnswerException;
+
+/** Users, by the names that this host has for them. */
+public final class Owners {
+    private Owners() {}
+
+    /**
+     * The user of that name; one that the host does not have, or does not tell of in time, has the
+     * number -1.
+     */
+    public static Owner named(String name) {
+        try {
+            return new Owner(HostNames.ofThisHost().user(name).orElse(-1), name);
+        } catch (NoAnswerException e) {
+            return new Owner(-1, name);
+        }
+    }
+
+    /** The user with that number, by the name that the host has for it, if it tells at once. */
+    public static Owner of(int uid) {
+        String number = "uid " + Integer.toUnsignedString(uid);
+        return new Owner(uid, HostNames.ofThisHost().ofUser(uid).orElse(number));
+    }
+}

@@ -1,0 +1,81 @@
+package jnvdocker.mesos.agent;
+
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The isolators of an agent whose tasks we give GPUs.
+ *
+ * @param all as they are to be
+ * @param added those of them that were not given
+ */
+record AgentIsolation(List<String> all, List<String> added) {
+    /** For an agent that says nothing else. */
+    static final String STANDARD =
+            "filesystem/linux,docker/runtime,cgroups/cpu,cgroups/mem,cgroups/devices";
+
+    private static final String FILES = "filesystem/linux";
+
+    AgentIsolation {
+        all = List.copyOf(all);
+        added = List.copyOf(added);
+    }
+
+    /**
+     * With what the hook needs: a root file system, images, and a devices cgroup.
+     *
+     * @throws RefusedException when one of those given excludes us
+     */
+    static AgentIsolation of(String given) throws RefusedException {
+        List<String> all =
+                new ArrayList<>(
+                        Stream.of(given.split(","))
+                                .map(String::strip)
+                                .filter(name -> !name.isEmpty())
+                                .toList());
+        for (String name : all) {
+            refuseOther(name);
+        }
+        List<String> added = new ArrayList<>();
+        for (String name : List.of(FILES, "docker/runtime", "cgroups/devices")) {
+            boolean covered = name.startsWith("cgroups/") && all.contains("cgroups/all");
+            if (!all.contains(name) && !covered) {
+                added.add(name);
+            }
+        }
+        all.addAll(added);
+        return new AgentIsolation(all, added);
+    }
+
+    private static void refuseOther(String name) throws RefusedException {
+        if (name.equals("gpu/nvidia")) {
+            throw new RefusedException(
+                    "gpu/nvidia and jnvdocker would both give out this host's GPUs; leave"
+                            + " gpu/nvidia out of --isolation, and --nvidia_gpu_devices away from"
+                            + " the agent");
+        }
+        if (name.startsWith("filesystem/") && !name.equals(FILES)) {
+            throw new RefusedException(
+                    "the agent takes one filesystem isolator, and GPUs need "
+                            + FILES
+                            + "; leave "
+                            + Quote.shown(name)
+                            + " out of --isolation");
+        }
+        if (!name.matches("[a-zA-Z0-9_./-]+")) {
+            throw new RefusedException(
+                    "no isolator is named "
+                            + Quote.quoted(name)
+                            + "; write names parted by commas");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return String.join(",", all);
+    }
+}

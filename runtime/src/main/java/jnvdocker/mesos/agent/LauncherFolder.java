@@ -1,0 +1,221 @@
+package jnvdocker.mesos.agent;
+
+import jnvdocker.posix.Posix;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The folder that an agent's {@code --launcher_dir} names:
+ *
+ * <pre>
+ * mesos-containerizer   ours, which asks the daemon and then becomes the agent's own
+ * jnvdocker-prestart    ours, which gives a container its GPUs
+ * mesos-executor, …     links to all the others in the agent's own folder
+ * </pre>
+ *
+ * The agent may use it at any time: each file is put into its place whole, and the one that makes
+ * use of the others last.
+ */
+public final class LauncherFolder {
+    public static final String CONTAINERIZER = "mesos-containerizer";
+
+    private static final String PRESTART = "jnvdocker-prestart";
+    private static final int MODE = 0755;
+
+    /** Ours is far smaller. */
+    private static final int LIMIT = 1 << 24;
+
+    private static final Object ONE_AT_A_TIME = new Object();
+
+    private final Path folder;
+
+    /**
+     * @param folder absolute; it need not be there yet
+     */
+    public LauncherFolder(Path folder) {
+        this.folder = folder;
+    }
+
+    /** Whether an agent that is given this folder would ask us. */
+    public boolean isLaidOut() throws IOException {
+        return isOurs(folder.resolve(CONTAINERIZER));
+    }
+
+    /**
+     * Lays the folder out, or brings it up to date. Only root can.
+     *
+     * @param libexec the agent's own helpers
+     * @param programs where ours were installed
+     * @param socket the daemon's
+     * @return the names of the agent's helpers that are linked, in order
+     * @throws RefusedException when one of these folders is not fit, or the folder has files of
+     *     somebody else's; nothing was changed then
+     */
+    public List<String> layOut(Path libexec, Path programs, Path socket)
+            throws RefusedException, IOException {
+        synchronized (ONE_AT_A_TIME) {
+            TrustedFolder.check(folder);
+            checkLibexec(libexec);
+            Path helper = libexec.resolve(CONTAINERIZER);
+            byte[] containerizer =
+                    HookProgram.settle(
+                            read(programs.resolve(CONTAINERIZER)),
+                            helper,
+                            folder.resolve(PRESTART),
+                            socket);
+            byte[] prestart = read(programs.resolve(PRESTART));
+            List<String> others = others(libexec);
+            checkContents();
+            Files.createDirectories(folder);
+            Posix.chmod(folder, MODE);
+            put(PRESTART, prestart);
+            for (String name : others) {
+                link(name, libexec.resolve(name));
+            }
+            put(CONTAINERIZER, containerizer);
+            return others;
+        }
+    }
+
+    private void checkLibexec(Path libexec) throws RefusedException, IOException {
+        Path helper = libexec.resolve(CONTAINERIZER);
+        if (!Files.isRegularFile(helper) || !Files.isExecutable(helper)) {
+            throw new RefusedException(
+                    "there is no program "
+                            + helper
+                            + "; name the folder of the agent's own helpers with --mesos-libexec"
+                            + " (its --launcher_dir until now, often /usr/libexec/mesos)");
+        }
+        if (Files.exists(folder) && Files.isSameFile(folder, libexec)) {
+            throw new RefusedException(
+                    folder
+                            + " is the agent's own folder, whose mesos-containerizer is needed;"
+                            + " name another one with --launcher-dir");
+        }
+        if (isOurs(helper)) {
+            throw new RefusedException(
+                    helper
+                            + " is jnvdocker's own, which would ask itself; name the folder of the"
+                            + " agent's own helpers with --mesos-libexec");
+        }
+    }
+
+    /** What is somebody else's is not for us to write over; a link is nobody's work. */
+    private void checkContents() throws RefusedException, IOException {
+        if (!Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder)) {
+            for (Path entry : entries) {
+                if (!isLink(entry) && !isProgramOfOurs(entry)) {
+                    throw new RefusedException(
+                            entry
+                                    + " is not jnvdocker's; move it away, or use a folder that has"
+                                    + " nothing else in it");
+                }
+            }
+        }
+    }
+
+    private static boolean isLink(Path entry) {
+        return Files.isSymbolicLink(entry);
+    }
+
+    private static boolean isProgram(Path entry) {
+        return Set.of(CONTAINERIZER, PRESTART).contains(entry.getFileName().toString());
+    }
+
+    private boolean isProgramOfOurs(Path entry) throws IOException {
+        String name = entry.getFileName().toString();
+        if (!Files.isRegularFile(entry, LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        return name.equals(CONTAINERIZER)
+                ? isOurs(entry)
+                : Set.of(PRESTART, fresh(PRESTART), fresh(CONTAINERIZER)).contains(name);
+    }
+
+    private static boolean isOurs(Path program) throws IOException {
+        return Files.isRegularFile(program)
+                && Files.size(program) <= LIMIT
+                && HookProgram.isOurs(Files.readAllBytes(program));
+    }
+
+    private static byte[] read(Path program) throws RefusedException, IOException {
+        try {
+            return Files.readAllBytes(program);
+        } catch (NoSuchFileException e) {
+            throw new RefusedException(
+                    "this installation has no " + program + "; install jnvdocker anew");
+        }
+    }
+
+    /** All files in the agent's folder but the one that ours stands for. */
+    private static List<String> others(Path libexec) throws IOException {
+        Set<String> names = new TreeSet<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(libexec)) {
+            for (Path entry : entries) {
+                if (Files.isRegularFile(entry) && !isProgram(entry)) {
+                    names.add(entry.getFileName().toString());
+                }
+            }
+        }
+        return new ArrayList<>(names);
+    }
+
+    private void put(String name, byte[] program) throws IOException {
+        Path fresh = folder.resolve(fresh(name));
+        Files.deleteIfExists(fresh);
+        try (FileChannel file =
+                FileChannel.open(fresh, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
+            for (ByteBuffer rest = ByteBuffer.wrap(program); rest.hasRemaining(); ) {
+                file.write(rest);
+            }
+            file.force(true);
+        }
+        Posix.chown(fresh, 0, 0);
+        Posix.chmod(fresh, MODE);
+        rename(fresh, name);
+    }
+
+    /** One that leads elsewhere is from before the agent's folder was another. */
+    private void link(String name, Path target) throws IOException {
+        Path link = folder.resolve(name);
+        if (isLink(link) && Files.readSymbolicLink(link).equals(target)) {
+            return;
+        }
+        Path fresh = folder.resolve(fresh(name));
+        Files.deleteIfExists(fresh);
+        Files.createSymbolicLink(fresh, target);
+        rename(fresh, name);
+    }
+
+    private void rename(Path fresh, String name) throws IOException {
+        Files.move(
+                fresh,
+                folder.resolve(name),
+                StandardCopyOption.REPLACE_EXISTING,
+                StandardCopyOption.ATOMIC_MOVE);
+        try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
+            directory.force(true);
+        }
+    }
+
+    private static String fresh(String name) {
+        return "." + name + ".new";
+    }
+}

@@ -1,0 +1,113 @@
+package jnvdocker.mesos.agent;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What the lab gives Mesos tasks.
+ *
+ * @param gpus ids of the only GPUs that they get, as {@code --gpus} spells them; empty when any
+ * @param patience how long a task waits for GPUs that are about to be free
+ */
+public record MesosPolicy(List<String> gpus, Duration patience) {
+    /** Well below the agent's default for an executor to register, which is a minute. */
+    public static final Duration WAIT = Duration.ofSeconds(30);
+
+    /** Our mesos-containerizer gives a daemon up that says nothing for 50 seconds. */
+    private static final Duration LONGEST = Duration.ofSeconds(45);
+
+    private static final Pattern FORM = Pattern.compile("([0-9]{1,2})s");
+
+    public MesosPolicy {
+        gpus = List.copyOf(gpus);
+    }
+
+    /** Any GPU, after the usual wait. */
+    public static MesosPolicy standard() {
+        return new MesosPolicy(List.of(), WAIT);
+    }
+
+    /** The same, but that nobody waits longer than that. */
+    public MesosPolicy within(Optional<Duration> longest) {
+        return new MesosPolicy(
+                gpus, longest.filter(it -> it.compareTo(patience) < 0).orElse(patience));
+    }
+
+    /** Whether tasks may get some GPUs only, whatever the host has. */
+    public boolean isRestricted() {
+        return !gpus.isEmpty();
+    }
+
+    /** Whether tasks may get this GPU: a beginning that several UUIDs have means each of them. */
+    public boolean gives(Gpu gpu) {
+        return gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.means(id, gpu));
+    }
+
+    /**
+     * Those of the host that a task may get.
+     *
+     * @throws RefusedException when it asks for others, or for more
+     */
+    public List<Gpu> givenOf(List<Gpu> host, GpuRequest request) throws RefusedException {
+        List<Gpu> given = host.stream().filter(this::gives).toList();
+        switch (request) {
+            case GpuRequest.Devices(List<String> ids) -> {
+                for (Gpu gpu : GpuResolver.resolve(ids, host)) {
+                    refuseUnless(gives(gpu), "GPU " + gpu.index() + " is asked for");
+                }
+            }
+            case GpuRequest.Count(int count) ->
+                    refuseUnless(
+                            count <= given.size() || count > host.size(),
+                            count + " GPUs are asked for");
+            case GpuRequest.All _ -> refuseUnless(!given.isEmpty(), "GPUs are asked for");
+            case GpuRequest.None _ -> {}
+        }
+        return given;
+    }
+
+    private void refuseUnless(boolean given, String asked) throws RefusedException {
+        if (!given) {
+            throw new RefusedException(
+                    asked
+                            + ", and Mesos tasks get "
+                            + String.join(", ", gpus)
+                            + " alone (mesos_gpus in the configuration); have the agent offer no"
+                            + " others ('jnvdocker mesos flags')");
+        }
+    }
+
+    /** Ids that none of these GPUs has. */
+    public List<String> givesNothing(List<Gpu> host) {
+        return gpus.stream()
+                .filter(id -> host.stream().noneMatch(gpu -> GpuResolver.means(id, gpu)))
+                .toList();
+    }
+
+    /**
+     * A wait as people write it: {@code 30s}.
+     *
+     * @return at most 45 seconds; nothing has tasks refused at once
+     * @throws IllegalArgumentException quoting the text, and saying what would do
+     */
+    public static Duration parseWait(String text) {
+        Matcher form = FORM.matcher(text);
+        if (form.matches()) {
+            Duration wait = Duration.ofSeconds(Integer.parseInt(form.group(1)));
+            if (wait.compareTo(LONGEST) <= 0) {
+                return wait;
+            }
+        }
+        throw new IllegalArgumentException(
+                Quote.quoted(text) + " is no time from 0s to 45s; write a number with s");
+    }
+}

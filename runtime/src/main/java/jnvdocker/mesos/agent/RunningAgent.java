@@ -1,0 +1,161 @@
+package jnvdocker.mesos.agent;
+
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * A Mesos agent that runs on this host.
+ *
+ * @param root the folder that is {@code /} for it
+ * @param flags those that it was started with, by their names: of its command line, {@code
+ *     --isolation=…}, or else of its variables, {@code MESOS_ISOLATION}
+ */
+public record RunningAgent(int pid, Path root, Map<String, String> flags) {
+    private static final Path PROC = Path.of("/proc");
+    private static final Set<String> NAMES = Set.of("mesos-agent", "mesos-slave");
+    private static final String VARIABLE = "MESOS_";
+    private static final Pattern ROOTS = Pattern.compile("^Uid:\\s+0\\s", Pattern.MULTILINE);
+
+    /** Where an agent's helpers are that was built as Mesos' own packages are. */
+    private static final String USUAL_LAUNCHER_DIR = "/usr/libexec/mesos";
+
+    /** Some, of any role, by number or by name, in Mesos' text form. */
+    private static final Pattern GPUS_IN_TEXT =
+            Pattern.compile(
+                    "(^|;)\\s*+(gpus\\s*+(\\([^)]*+\\)\\s*+)?:\\s*+0*+[1-9]"
+                            + "|gpu_uuids\\s*+(\\([^)]*+\\)\\s*+)?:\\s*+\\{\\s*+[^}])");
+
+    private static final Pattern GPUS_IN_JSON =
+            Pattern.compile("\"name\"\\s*+:\\s*+\"gpu(s|_uuids)\"");
+
+    public RunningAgent {
+        flags = Map.copyOf(flags);
+    }
+
+    /** Those of this host, by pid. Only root's count: the Linux launcher of an agent needs root. */
+    public static List<RunningAgent> all() {
+        return ProcessHandle.allProcesses()
+                .map(ProcessHandle::pid)
+                .sorted()
+                .flatMap(pid -> find(Math.toIntExact(pid)).stream())
+                .toList();
+    }
+
+    private static Optional<RunningAgent> find(int pid) {
+        Path process = PROC.resolve(Integer.toString(pid));
+        try {
+            // Of the user who started it: a name is anybody's, and so are programs that are root's.
+            if (!NAMES.contains(Files.readString(process.resolve("comm")).strip())
+                    || !ROOTS.matcher(Files.readString(process.resolve("status"))).find()) {
+                return Optional.empty();
+            }
+            return Optional.of(
+                    new RunningAgent(
+                            pid,
+                            process.resolve("root"),
+                            flags(
+                                    words(process.resolve("cmdline")),
+                                    words(process.resolve("environ")))));
+        } catch (IOException e) {
+            return Optional.empty(); // it has gone
+        }
+    }
+
+    /** Whether it has ended since. */
+    public boolean isGone() {
+        return !Files.exists(PROC.resolve(Integer.toString(pid)));
+    }
+
+    private static List<String> words(Path file) throws IOException {
+        return List.of(new String(Files.readAllBytes(file), StandardCharsets.UTF_8).split("\0"));
+    }
+
+    static Map<String, String> flags(List<String> arguments, List<String> environment) {
+        Map<String, String> flags = new HashMap<>();
+        for (String variable : environment) {
+            if (variable.startsWith(VARIABLE)) {
+                put(flags, variable.substring(VARIABLE.length()));
+            }
+        }
+        for (String argument : arguments) {
+            if (argument.startsWith("--")) {
+                put(flags, argument.substring(2));
+            }
+        }
+        return flags;
+    }
+
+    private static void put(Map<String, String> flags, String setting) {
+        int equals = setting.indexOf('=');
+        if (equals > 0) {
+            String name = setting.substring(0, equals).toLowerCase(Locale.ROOT);
+            flags.put(name, setting.substring(equals + 1));
+        }
+    }
+
+    /** Whether it gives GPUs to tasks by itself. */
+    public boolean givesGpus() {
+        return List.of(flag("isolation").split(",")).contains("gpu/nvidia");
+    }
+
+    /** Whether its resources are in a file, which is not read here. */
+    public boolean hasResourcesInFile() {
+        String resources = flag("resources").strip();
+        return resources.startsWith("/") || resources.startsWith("file:");
+    }
+
+    /** Whether it offers GPUs to frameworks, as far as its flags say. */
+    public boolean offersGpus() {
+        String resources = flag("resources");
+        return GPUS_IN_TEXT.matcher(resources).find() || GPUS_IN_JSON.matcher(resources).find();
+    }
+
+    /** As it was told, or as it usually is. */
+    public String launcherDir() {
+        return flags.getOrDefault("launcher_dir", USUAL_LAUNCHER_DIR);
+    }
+
+    /**
+     * Whether it asks us how to launch containers.
+     *
+     * @throws IOException when its helper can't be read
+     */
+    public boolean asksUs() throws IOException {
+        // Its own root may be a container's.
+        Path folder = root.resolve(launcherDir().replaceFirst("^/+", ""));
+        return new LauncherFolder(folder).isLaidOut();
+    }
+
+    /** What our hook needs of it and it was started without, as flags; empty when it has all. */
+    public List<String> missing() {
+        List<String> missing = new ArrayList<>();
+        if (flag("launcher").equals("posix")) {
+            missing.add("--launcher=linux");
+        }
+        try {
+            List<String> isolators = AgentIsolation.of(flag("isolation")).added();
+            if (!isolators.isEmpty()) {
+                missing.add(String.join(",", isolators) + " in --isolation");
+            }
+        } catch (RefusedException e) {
+            missing.add("an --isolation that GPUs can have"); // 'mesos flags' says why
+        }
+        return missing;
+    }
+
+    private String flag(String name) {
+        return flags.getOrDefault(name, "");
+    }
+}

@@ -1,0 +1,123 @@
+package jnvdocker.mesos.launch;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * The agent's folder of a container, {@code <runtime_dir>/containers/<id>}, and of one that is
+ * nested in it, {@code …/containers/<id>} below that.
+ *
+ * @param ids of the container that the others are in, to that of this one
+ */
+public record RuntimeFolder(Path path, List<String> ids) {
+    private static final String CONTAINERS = "containers";
+    private static final int LONGEST = 4096;
+    private static final int DEEPEST = 16;
+    private static final int MAX_CONFIG = 4 << 20;
+
+    /** As Mesos has them: no dots, so that a dot can part them. */
+    private static final Pattern ID = Pattern.compile("[A-Za-z0-9_-]{1,255}");
+
+    public RuntimeFolder {
+        ids = List.copyOf(ids);
+    }
+
+    /**
+     * @throws RefusedException when it is not such a path
+     */
+    public static RuntimeFolder of(String text) throws RefusedException {
+        if (!text.startsWith("/") || text.length() > LONGEST || text.indexOf('\0') >= 0) {
+            throw notOne(text);
+        }
+        Path path = Path.of(text);
+        List<String> ids = new ArrayList<>();
+        Path at = path;
+        while (at.getNameCount() > 2
+                && at.getParent().endsWith(CONTAINERS)
+                && ID.matcher(at.getFileName().toString()).matches()) {
+            ids.addFirst(at.getFileName().toString());
+            at = at.getParent().getParent();
+        }
+        if (ids.isEmpty() || ids.size() > DEEPEST || !path.equals(path.normalize())) {
+            throw notOne(text);
+        }
+        return new RuntimeFolder(path, ids);
+    }
+
+    private static RefusedException notOne(String text) {
+        return new RefusedException(
+                "no Mesos agent has a container's folder like "
+                        + Quote.quoted(text)
+                        + "; let the agent alone start its mesos-containerizer");
+    }
+
+    /** {@code ID}, or {@code ID.NESTED}. */
+    public String id() {
+        return String.join(".", ids);
+    }
+
+    public boolean isNested() {
+        return ids.size() > 1;
+    }
+
+    /** Of the container that this one is nested in. */
+    public Optional<RuntimeFolder> parent() {
+        return isNested()
+                ? Optional.of(
+                        new RuntimeFolder(
+                                path.getParent().getParent(), ids.subList(0, ids.size() - 1)))
+                : Optional.empty();
+    }
+
+    /**
+     * @throws IOException when it is not there, longer than 4 MiB, or malformed
+     */
+    public ContainerConfig config() throws IOException {
+        Path file = path.resolve("config");
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] bytes = in.readNBytes(MAX_CONFIG + 1);
+            if (bytes.length > MAX_CONFIG) {
+                throw new IOException("it has more than " + MAX_CONFIG + " bytes");
+            }
+            return ContainerConfig.parse(bytes);
+        } catch (NoSuchFileException e) {
+            throw new IOException(
+                    file
+                            + " is not there, which agents write from Mesos 1.5 on; install a"
+                            + " newer agent",
+                    e);
+        } catch (IOException e) {
+            throw new IOException(
+                    "cannot read what the container is to be: "
+                            + file
+                            + ": "
+                            + FileErrors.reason(e)
+                            + "; look into the agent's log",
+                    e);
+        }
+    }
+
+    /**
+     * The process that the agent has started the container with, as it has written that down; empty
+     * as long as it has not.
+     */
+    public Optional<Integer> pid() throws IOException {
+        try {
+            String text = Files.readString(path.resolve("pid")).strip();
+            return Optional.of(Integer.parseInt(text));
+        } catch (NoSuchFileException | NumberFormatException e) {
+            return Optional.empty();
+        }
+    }
+}

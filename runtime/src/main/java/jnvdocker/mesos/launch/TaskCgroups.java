@@ -1,0 +1,100 @@
+package jnvdocker.mesos.launch;
+
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.CgroupControllers;
+import jnvdocker.process.Processes;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The cgroups of version 1 that an agent has made for a container before it launches it: {@code
+ * <root>/ID}, and {@code <root>/ID/mesos/NESTED} for one that is nested.
+ *
+ * @param freezer the folder of its own that every container has
+ * @param devices those that decide on its devices, one that holds another before it: of the
+ *     outermost container, and, where nested ones have their own, all from there to the innermost
+ */
+public record TaskCgroups(String freezer, List<String> devices) {
+    private static final String FREEZER = "freezer";
+    private static final String DEVICES = "devices";
+    private static final String NESTED = "/mesos/";
+
+    public TaskCgroups {
+        devices = List.copyOf(devices);
+    }
+
+    /**
+     * @param launched the process that the agent has started the container with, which is in its
+     *     freezer cgroup by then; not yet in the others, perhaps
+     * @param owner the container itself, or one that it is nested in
+     * @throws RefusedException when the agent is set up so that nothing keeps a task from the GPUs
+     *     of others
+     */
+    public static TaskCgroups of(
+            ProcessId launched, RuntimeFolder folder, RuntimeFolder owner, Processes processes)
+            throws RefusedException, IOException {
+        CgroupControllers controllers = CgroupControllers.mounted();
+        String own = String.join(NESTED, folder.ids());
+        Optional<String> freezer =
+                processes.cgroupOf(launched, FREEZER).filter(it -> it.endsWith("/" + own));
+        if (freezer.isEmpty()) {
+            throw new RefusedException(
+                    "the Mesos container "
+                            + folder.id()
+                            + " has no freezer cgroup of version 1, by which its end would be"
+                            + " known; start the agent with --launcher=linux, on a host with"
+                            + " cgroups of version 1 (systemd.unified_cgroup_hierarchy=0)");
+        }
+        String root = freezer.get().substring(0, freezer.get().length() - own.length());
+        return new TaskCgroups(
+                root + String.join(NESTED, owner.ids()), devices(root, folder, controllers));
+    }
+
+    private static List<String> devices(
+            String root, RuntimeFolder folder, CgroupControllers controllers)
+            throws RefusedException {
+        String outermost = "/" + folder.ids().getFirst();
+        LinkedList<String> found = new LinkedList<>();
+        // A cgroup allows no more than the one it is in, be that but a folder of the agent's.
+        Path next = innermost(root, folder, controllers).orElse(null);
+        while (next != null && (found.isEmpty() || !found.getFirst().endsWith(outermost))) {
+            found.addFirst(next.toString());
+            next = next.getParent();
+        }
+        if (found.isEmpty() || !found.getFirst().endsWith(outermost)) {
+            throw new RefusedException(
+                    "the Mesos container "
+                            + folder.id()
+                            + " has no devices cgroup, so that nothing would keep it from the GPUs"
+                            + " of others; start the agent with cgroups/devices in its"
+                            + " --isolation");
+        }
+        return found;
+    }
+
+    /** Of the container itself, or of the next around it that has one. */
+    private static Optional<Path> innermost(
+            String root, RuntimeFolder folder, CgroupControllers controllers) {
+        Optional<Path> found = Optional.empty();
+        for (int depth = folder.ids().size(); depth > 0 && found.isEmpty(); depth--) {
+            String path = root + String.join(NESTED, folder.ids().subList(0, depth));
+            found =
+                    controllers
+                            .counterpart(path, FREEZER, DEVICES)
+                            .map(Path::of)
+                            .filter(Files::isDirectory);
+        }
+        return found;
+    }
+
+    /** Of the outermost container. */
+    public String outermostDevices() {
+        return devices.getFirst();
+    }
+}

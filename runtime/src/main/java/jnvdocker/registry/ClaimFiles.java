@@ -1,0 +1,216 @@
+package jnvdocker.registry;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.posix.Posix;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The folder that each claim has:
+ *
+ * <pre>
+ * claims/&lt;id&gt;/claim.json         the claim, for the day when the registry is lost
+ * claims/&lt;id&gt;/mount/lease.json   what its container sees at /run/jnvdocker
+ * </pre>
+ *
+ * The first is beside what is mounted, not in it: a container that was given the volume writable
+ * could tell us anything there.
+ */
+public final class ClaimFiles {
+    public static final String FOLDER = "claims";
+    public static final String MOUNTED = "mount";
+
+    private static final Logger LOG = LoggerFactory.getLogger(ClaimFiles.class);
+    private static final String CLAIM = "claim.json";
+    public static final String LEASE = "lease.json";
+    private static final int LIMIT = 1 << 16;
+
+    /** Of folders: what is in them is mounted for users who may not look around here. */
+    private static final int ENTERED = 0711;
+
+    private static final int OURS = 0600;
+    private static final int ANYBODYS = 0644;
+
+    private final Path folder;
+    private final ObjectMapper json = new ObjectMapper();
+
+    /**
+     * @param state the state folder
+     */
+    public ClaimFiles(Path state) {
+        this.folder = state.resolve(FOLDER);
+    }
+
+    /** All that a claim has on disk. */
+    public Path folder(String claim) {
+        return folder.resolve(claim);
+    }
+
+    /** Where a claim's volume is. */
+    public Path mounted(String claim) {
+        return folder.resolve(claim).resolve(MOUNTED);
+    }
+
+    public void write(Claim claim) throws IOException {
+        Files.createDirectories(folder);
+        Posix.chmod(folder, ENTERED);
+        Files.createDirectories(claim.isOfProcess() ? folder(claim.id()) : mounted(claim.id()));
+        Posix.chmod(folder(claim.id()), ENTERED);
+        ObjectNode root = json.createObjectNode();
+        root.put("claim", claim.id());
+        root.put("engine", claim.engine());
+        root.put("uid", claim.owner().uid());
+        root.put("owner", claim.owner().name());
+        root.put("image", claim.image());
+        root.put("created", claim.created().toEpochMilli());
+        ArrayNode gpus = root.putArray("gpus");
+        for (ClaimedGpu gpu : claim.gpus()) {
+            gpus.addObject()
+                    .put("uuid", gpu.uuid())
+                    .put("index", gpu.index())
+                    .put("minor", gpu.minor());
+        }
+        replace(claim.id(), folder.resolve(claim.id()).resolve(CLAIM), root, OURS);
+    }
+
+    /** Tells the container which GPUs it has, and since when. */
+    public void write(Lease lease) throws IOException {
+        Claim claim = lease.claim();
+        if (!Files.isDirectory(mounted(claim.id()))) {
+            write(claim);
+        }
+        ObjectNode root = json.createObjectNode();
+        root.put("claim", claim.id());
+        root.put("lease", lease.id());
+        root.put("since", lease.since().toString());
+        ArrayNode gpus = root.putArray("gpus");
+        for (ClaimedGpu gpu : claim.gpus()) {
+            gpus.addObject()
+                    .put("index", gpu.index())
+                    .put("uuid", gpu.uuid())
+                    .put("node", gpu.node());
+        }
+        replace(claim.id(), mounted(claim.id()).resolve(LEASE), root, ANYBODYS);
+    }
+
+    /** Whether a container that mounts the claim sees a lease, be it an earlier one. */
+    public boolean hasLease(String claim) {
+        return Files.isRegularFile(mounted(claim).resolve(LEASE), LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** A claim as its file has it; empty when there is none, or one that can't be read. */
+    public Optional<Claim> read(String id) {
+        return read(id, folder(id).resolve(CLAIM));
+    }
+
+    /** Names of the folders, whatever is in them. */
+    public List<String> ids() throws IOException {
+        try (var entries = Files.list(folder)) {
+            return entries.map(entry -> entry.getFileName().toString())
+                    .filter(Claim::isId)
+                    .toList();
+        } catch (NoSuchFileException e) {
+            return List.of();
+        }
+    }
+
+    /** Removes a claim's folder with all that a container may have left in it. */
+    public void delete(String claim) throws IOException {
+        Path own = folder.resolve(claim);
+        if (!Files.exists(own)) {
+            return;
+        }
+        List<Path> all;
+        try (var walk = Files.walk(own)) {
+            // What is in a folder comes after it.
+            all = walk.sorted(Comparator.reverseOrder()).toList();
+        }
+        for (Path path : all) {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    private Optional<Claim> read(String id, Path file) {
+        try {
+            if (Files.size(file) > LIMIT) {
+                throw new IOException("it is longer than " + LIMIT + " bytes");
+            }
+            JsonNode root = json.readTree(Files.readAllBytes(file));
+            List<ClaimedGpu> gpus = new ArrayList<>();
+            for (JsonNode gpu : root.path("gpus")) {
+                gpus.add(
+                        new ClaimedGpu(
+                                gpu.path("uuid").asText(),
+                                gpu.path("index").asInt(),
+                                gpu.path("minor").asInt()));
+            }
+            if (gpus.isEmpty()) {
+                throw new IOException("it names no GPU");
+            }
+            return Optional.of(
+                    new Claim(
+                            id,
+                            root.path("engine").asText(),
+                            new Owner(root.path("uid").asInt(), root.path("owner").asText("?")),
+                            gpus,
+                            root.path("image").asText("?"),
+                            Instant.ofEpochMilli(root.path("created").asLong()),
+                            Optional.empty()));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            LOG.warn("{} is not used: {}", file, e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * Written beside what is mounted, and moved there: a container that was given the volume
+     * writable could have put a link in the way.
+     */
+    private void replace(String claim, Path file, ObjectNode content, int mode) throws IOException {
+        Path fresh = folder.resolve(claim).resolve(file.getFileName() + ".new");
+        try {
+            Files.write(fresh, json.writerWithDefaultPrettyPrinter().writeValueAsBytes(content));
+            Posix.chmod(fresh, mode);
+            Files.move(
+                    fresh,
+                    file,
+                    StandardCopyOption.REPLACE_EXISTING,
+                    StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            deleteIfPossible(fresh);
+            throw e;
+        }
+    }
+
+    /** A part of a file is of no use on a disk that is full. */
+    private static void deleteIfPossible(Path part) {
+        try {
+            Files.deleteIfExists(part);
+        } catch (IOException e) {
+            LOG.debug("{} is left: {}", part, e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Owner;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** What the leases of the past come to, added up by the database, and their end. */
+final class HistoryRows {
+    /** In milliseconds. */
+    private static final long HOUR = 3_600_000;
+
+    private HistoryRows() {}
+
+    /**
+     * @param gpu the UUID of the one that counts; empty counts all
+     */
+    static List<GpuTime.Use> use(
+            Transaction transaction, Instant from, Instant until, Optional<String> gpu)
+            throws SQLException {
+        // A lease has a row for each of its GPUs. The name is of the row with the latest end:
+        // beside a single max() SQLite takes plain columns from the row that has it.
+        String leases =
+                "SELECT uid, owner, lease.id AS id, iif(holder = 'container', lease.claim, NULL)"
+                        + " AS container, max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2)"
+                        + " AS last_ms, 0 AS millis, 0 AS folded, until IS NULL AS live FROM lease"
+                        + " JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON lease_gpu.lease"
+                        + " = lease.id WHERE (until IS NULL OR until > ?1)"
+                        + (gpu.isPresent() ? " AND gpu = ?3" : "");
+        String reserved =
+                "SELECT uid, owner, NULL, NULL, last, last, millis, leases, 0 FROM reserved"
+                        + " WHERE last > ?1 AND gpu = "
+                        + (gpu.isPresent() ? "?3" : "''");
+        String sql =
+                "SELECT uid, owner, max(last_ms) AS last, sum(max(0, last_ms - first_ms)) +"
+                        + " sum(millis) AS millis, count(DISTINCT id) + sum(folded) AS leases,"
+                        + " count(DISTINCT container) AS containers, sum(live) AS held FROM ("
+                        + leases
+                        + " UNION ALL "
+                        + reserved
+                        + ") GROUP BY uid ORDER BY millis DESC, last DESC, uid";
+        List<Object> parameters =
+                new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));
+        gpu.ifPresent(parameters::add);
+        return transaction.list(HistoryRows::use, sql, parameters.toArray());
+    }
+
+    private static GpuTime.Use use(ResultSet row) throws SQLException {
+        return new GpuTime.Use(
+                new Owner(row.getInt("uid"), row.getString("owner")),
+                Duration.ofMillis(row.getLong("millis")),
+                row.getInt("leases"),
+                row.getInt("containers"),
+                row.getInt("held"),
+                Instant.ofEpochMilli(row.getLong("last")));
+    }
+
+    /**
+     * The UUIDs of GPUs that were given back once, also of those that the host has not any more.
+     */
+    static List<String> gpus(Transaction transaction) throws SQLException {
+        return transaction.list(row -> row.getString(1), "SELECT uuid FROM gpu ORDER BY uuid");
+    }
+
+    /** The latest end that was written in another boot than that. */
+    static Optional<Instant> latestNotOf(Transaction transaction, String boot) throws SQLException {
+        return transaction.first(
+                row -> Instant.ofEpochMilli(row.getLong(1)),
+                "SELECT until FROM lease WHERE until IS NOT NULL AND until_boot IS NOT ?"
+                        + " ORDER BY until DESC LIMIT 1",
+                boot);
+    }
+
+    /**
+     * Deletes leases that had ended by then, and claims that were forgotten by then and have no
+     * lease left. Of each no more than a limit: others wait for the registry meanwhile.
+     *
+     * @return how many leases and claims
+     */
+    static int deleteUntil(Transaction transaction, Instant then, int limit) throws SQLException {
+        long time = then.toEpochMilli();
+        transaction.update("DELETE FROM reserved WHERE hour < ?", time / HOUR);
+        return deleteLeases(transaction, "until < ?", time, limit)
+                + deleteClaims(transaction, time, limit);
+    }
+
+    /**
+     * Deletes the oldest leases when there are more than some, and what is known of their claims
+     * alone.
+     *
+     * @return how many leases and claims
+     */
+    static int deleteBeyond(Transaction transaction, int most, int limit) throws SQLException {
+        int ended = count(transaction, "SELECT count(*) FROM lease WHERE until IS NOT NULL");
+        int leases = Math.min(ended - most, limit);
+        int gone = leases > 0 ? deleteLeases(transaction, "until <= ?", Long.MAX_VALUE, leases) : 0;
+        int forgotten =
+                count(transaction, "SELECT count(*) FROM claim WHERE forgotten IS NOT NULL");
+        int claims = Math.min(forgotten - most, limit);
+        return gone + (claims > 0 ? deleteClaims(transaction, Long.MAX_VALUE, claims) : 0);
+    }
+
+    private static int count(Transaction transaction, String sql) throws SQLException {
+        return transaction.first(row -> row.getInt(1), sql).orElseThrow();
+    }
+
+    private static int deleteLeases(Transaction transaction, String which, long until, int limit)
+            throws SQLException {
+        String leases = "(SELECT id FROM lease WHERE " + which + " ORDER BY until, id LIMIT ?)";
+        transaction.update("DELETE FROM lease_gpu WHERE lease IN " + leases, until, limit);
+        return transaction.update("DELETE FROM lease WHERE id IN " + leases, until, limit);
+    }
+
+    private static int deleteClaims(Transaction transaction, long forgotten, int limit)
+            throws SQLException {
+        String claims =
+                "(SELECT id FROM claim WHERE forgotten < ? AND NOT EXISTS"
+                        + " (SELECT 1 FROM lease WHERE lease.claim = claim.id)"
+                        + " ORDER BY forgotten, rowid LIMIT ?)";
+        for (String child : List.of("mount", "claim_gpu", "refused_start")) {
+            transaction.update(
+                    "DELETE FROM " + child + " WHERE claim IN " + claims, forgotten, limit);
+        }
+        return transaction.update("DELETE FROM claim WHERE id IN " + claims, forgotten, limit);
+    }
+
+    /**
+     * Adds up reservations that had ended by then without having become anything, by user, GPU and
+     * hour. What is known of their claims alone goes with them.
+     *
+     * @return how many
+     */
+    static int fold(Transaction transaction, Instant then, int limit) throws SQLException {
+        List<Long> ids =
+                transaction.list(
+                        row -> row.getLong(1),
+                        "SELECT id FROM lease WHERE holder = 'client' AND until IS NOT NULL"
+                                + " AND until < ? AND evidence NOT LIKE 'released by force%'"
+                                + " ORDER BY until LIMIT ?",
+                        then.toEpochMilli(),
+                        limit);
+        if (ids.isEmpty()) {
+            return 0;
+        }
+        String those = ids.stream().map(String::valueOf).collect(Collectors.joining(",", "(", ")"));
+        String one = " lease JOIN claim ON claim.id = lease.claim";
+        add(transaction, "lease_gpu.gpu", "1", one + " JOIN lease_gpu ON lease = lease.id", those);
+        add(
+                transaction,
+                "''",
+                "(SELECT count(*) FROM lease_gpu WHERE lease = lease.id)",
+                one,
+                those);
+        List<String> claims =
+                transaction.list(
+                        row -> row.getString(1),
+                        "SELECT claim FROM lease JOIN claim ON claim.id = claim WHERE lease.id IN "
+                                + those
+                                + " AND forgotten IS NOT NULL");
+        transaction.update("DELETE FROM lease_gpu WHERE lease IN " + those);
+        transaction.update("DELETE FROM lease WHERE id IN " + those);
+        for (String claim : claims) {
+            deleteAlone(transaction, claim);
+        }
+        return ids.size();
+    }
+
+    private static void add(
+            Transaction transaction, String gpu, String gpus, String from, String those)
+            throws SQLException {
+        transaction.update(
+                "INSERT INTO reserved (uid, gpu, hour, owner, leases, millis, last) SELECT uid, "
+                        + gpu
+                        + ", until / "
+                        + HOUR
+                        + ", owner, 1, (until - since) * "
+                        + gpus
+                        + ", until FROM"
+                        + from
+                        + " WHERE lease.id IN "
+                        + those
+                        + " ON CONFLICT DO UPDATE SET owner = excluded.owner,"
+                        + " leases = leases + 1, millis = millis + excluded.millis,"
+                        + " last = max(last, excluded.last)");
+    }
+
+    private static void deleteAlone(Transaction transaction, String claim) throws SQLException {
+        boolean used =
+                transaction
+                        .first(row -> claim, "SELECT 1 FROM lease WHERE claim = ?", claim)
+                        .isPresent();
+        if (!used) {
+            transaction.update("DELETE FROM mount WHERE claim = ?", claim);
+            transaction.update("DELETE FROM claim_gpu WHERE claim = ?", claim);
+            transaction.update("DELETE FROM refused_start WHERE claim = ?", claim);
+            transaction.update("DELETE FROM claim WHERE id = ?", claim);
+        }
+    }
+}

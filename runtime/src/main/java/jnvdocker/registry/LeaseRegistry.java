@@ -1,0 +1,922 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Cordon;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Ticket;
+import jnvdocker.posix.ProcessId;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Who has which GPU, and who had it, on disk. Each method is one transaction; that a GPU has one
+ * holder is the database's own rule. Nothing here looks at processes or engines: what it is told is
+ * so.
+ */
+public final class LeaseRegistry implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LeaseRegistry.class);
+
+    /** For how long a host may have been off when its clock is believed. */
+    private static final Duration OFF = Duration.ofDays(31);
+
+    private final RegistryDatabase database;
+    private final String boot;
+    private final BootTime time;
+    private final Changes changes = new Changes();
+
+    /** Why an end could not be written; empty once one could again. */
+    private volatile Optional<String> unwrittenEnd = Optional.empty();
+
+    private boolean following;
+
+    private LeaseRegistry(RegistryDatabase database, String boot, BootTime time) {
+        this.database = database;
+        this.boot = boot;
+        this.time = time;
+        database.beforeEach(this::followTheClock);
+    }
+
+    /**
+     * @param folder that has {@code registry.db}, or will have it
+     * @param boot this boot's id
+     * @throws RegistryException when a newer version has made it, or it can't be opened; a damaged
+     *     one is kept beside, and a new one made
+     */
+    public static LeaseRegistry open(Path folder, String boot, HostClock clock) throws IOException {
+        RegistryDatabase database = RegistryDatabase.open(folder);
+        BootTime time;
+        try {
+            time = database.transaction(transaction -> BootTime.read(transaction, boot, clock));
+        } catch (IOException | RuntimeException e) {
+            database.close();
+            throw e;
+        }
+        LeaseRegistry registry = new LeaseRegistry(database, boot, time);
+        if (database.wasAnother()) {
+            LOG.warn(
+                    "the registry in {} is not as it was left: a copy was put in its place, or a"
+                            + " part of it is lost; what runs, and the engine, are asked",
+                    folder);
+            registry.unreconciled();
+        }
+        return registry;
+    }
+
+    /**
+     * Looks through all that is on disk, which may take long; when it is damaged nothing is given
+     * out any more, or taken back, until the registry is next opened.
+     */
+    public void examine() {
+        database.examine();
+    }
+
+    /** The boot id that new leases get. */
+    public String boot() {
+        return boot;
+    }
+
+    public Instant now() {
+        return time.now();
+    }
+
+    /** Before each transaction: ages stay what they are when somebody sets the clock. */
+    private void followTheClock() {
+        if (following || !time.hasJumped()) {
+            return;
+        }
+        following = true;
+        try {
+            time.followed(database.transaction(time::follow));
+        } catch (IOException e) {
+            // What is written by the clock of before agrees with all else.
+            LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
+        } finally {
+            following = false;
+        }
+    }
+
+    /** Reads what may be long; nobody who writes waits for that. */
+    private <T> T reading(RegistryDatabase.Work<T> work) throws IOException {
+        if (time.hasJumped()) {
+            try {
+                database.transaction(_ -> null); // follows the clock
+            } catch (RegistryException e) {
+                LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
+            }
+        }
+        return database.reading(work);
+    }
+
+    /** A new claim that reserves its GPUs for a client. */
+    public record Reservation(Claim claim, ProcessId client) {}
+
+    /**
+     * Makes a claim and reserves its GPUs, unless anything has changed on which that was decided.
+     *
+     * @param basis what was known then
+     * @return whether it was done
+     */
+    public boolean reserve(Holdings basis, Reservation reservation) throws IOException {
+        return database.transaction(transaction -> {
+            if (!holdings(transaction).decidesLike(basis)) {
+                return false;
+            }
+            insertClaim(transaction, reservation.claim());
+            insertLease(transaction, reservation.claim(), new Holder.Client(reservation.client()));
+            return true;
+        });
+    }
+
+    /**
+     * Puts a claim back that was lost, without a lease. Of one that is known only the volume may
+     * have been lost.
+     *
+     * @return whether it was not known
+     */
+    public boolean restore(Claim claim, boolean volume) throws IOException {
+        return database.transaction(transaction -> {
+            boolean lost = LeaseRows.claim(transaction, claim.id()).isEmpty();
+            if (lost) {
+                int revived =
+                        transaction.update(
+                                "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
+                if (revived == 0) {
+                    insertClaim(transaction, claim);
+                }
+            }
+            if (volume) {
+                setVolume(transaction, claim.id());
+            }
+            return lost;
+        });
+    }
+
+    /**
+     * A claim that was forgotten, and that somebody has mounted all the same, is known again.
+     *
+     * @return whether it was known once
+     */
+    public boolean revive(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction.update(
+                                "UPDATE claim SET forgotten = NULL, volume = 1 WHERE id = ?", claim)
+                        == 1);
+    }
+
+    /** Whether a claim is known, be it forgotten. */
+    public boolean knew(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(row -> claim, "SELECT 1 FROM claim WHERE id = ?", claim)
+                        .isPresent());
+    }
+
+    /** Docker was told of the claim's volume, and remembers it. */
+    public boolean created(String claim) throws IOException {
+        return database.transaction(transaction -> setVolume(transaction, claim) == 1);
+    }
+
+    /** What a mount came to. */
+    public sealed interface MountResult {}
+
+    /** It was mounted, or can't be, whatever the lab's policy allows. */
+    public sealed interface Mounted extends MountResult {}
+
+    public record Granted(Lease lease) implements Mounted {}
+
+    /** It would be a new lease, and whether the lab's policy allows one was not decided on this. */
+    public record Undecided(Holdings now) implements MountResult {}
+
+    /** Others have GPUs of the claim. */
+    public record Blocked(List<Lease> by) implements Mounted {}
+
+    /**
+     * The claim has a lease already: of an earlier start of its container, of one that runs, or of
+     * another container that shares the claim.
+     *
+     * @param known whether it was taken by this very mount
+     */
+    public record Another(Lease lease, boolean known) implements Mounted {}
+
+    /** What is to be done with a lease that the claim may have already. */
+    public sealed interface Earlier {}
+
+    /** Not known yet. */
+    public record Unknown() implements Earlier {}
+
+    /** It goes on: its container and this one are the same. */
+    public record GoesOn() implements Earlier {}
+
+    /** It was of an earlier start, which is over. */
+    public record Over(Lease lease, String evidence) implements Earlier {}
+
+    /**
+     * Docker mounts the claim's volume: its lease begins, or goes on. When an earlier one is over,
+     * nobody else can get in between.
+     *
+     * @param use docker's name for the mount
+     * @param engine the process that mounts it
+     * @param allowed on what the lab's policy allows a lease of a claim that has had none just
+     *     before; empty when it was not asked
+     */
+    public MountResult mount(
+            Claim claim, String use, ProcessId engine, Earlier earlier, Optional<Holdings> allowed)
+            throws IOException {
+        return database.transaction(transaction -> {
+            boolean again =
+                    earlier instanceof Over(Lease lease, String evidence)
+                            && end(transaction, lease, evidence);
+            Optional<Lease> own = LeaseRows.liveOf(transaction, claim.id());
+            if (own.isPresent()) {
+                boolean known = isKnown(transaction, claim.id(), use);
+                boolean goesOn = own.get().isReservation() || earlier instanceof GoesOn;
+                if (!goesOn) {
+                    return new Another(own.get(), known);
+                }
+                transaction.update(
+                        "UPDATE lease SET holder = 'container', pid = ?, start = ? WHERE id = ?",
+                        engine.pid(),
+                        engine.startTime(),
+                        own.get().id());
+                if (!known) {
+                    // The first process of before says nothing of the one that is to come.
+                    transaction.update(
+                            "UPDATE lease SET init_pid = NULL, init_start = NULL, cgroup = NULL"
+                                    + " WHERE id = ?",
+                            own.get().id());
+                }
+            } else {
+                List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
+                if (!others.isEmpty()) {
+                    return new Blocked(others);
+                }
+                Holdings now = holdings(transaction);
+                if (!again && allowed.filter(now::decidesLike).isEmpty()) {
+                    return new Undecided(now);
+                }
+                insertLease(
+                        transaction,
+                        claim,
+                        new Holder.Container(engine, Optional.empty(), Optional.empty()));
+            }
+            transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim.id(), use);
+            transaction.update(
+                    "UPDATE claim SET released = 0, stopped = 0 WHERE id = ?", claim.id());
+            return new Granted(LeaseRows.liveOf(transaction, claim.id()).orElseThrow());
+        });
+    }
+
+    private static boolean isKnown(Transaction transaction, String claim, String use)
+            throws SQLException {
+        return transaction
+                .first(row -> use, "SELECT 1 FROM mount WHERE claim = ? AND use = ?", claim, use)
+                .isPresent();
+    }
+
+    /** Docker takes one mount back. */
+    public void unmounted(String claim, String use) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "DELETE FROM mount WHERE rowid = (SELECT rowid FROM mount"
+                                + " WHERE claim = ? AND use = ? LIMIT 1)",
+                        claim,
+                        use));
+    }
+
+    /** Whose container a claim is, and what it is called now. */
+    public void named(String claim, Claim.ContainerRef container) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE claim SET container = ?, name = ? WHERE id = ?"
+                                + " AND (container, name) IS NOT (?, ?)",
+                        container.id(),
+                        container.name(),
+                        claim,
+                        container.id(),
+                        container.name()));
+    }
+
+    /** The claim's container is gone; others may still mount its volume. */
+    public void unnamed(String claim) throws IOException {
+        database.transaction(transaction ->
+                transaction.update("UPDATE claim SET container = NULL WHERE id = ?", claim));
+    }
+
+    /** The first process of a lease's container. */
+    public void started(long lease, ProcessId init, Optional<String> cgroup) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE lease SET holder = 'container', init_pid = ?, init_start = ?,"
+                                + " cgroup = ? WHERE id = ? AND until IS NULL",
+                        init.pid(),
+                        init.startTime(),
+                        cgroup.orElse(null),
+                        lease));
+    }
+
+    /** A container runs for which a client has reserved: nobody has seen its mount. */
+    public void runs(Lease reservation, Holder.Container holder) throws IOException {
+        database.transaction(transaction -> {
+            int rows =
+                    transaction.update(
+                            "UPDATE lease SET holder = 'container', pid = ?, start = ?"
+                                    + " WHERE id = ? AND holder = 'client' AND until IS NULL",
+                            holder.process().pid(),
+                            holder.process().startTime(),
+                            reservation.id());
+            if (rows == 1) {
+                setContainer(transaction, reservation.id(), holder);
+            }
+            return null;
+        });
+    }
+
+    /**
+     * A client becomes the process that uses its GPUs.
+     *
+     * @param cgroup of it and all that it will start
+     * @return whether it had them reserved
+     */
+    public boolean becomes(String claim, ProcessId client, String cgroup) throws IOException {
+        return database.transaction(transaction ->
+                transaction.update(
+                                "UPDATE lease SET holder = 'process', cgroup = ? WHERE claim = ?"
+                                        + " AND holder = 'client' AND pid = ? AND start = ?"
+                                        + " AND until IS NULL",
+                                cgroup,
+                                claim,
+                                client.pid(),
+                                client.startTime())
+                        == 1);
+    }
+
+    /**
+     * What a client has reserved becomes a Mesos container's.
+     *
+     * @return whether it had it reserved
+     */
+    public boolean becomes(
+            String claim,
+            ProcessId client,
+            Claim.ContainerRef container,
+            Holder.MesosContainer holder)
+            throws IOException {
+        return database.transaction(transaction -> {
+            transaction.update(
+                    "UPDATE claim SET container = ?, name = ? WHERE id = ?",
+                    container.id(),
+                    container.name(),
+                    claim);
+            return transaction.update(
+                            "UPDATE lease SET holder = 'mesos', pid = ?, start = ?, cgroup = ?,"
+                                    + " runtime = ?, devices = ? WHERE claim = ?"
+                                    + " AND holder = 'client' AND pid = ? AND start = ?"
+                                    + " AND until IS NULL",
+                            holder.process().pid(),
+                            holder.process().startTime(),
+                            holder.freezer(),
+                            holder.runtime(),
+                            holder.devices(),
+                            claim,
+                            client.pid(),
+                            client.startTime())
+                    == 1;
+        });
+    }
+
+    /** The cgroups of processes whose leases have ended in this boot, as far as they are left. */
+    public List<String> groupsOfEnded() throws IOException {
+        return database.transaction(transaction ->
+                transaction.list(
+                        row -> row.getString(1),
+                        "SELECT cgroup FROM lease WHERE holder = 'process' AND until IS NOT NULL"
+                                + " AND boot = ? AND cgroup IS NOT NULL",
+                        boot));
+    }
+
+    /** A cgroup of an ended process is not there any more. */
+    public void groupIsGone(String cgroup) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE lease SET cgroup = NULL WHERE holder = 'process' AND until IS NOT"
+                                + " NULL AND cgroup = ?",
+                        cgroup));
+    }
+
+    /**
+     * Whoever runs without a lease has his GPUs all the same: gives him one, unless others have
+     * them.
+     */
+    public List<Lease> adopt(Claim claim, Holder holder) throws IOException {
+        return database.transaction(transaction -> {
+            if (LeaseRows.liveOf(transaction, claim.id()).isPresent()) {
+                return List.of();
+            }
+            List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
+            if (others.isEmpty()) {
+                insertLease(transaction, claim, holder);
+            }
+            return others;
+        });
+    }
+
+    /**
+     * Ends a lease, unless that was done already or it is another one by now than was looked at: a
+     * reservation may have become a container's, or docker may have mounted it again.
+     */
+    public boolean end(Lease seen, String evidence) throws IOException {
+        return end(seen, evidence, false);
+    }
+
+    /**
+     * The same.
+     *
+     * @param said whether its engine says that the container has ended, which it does not when it
+     *     has ended with its engine
+     */
+    public boolean end(Lease seen, String evidence, boolean said) throws IOException {
+        boolean ended;
+        try {
+            ended =
+                    database.transaction(transaction -> {
+                        boolean done = end(transaction, seen, evidence);
+                        if (done) {
+                            transaction.update(
+                                    "UPDATE claim SET stopped = ? WHERE id = ?",
+                                    said ? 1 : 0,
+                                    seen.claim().id());
+                        }
+                        return done;
+                    });
+        } catch (RegistryException e) {
+            unwrittenEnd = Optional.of(e.getMessage());
+            throw e;
+        }
+        if (ended) {
+            unwrittenEnd = Optional.empty();
+            changes.add();
+        }
+        return ended;
+    }
+
+    /** Why leases are live whose ends were seen; empty when there are none that we know of. */
+    public Optional<String> unwrittenEnd() {
+        return unwrittenEnd;
+    }
+
+    /**
+     * Ends a claim's lease though its holder may live; it counts again when it is next started.
+     *
+     * @return false when the lease has ended meanwhile
+     */
+    public boolean endByForce(Lease lease, String evidence) throws IOException {
+        boolean done =
+                database.transaction(transaction -> {
+                    boolean ended = endNow(transaction, lease.id(), evidence);
+                    if (ended) {
+                        transaction.update(
+                                "UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
+                    }
+                    return ended;
+                });
+        if (done) {
+            changes.add();
+        }
+        return done;
+    }
+
+    /** Those who wait, in order of their numbers. */
+    public List<Ticket> tickets() throws IOException {
+        return database.transaction(transaction -> TicketRows.clear(transaction, boot));
+    }
+
+    /**
+     * Gives a client a number, unless it has one, which it keeps, as it does the time.
+     *
+     * @param asked without either
+     */
+    public Ticket addTicket(Ticket asked) throws IOException {
+        return database.transaction(transaction -> TicketRows.add(transaction, boot, asked, now()));
+    }
+
+    public void removeTicket(long id) throws IOException {
+        database.transaction(transaction -> {
+            TicketRows.remove(transaction, id);
+            return null;
+        });
+    }
+
+    /** From now on a GPU gets no new lease; one that is cordoned already has this reason now. */
+    public void cordon(String gpu, Owner owner, String reason) throws IOException {
+        database.transaction(transaction -> {
+            CordonRows.put(transaction, gpu, new Cordon.ByCommand(owner, now(), reason));
+            return null;
+        });
+        changes.add();
+    }
+
+    /**
+     * A GPU gets leases again.
+     *
+     * @return whether it was cordoned
+     */
+    public boolean uncordon(String gpu) throws IOException {
+        boolean was = database.transaction(transaction -> CordonRows.remove(transaction, gpu));
+        changes.add();
+        return was;
+    }
+
+    /** Each time that a GPU may have become free, since this registry was opened. */
+    public Changes changes() {
+        return changes;
+    }
+
+    /** Whether a claim was released by force and has not been started since. */
+    public boolean isReleased(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                                .first(
+                                        row -> row.getInt(1),
+                                        "SELECT released FROM claim WHERE id = ?",
+                                        claim)
+                                .orElse(0)
+                        == 1);
+    }
+
+    /** The claim's container is gone, and so is its volume. Its leases stay, as history. */
+    public void forget(String claim) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.remove(transaction, claim);
+            return transaction.update(
+                    "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
+                    now().toEpochMilli(),
+                    claim);
+        });
+    }
+
+    /**
+     * Docker was refused to mount a claim.
+     *
+     * @param starts whether its engine is just starting: then its container is to be started later
+     */
+    public void refusedStart(String claim, String reason, boolean starts) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.add(transaction, claim, reason, starts, now());
+            return null;
+        });
+    }
+
+    /** The containers that are to be started when they can have their GPUs, the oldest first. */
+    public List<RefusedStart> refusedStarts() throws IOException {
+        return database.transaction(RefusedRows::all);
+    }
+
+    /** What docker says of one of them. */
+    public void seen(String claim, RefusedStart.Seen seen) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.seen(transaction, claim, seen);
+            return null;
+        });
+    }
+
+    /** The claim's container is none of them any more. */
+    public void notRefused(String claim) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.remove(transaction, claim);
+            return null;
+        });
+    }
+
+    /** A claim that is not forgotten. */
+    public Optional<Claim> claim(String id) throws IOException {
+        return database.transaction(transaction -> LeaseRows.claim(transaction, id));
+    }
+
+    /** Whether a claim, be it forgotten, is for a GPU. */
+    public boolean wasClaimed(String claim, String gpu) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                row -> gpu,
+                                "SELECT 1 FROM claim_gpu WHERE claim = ? AND gpu = ?",
+                                claim,
+                                gpu)
+                        .isPresent());
+    }
+
+    /** Whether docker was told of the claim's volume. */
+    public boolean hasVolume(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                                .first(
+                                        row -> row.getInt(1),
+                                        "SELECT volume FROM claim WHERE id = ? AND forgotten IS"
+                                                + " NULL",
+                                        claim)
+                                .orElse(0)
+                        == 1);
+    }
+
+    /** All claims that are not forgotten, the oldest first. */
+    public List<Claim> claims() throws IOException {
+        return database.transaction(LeaseRows::claims);
+    }
+
+    /** Those of them that docker was told of. */
+    public List<Claim> claimsWithVolume() throws IOException {
+        return database.transaction(LeaseRows::claimsWithVolume);
+    }
+
+    /** Those without a known container and without a lease: nobody may want them any more. */
+    public List<Claim> unused() throws IOException {
+        return database.transaction(LeaseRows::unused);
+    }
+
+    /** Everything that an engine knows is known here too. */
+    public void reconciled() throws IOException {
+        database.transaction(transaction -> {
+            transaction.update("DELETE FROM reconciled WHERE boot <> ?", boot);
+            return transaction.update("INSERT OR IGNORE INTO reconciled (boot) VALUES (?)", boot);
+        });
+    }
+
+    /**
+     * The registry may know less than there is: as if it had just been made. Nor is it known who
+     * has run since he was released by force.
+     */
+    public void unreconciled() throws IOException {
+        database.transaction(transaction -> {
+            transaction.update("DELETE FROM reconciled");
+            return transaction.update("UPDATE claim SET released = 0 WHERE released <> 0");
+        });
+    }
+
+    /** Whether that was never so, since this registry was made. */
+    public boolean isNew() throws IOException {
+        return database.transaction(
+                transaction -> transaction.first(row -> row, "SELECT 1 FROM reconciled").isEmpty());
+    }
+
+    /** Whether that was so in this boot. */
+    public boolean isReconciled() throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(row -> row, "SELECT 1 FROM reconciled WHERE boot = ?", boot)
+                        .isPresent());
+    }
+
+    /** The lease that a claim has now. */
+    public Optional<Lease> liveOf(String claim) throws IOException {
+        return database.transaction(transaction -> LeaseRows.liveOf(transaction, claim));
+    }
+
+    /** All leases that GPUs are held under, the oldest first. */
+    public List<Lease> live() throws IOException {
+        return database.transaction(LeaseRows::live);
+    }
+
+    /** Leases that have ended, the latest first. */
+    public List<Lease> past(int limit) throws IOException {
+        return past(Long.MAX_VALUE, limit);
+    }
+
+    /** Likewise those with a smaller number. Nobody waits while they are read. */
+    public List<Lease> past(long before, int limit) throws IOException {
+        return reading(transaction -> LeaseRows.past(transaction, before, limit));
+    }
+
+    /** Leases of one GPU that have ended, the latest first. */
+    public List<Lease> pastOf(String gpu, int limit) throws IOException {
+        return pastOf(gpu, Instant.EPOCH, Optional.empty(), Long.MAX_VALUE, limit);
+    }
+
+    /**
+     * Leases of one GPU that have ended since then, the latest first, with a smaller number.
+     *
+     * @param uids of the only owners that count; empty when all do
+     */
+    public List<Lease> pastOf(
+            String gpu, Instant from, Optional<Set<Integer>> uids, long before, int limit)
+            throws IOException {
+        return reading(
+                transaction -> LeaseRows.pastOf(transaction, gpu, from, uids, before, limit));
+    }
+
+    /**
+     * For how long users have had GPUs since then. Nobody waits while it is added up.
+     *
+     * @param gpu the UUID of the one that counts; empty counts all
+     */
+    public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        return reading(transaction -> {
+            // Finer than what is written down, times would differ that are the same.
+            Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
+            Instant until = now().truncatedTo(ChronoUnit.MILLIS);
+            return new GpuTime(begin, until, HistoryRows.use(transaction, begin, until, gpu));
+        });
+    }
+
+    /** The UUIDs of GPUs that were given back once. */
+    public List<String> pastGpus() throws IOException {
+        return reading(HistoryRows::gpus);
+    }
+
+    /**
+     * Deletes some leases that had ended by then, and claims without any that were forgotten by
+     * then; says how many, 0 when none is left.
+     */
+    public int deleteUntil(Instant then, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.deleteUntil(transaction, then, limit));
+    }
+
+    /**
+     * What counts as now when it comes to deleting what is old: a clock that says 2099 is not
+     * believed. What has ended in an earlier boot is in the past, and as much time has passed since
+     * as this boot has taken; a host may also have been off for a month. Times of this boot move
+     * with the clock.
+     */
+    public Instant plausibleNow() throws IOException {
+        return database.transaction(transaction -> {
+            Instant now = now();
+            return HistoryRows.latestNotOf(transaction, boot)
+                    .map(end -> end.plusMillis(time.up()))
+                    .filter(least -> now.isAfter(least.plus(OFF)))
+                    .orElse(now);
+        });
+    }
+
+    /**
+     * Adds up some reservations that came to nothing that long ago, and were not released by force;
+     * says how many, 0 when none is left.
+     */
+    public int fold(Duration ago, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.fold(transaction, now().minus(ago), limit));
+    }
+
+    /** Deletes some of the oldest leases that are more than that; says how many. */
+    public int deleteBeyond(int most, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.deleteBeyond(transaction, most, limit));
+    }
+
+    /** Who holds what, and since when the rest is idle. */
+    public Holdings holdings() throws IOException {
+        return database.transaction(this::holdings);
+    }
+
+    /** The leases among these that have not ended meanwhile, as they are now. */
+    public List<Lease> stillLive(Collection<Lease> leases) throws IOException {
+        List<Long> ids = leases.stream().map(Lease::id).toList();
+        return live().stream().filter(lease -> ids.contains(lease.id())).toList();
+    }
+
+    private Holdings holdings(Transaction transaction) throws SQLException {
+        Map<String, Lease> held = new HashMap<>();
+        for (Lease lease : LeaseRows.live(transaction)) {
+            lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
+        }
+        Map<String, Instant> idle = new HashMap<>();
+        transaction.list(
+                row -> idle.put(row.getString(1), Instant.ofEpochMilli(row.getLong(2))),
+                "SELECT uuid, idle_since FROM gpu");
+        return new Holdings(now(), held, idle, CordonRows.all(transaction));
+    }
+
+    private void insertClaim(Transaction transaction, Claim claim) throws SQLException {
+        transaction.update(
+                "INSERT INTO claim (id, engine, uid, owner, image, created, container, name)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                claim.id(),
+                claim.engine(),
+                claim.owner().uid(),
+                claim.owner().name(),
+                claim.image(),
+                claim.created().toEpochMilli(),
+                claim.container().map(Claim.ContainerRef::id).orElse(null),
+                claim.container().map(Claim.ContainerRef::name).orElse(null));
+        for (ClaimedGpu gpu : claim.gpus()) {
+            transaction.update(
+                    "INSERT INTO claim_gpu (claim, gpu, position, minor) VALUES (?, ?, ?, ?)",
+                    claim.id(),
+                    gpu.uuid(),
+                    gpu.index(),
+                    gpu.minor());
+        }
+    }
+
+    private void insertLease(Transaction transaction, Claim claim, Holder holder)
+            throws SQLException {
+        long up = time.up();
+        long id =
+                transaction
+                        .first(
+                                row -> row.getLong(1),
+                                "INSERT INTO lease (claim, holder, boot, pid, start, since,"
+                                        + " since_up) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                                claim.id(),
+                                LeaseRows.kind(holder),
+                                boot,
+                                holder.process().pid(),
+                                holder.process().startTime(),
+                                time.at(up).toEpochMilli(),
+                                up)
+                        .orElseThrow();
+        switch (holder) {
+            case Holder.Client _ -> {}
+            case Holder.Process(ProcessId _, String cgroup) ->
+                    transaction.update("UPDATE lease SET cgroup = ? WHERE id = ?", cgroup, id);
+            case Holder.MesosContainer container ->
+                    transaction.update(
+                            "UPDATE lease SET cgroup = ?, runtime = ?, devices = ? WHERE id = ?",
+                            container.freezer(),
+                            container.runtime(),
+                            container.devices(),
+                            id);
+            case Holder.Container container -> setContainer(transaction, id, container);
+        }
+        for (ClaimedGpu gpu : claim.gpus()) {
+            transaction.update("INSERT INTO lease_gpu (lease, gpu) VALUES (?, ?)", id, gpu.uuid());
+        }
+    }
+
+    private static void setContainer(
+            Transaction transaction, long lease, Holder.Container container) throws SQLException {
+        transaction.update(
+                "UPDATE lease SET init_pid = ?, init_start = ?, cgroup = ? WHERE id = ?",
+                container.init().map(ProcessId::pid).orElse(null),
+                container.init().map(ProcessId::startTime).orElse(null),
+                container.cgroup().orElse(null),
+                lease);
+    }
+
+    private boolean end(Transaction transaction, Lease seen, String evidence) throws SQLException {
+        boolean same =
+                LeaseRows.liveOf(transaction, seen.claim().id())
+                        .filter(now -> now.id() == seen.id())
+                        .filter(now -> now.holder().equals(seen.holder()))
+                        .filter(now -> now.mounts() == seen.mounts())
+                        .isPresent();
+        return same && endNow(transaction, seen.id(), evidence);
+    }
+
+    private boolean endNow(Transaction transaction, long lease, String evidence)
+            throws SQLException {
+        // A process of the host does not start again, nor does a Mesos task.
+        transaction.update(
+                "UPDATE claim SET forgotten = ? WHERE forgotten IS NULL AND engine IN (?, ?)"
+                        + " AND id = (SELECT claim FROM lease WHERE id = ? AND until IS NULL)",
+                now().toEpochMilli(),
+                Claim.HOST,
+                Claim.MESOS,
+                lease);
+        // One of another boot has ended before this one began.
+        long up = time.up();
+        return transaction.update(
+                        "UPDATE lease SET until = max(since, iif(boot = ?1, ?2, ?3)),"
+                                + " until_up = iif(boot = ?1, ?4, 0), until_boot = ?1,"
+                                + " evidence = ?5 WHERE id = ?6 AND until IS NULL",
+                        boot,
+                        time.at(up).toEpochMilli(),
+                        time.at(0).toEpochMilli(),
+                        up,
+                        evidence,
+                        lease)
+                == 1;
+    }
+
+    private static int setVolume(Transaction transaction, String claim) throws SQLException {
+        return transaction.update(
+                "UPDATE claim SET volume = 1 WHERE id = ? AND forgotten IS NULL", claim);
+    }
+
+    private static List<String> uuids(Claim claim) {
+        return claim.gpus().stream().map(ClaimedGpu::uuid).toList();
+    }
+
+    @Override
+    public void close() throws IOException {
+        database.close();
+    }
+}

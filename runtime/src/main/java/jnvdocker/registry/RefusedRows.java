@@ -1,0 +1,110 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.RefusedStart;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** The starts that were refused, in the registry. */
+final class RefusedRows {
+    /** So many containers are started again at most; there is one of them for each claim. */
+    private static final int MOST = 1000;
+
+    private static final int REASONS = 4;
+    private static final String SEPARATOR = "\n";
+
+    private RefusedRows() {}
+
+    /** Those whose claims are not forgotten, the oldest first. */
+    static List<RefusedStart> all(Transaction transaction) throws SQLException {
+        List<RefusedStart> all = new ArrayList<>();
+        for (Row row :
+                transaction.list(
+                        RefusedRows::row,
+                        "SELECT claim, reasons, since, refused_start.container, finished"
+                                + " FROM refused_start ORDER BY since, claim")) {
+            LeaseRows.claim(transaction, row.claim())
+                    .map(claim -> new RefusedStart(claim, row.reasons(), row.since(), row.seen()))
+                    .ifPresent(all::add);
+        }
+        return all;
+    }
+
+    /**
+     * Of one that is known already the reason is another now, unless it may be another container of
+     * the claim that somebody has tried to start; others are known from now on, when their
+     * containers have run and have not ended before their engine did.
+     *
+     * @param starts whether the engine is just starting
+     */
+    static void add(
+            Transaction transaction, String claim, String reason, boolean starts, Instant now)
+            throws SQLException {
+        Optional<List<String>> known =
+                transaction.first(
+                        row -> lines(row.getString(1)),
+                        "SELECT reasons FROM refused_start WHERE claim = ?",
+                        claim);
+        List<String> reasons = new ArrayList<>(known.orElse(List.of()));
+        String line = reason.replace(SEPARATOR, " ");
+        reasons.remove(line);
+        reasons.add(line);
+        String text =
+                String.join(
+                        SEPARATOR,
+                        reasons.subList(Math.max(0, reasons.size() - REASONS), reasons.size()));
+        if (known.isPresent()) {
+            transaction.update(
+                    "UPDATE refused_start SET reasons = ? WHERE claim = ?"
+                            + " AND (? OR container IS NOT NULL)",
+                    text,
+                    claim,
+                    starts);
+        } else if (starts) {
+            transaction.update(
+                    "INSERT INTO refused_start (claim, reasons, since) SELECT id, ?, ? FROM claim"
+                        + " WHERE id = ? AND forgotten IS NULL AND NOT stopped AND EXISTS (SELECT 1"
+                        + " FROM lease WHERE lease.claim = claim.id AND lease.holder = 'container')"
+                        + " AND (SELECT count(*) FROM refused_start) < ?",
+                    text,
+                    now.toEpochMilli(),
+                    claim,
+                    MOST);
+        }
+    }
+
+    static void seen(Transaction transaction, String claim, RefusedStart.Seen seen)
+            throws SQLException {
+        transaction.update(
+                "UPDATE refused_start SET container = ?, finished = ? WHERE claim = ?",
+                seen.container(),
+                seen.finished(),
+                claim);
+    }
+
+    static void remove(Transaction transaction, String claim) throws SQLException {
+        transaction.update("DELETE FROM refused_start WHERE claim = ?", claim);
+    }
+
+    private record Row(
+            String claim, List<String> reasons, Instant since, Optional<RefusedStart.Seen> seen) {}
+
+    private static Row row(ResultSet row) throws SQLException {
+        String container = row.getString("container");
+        return new Row(
+                row.getString("claim"),
+                lines(row.getString("reasons")),
+                Instant.ofEpochMilli(row.getLong("since")),
+                container == null
+                        ? Optional.empty()
+                        : Optional.of(new RefusedStart.Seen(container, row.getString("finished"))));
+    }
+
+    private static List<String> lines(String text) {
+        return List.of(text.split(SEPARATOR));
+    }
+}

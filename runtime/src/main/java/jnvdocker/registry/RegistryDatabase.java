@@ -1,0 +1,423 @@
+package jnvdocker.registry;
+
+import jnvdocker.posix.PrivateFile;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.sqlite.SQLiteConfig;
+import org.sqlite.SQLiteErrorCode;
+import org.sqlite.SQLiteException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Instant;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The SQLite file {@code registry.db} with its schema, and one transaction on it at a time. A write
+ * is in the log when its transaction returns; what a loss of power takes of it does not matter,
+ * since the boot id is another one then.
+ */
+public final class RegistryDatabase implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
+    private static final String NAME = "registry.db";
+    private static final int SCHEMA = 5;
+
+    /** The first version that counts its changes. */
+    private static final int COUNTED = 5;
+
+    private static final int READERS = 2;
+
+    /** Bytes of a file that is looked through before it is used, in some hundredths of a second. */
+    private static final long LONG_FILE = 1 << 20;
+
+    private static final int BUSY_MILLIS = 5_000;
+    private static final List<String> PARTS = List.of("", "-wal", "-shm", "-journal");
+
+    private final Path file;
+    private final Connection connection;
+    private final Generation generation;
+    private final boolean another;
+    private final RegistryDamage damage;
+    private final ReentrantLock lock = new ReentrantLock();
+    private Runnable first = () -> {};
+
+    /** Each read has memory of its own outside of Java's, and a thread that it does not let go. */
+    private final ExecutorService readers =
+            Executors.newFixedThreadPool(
+                    READERS, Thread.ofPlatform().daemon().name("registry-", 0).factory());
+
+    private RegistryDatabase(
+            Path file,
+            Connection connection,
+            Generation generation,
+            boolean another,
+            RegistryDamage damage) {
+        this.file = file;
+        this.connection = connection;
+        this.generation = generation;
+        this.another = another;
+        this.damage = damage;
+    }
+
+    /**
+     * Opens the registry, or makes an empty one where there is none or only a damaged one, which is
+     * kept beside it.
+     *
+     * @throws RegistryException when a newer version has made it, or it can't be opened
+     */
+    static RegistryDatabase open(Path folder) throws IOException {
+        Path file = folder.resolve(NAME);
+        refuseNetworkFolder(folder, Files.getFileStore(folder).type());
+        RegistryDamage damage = new RegistryDamage(file);
+        try {
+            return openFile(file, damage);
+        } catch (SQLException e) {
+            if (!isDamage(e)) {
+                throw failure(file, "open", e);
+            }
+            setAside(file, e);
+            damage.clear();
+            try {
+                return openFile(file, damage);
+            } catch (SQLException again) {
+                throw failure(file, "open", again);
+            }
+        }
+    }
+
+    /** Whether it was not, when it was opened, the one that was written last. */
+    boolean wasAnother() {
+        return another;
+    }
+
+    /** Has something done before each transaction; it may make one of its own. */
+    void beforeEach(Runnable what) {
+        first = what;
+    }
+
+    /** Something to do in one transaction. */
+    @FunctionalInterface
+    interface Work<T> {
+        T in(Transaction transaction) throws SQLException;
+    }
+
+    /** The same, with what else belongs to it. */
+    @FunctionalInterface
+    private interface Change<T> {
+        T in(Transaction transaction) throws SQLException, RegistryException;
+    }
+
+    /**
+     * Does all of it or, when it throws, nothing.
+     *
+     * @throws RegistryException when the file can't be read or written
+     */
+    <T> T transaction(Work<T> work) throws RegistryException {
+        damage.check();
+        lock.lock();
+        try {
+            first.run();
+            return inTransaction(
+                    connection,
+                    transaction -> {
+                        T result = work.in(transaction);
+                        if (transaction.hasChanged()) {
+                            generation.write(next(transaction, generation));
+                        }
+                        return result;
+                    });
+        } catch (SQLException e) {
+            if (isDamage(e)) {
+                damage.note(e.getMessage());
+            }
+            throw failure(file, "use", e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** One that neither this registry nor another in its place has had. */
+    private static long next(Transaction transaction, Generation generation) throws SQLException {
+        long next = Math.max(number(transaction), generation.last()) + 1;
+        transaction.update("UPDATE generation SET number = ?", next);
+        return next;
+    }
+
+    /**
+     * Reads what was committed last, over a connection of its own: it may take long, and keeps
+     * nobody from writing meanwhile.
+     *
+     * @throws RegistryException when the file can't be read
+     */
+    <T> T reading(Work<T> work) throws RegistryException {
+        Future<T> reading = null;
+        try {
+            reading = readers.submit(() -> read(work));
+            return reading.get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException failed) {
+                throw failure(file, "read", failed);
+            }
+            throw new IllegalStateException("reading the registry failed", e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            reading.cancel(false);
+            throw new RegistryException("the daemon is stopping; try again", e);
+        } catch (RejectedExecutionException e) {
+            throw new RegistryException("the daemon is stopping; try again", e);
+        }
+    }
+
+    private <T> T read(Work<T> work) throws SQLException {
+        try (Connection own = readOnly()) {
+            execute(own, "BEGIN");
+            return work.in(new Transaction(own));
+        }
+    }
+
+    private Connection readOnly() throws SQLException {
+        SQLiteConfig config = new SQLiteConfig();
+        config.setReadOnly(true);
+        config.setBusyTimeout(BUSY_MILLIS);
+        return DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
+    }
+
+    /**
+     * By SQLite's own commands: when a write fails it may roll back by itself, and the driver, who
+     * does not notice, would let what follows have no transaction at all.
+     */
+    private static <T> T inTransaction(Connection connection, Change<T> change)
+            throws SQLException, RegistryException {
+        execute(connection, "BEGIN IMMEDIATE");
+        try {
+            T result = change.in(new Transaction(connection));
+            execute(connection, "COMMIT");
+            return result;
+        } catch (SQLException | RegistryException | RuntimeException | Error e) {
+            rollBack(connection);
+            throw e;
+        }
+    }
+
+    private static void rollBack(Connection connection) {
+        try {
+            execute(connection, "ROLLBACK");
+        } catch (SQLException e) {
+            LOG.debug("rolled back already: {}", e.getMessage());
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.executeUpdate(sql);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        readers.shutdown();
+        lock.lock();
+        try {
+            connection.close();
+            generation.close();
+        } catch (SQLException e) {
+            throw failure(file, "close", e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static RegistryDatabase openFile(Path file, RegistryDamage damage)
+            throws SQLException, IOException {
+        if (!Files.exists(file)) {
+            PrivateFile.open(file).close();
+        }
+        // Who may read one may lock it. A file that was copied here has the modes of its copier.
+        for (String part : PARTS) {
+            PrivateFile.close(file.resolveSibling(file.getFileName() + part));
+        }
+        SQLiteConfig config = new SQLiteConfig();
+        config.setJournalMode(SQLiteConfig.JournalMode.WAL);
+        config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
+        config.enforceForeignKeys(true);
+        config.setBusyTimeout(BUSY_MILLIS);
+        Connection connection =
+                DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
+        try {
+            int version = prepare(connection, file, damage);
+            Generation generation = Generation.open(file.getParent());
+            boolean other = isAnother(connection, version, generation);
+            return new RegistryDatabase(file, connection, generation, other, damage);
+        } catch (SQLException | IOException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Whether this is not the registry that was written last. Of one that was made just now, or
+     * brought up from a version that did not count, that is not known.
+     */
+    private static boolean isAnother(Connection connection, int version, Generation generation)
+            throws SQLException, IOException {
+        OptionalLong written = generation.read();
+        long own = number(new Transaction(connection));
+        boolean neverCounted = version < COUNTED && written.isEmpty();
+        if (version == 0 || neverCounted) {
+            generation.write(own);
+            return false;
+        }
+        return written.isEmpty() || written.getAsLong() != own;
+    }
+
+    private static long number(Transaction transaction) throws SQLException {
+        return transaction
+                .first(row -> row.getLong(1), "SELECT number FROM generation")
+                .orElseThrow();
+    }
+
+    /** Returns the version of the schema that the file had. */
+    private static int prepare(Connection connection, Path file, RegistryDamage damage)
+            throws SQLException, IOException {
+        boolean whole = Files.size(file) <= LONG_FILE || damage.isSuspected();
+        if (whole) {
+            RegistryLook.whole(connection);
+        }
+        int version;
+        try (Statement statement = connection.createStatement()) {
+            try (var result = statement.executeQuery("PRAGMA user_version")) {
+                version = result.next() ? result.getInt(1) : 0;
+            }
+        }
+        if (version > SCHEMA) {
+            throw new RegistryException(
+                    file
+                            + " is of schema "
+                            + version
+                            + ", made by a newer jnvdocker; this one knows "
+                            + SCHEMA
+                            + " at most, install the newer one again");
+        }
+        for (int next = version + 1; next <= SCHEMA; next++) {
+            migrate(connection, next);
+        }
+        if (whole) {
+            damage.clear();
+        } else {
+            RegistryLook.atWhatCounts(connection);
+        }
+        return version;
+    }
+
+    /**
+     * Looks through all of it, while it is used. When it is damaged nothing is answered any more
+     * until it is next opened, and then it is made anew.
+     */
+    void examine() {
+        try (Connection own = readOnly()) {
+            RegistryLook.whole(own);
+        } catch (SQLException e) {
+            if (isDamage(e)) {
+                damage.note(e.getMessage());
+            } else {
+                LOG.warn("{} can't be looked through: {}", file, e.getMessage());
+            }
+        }
+    }
+
+    private static void migrate(Connection connection, int version)
+            throws SQLException, IOException {
+        String schema;
+        try (InputStream in =
+                RegistryDatabase.class.getResourceAsStream("schema-" + version + ".sql")) {
+            schema = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+        inTransaction(
+                connection,
+                _ -> {
+                    execute(connection, schema);
+                    execute(connection, "PRAGMA user_version = " + version);
+                    return null;
+                });
+    }
+
+    /** SQLite's locks and its shared memory do not work over a network. */
+    static void refuseNetworkFolder(Path folder, String type) throws RegistryException {
+        if (type.startsWith("nfs") || type.equals("cifs") || type.startsWith("fuse.sshfs")) {
+            throw new RegistryException(
+                    folder
+                            + " is on a file system of another machine ("
+                            + type
+                            + "), where the registry's locks do not work; set"
+                            + " JNVDOCKER_STATE_DIR to a folder on a local disk");
+        }
+    }
+
+    private static boolean isDamage(SQLException e) {
+        return e instanceof SQLiteException sqlite
+                && switch (sqlite.getResultCode()) {
+                    case SQLITE_CORRUPT,
+                            SQLITE_CORRUPT_INDEX,
+                            SQLITE_CORRUPT_SEQUENCE,
+                            SQLITE_NOTADB,
+                            SQLITE_IOERR_SHORT_READ ->
+                            true;
+                    default -> false;
+                };
+    }
+
+    private static void setAside(Path file, SQLException damage) throws IOException {
+        String mark = ".damaged-" + Instant.now().toString().replace(":", "");
+        for (String part : PARTS) {
+            Path from = file.resolveSibling(file.getFileName() + part);
+            if (Files.exists(from)) {
+                Path to = file.resolveSibling(file.getFileName() + mark + part);
+                Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+            }
+        }
+        LOG.error(
+                "{} is damaged ({}); kept as {}, and made anew from what the containers say",
+                file,
+                damage.getMessage(),
+                file.getFileName() + mark);
+    }
+
+    private static RegistryException failure(Path file, String what, SQLException e) {
+        return new RegistryException(
+                "cannot "
+                        + what
+                        + " the registry "
+                        + file
+                        + ": "
+                        + e.getMessage()
+                        + "; "
+                        + remedy(e),
+                e);
+    }
+
+    private static String remedy(SQLException e) {
+        if (isDamage(e)) {
+            return "restart jnvdockerd, which keeps the damaged file and makes a new one";
+        }
+        return e instanceof SQLiteException sqlite
+                        && sqlite.getResultCode() == SQLiteErrorCode.SQLITE_BUSY
+                ? "another program keeps it locked, end that one first"
+                : "look at that disk's space, health and mount options";
+    }
+}

@@ -1,0 +1,87 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Ticket;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.InvalidGpuRequestException;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** The line in the registry. */
+final class TicketRows {
+    private static final String TICKET =
+            "SELECT id, pid, start, uid, owner, request, since, engine, image, gpus";
+
+    private TicketRows() {}
+
+    /** First come first. Those of another boot go: their processes can't wait any more. */
+    static List<Ticket> clear(Transaction transaction, String boot) throws SQLException {
+        transaction.update("DELETE FROM ticket WHERE boot <> ?", boot);
+        return transaction.list(TicketRows::ticket, TICKET + " FROM ticket ORDER BY id").stream()
+                .flatMap(Optional::stream)
+                .toList();
+    }
+
+    /** That client's, which keeps the place that it has; what it is for is said anew. */
+    static Ticket add(Transaction transaction, String boot, Ticket asked, Instant now)
+            throws SQLException {
+        ProcessId client = asked.client();
+        transaction.update(
+                "INSERT INTO ticket"
+                        + " (boot, pid, start, uid, owner, request, since, engine, image, gpus)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                        + " ON CONFLICT DO UPDATE SET"
+                        + " engine = excluded.engine, image = excluded.image, gpus = excluded.gpus",
+                boot,
+                client.pid(),
+                client.startTime(),
+                asked.owner().uid(),
+                asked.owner().name(),
+                asked.request().toString(),
+                now.toEpochMilli(),
+                asked.engine(),
+                asked.image(),
+                String.join(",", asked.candidates()));
+        return transaction
+                .first(
+                        TicketRows::ticket,
+                        TICKET + " FROM ticket WHERE boot = ? AND pid = ? AND start = ?",
+                        boot,
+                        client.pid(),
+                        client.startTime())
+                .flatMap(ticket -> ticket)
+                .orElseThrow();
+    }
+
+    static void remove(Transaction transaction, long id) throws SQLException {
+        transaction.update("DELETE FROM ticket WHERE id = ?", id);
+    }
+
+    /** Empty when what is asked for can't be read: a newer version may ask for more. */
+    private static Optional<Ticket> ticket(ResultSet row) throws SQLException {
+        try {
+            return Optional.of(
+                    new Ticket(
+                            row.getLong("id"),
+                            new ProcessId(row.getInt("pid"), row.getLong("start")),
+                            new Owner(row.getInt("uid"), row.getString("owner")),
+                            GpuRequest.parseOption(row.getString("request")),
+                            Instant.ofEpochMilli(row.getLong("since")),
+                            row.getString("engine"),
+                            row.getString("image"),
+                            candidates(row.getString("gpus"))));
+        } catch (InvalidGpuRequestException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static Set<String> candidates(String gpus) {
+        return gpus.isEmpty() ? Set.of() : Set.of(gpus.split(","));
+    }
+}

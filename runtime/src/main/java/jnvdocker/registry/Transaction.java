@@ -1,0 +1,63 @@
+package jnvdocker.registry;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** SQL with parameters, inside one transaction. */
+final class Transaction {
+    private final Connection connection;
+    private boolean changed;
+
+    Transaction(Connection connection) {
+        this.connection = connection;
+    }
+
+    /** Makes an object of a row. */
+    @FunctionalInterface
+    interface Row<T> {
+        T of(ResultSet row) throws SQLException;
+    }
+
+    /** Returns how many rows it has changed. */
+    int update(String sql, Object... parameters) throws SQLException {
+        try (PreparedStatement statement = prepare(sql, parameters)) {
+            int rows = statement.executeUpdate();
+            changed |= rows > 0;
+            return rows;
+        }
+    }
+
+    /** Whether any row was changed. */
+    boolean hasChanged() {
+        return changed;
+    }
+
+    <T> List<T> list(Row<T> row, String sql, Object... parameters) throws SQLException {
+        try (PreparedStatement statement = prepare(sql, parameters);
+                ResultSet rows = statement.executeQuery()) {
+            List<T> all = new ArrayList<>();
+            while (rows.next()) {
+                all.add(row.of(rows));
+            }
+            return all;
+        }
+    }
+
+    /** The first row, if there is one. */
+    <T> Optional<T> first(Row<T> row, String sql, Object... parameters) throws SQLException {
+        return list(row, sql, parameters).stream().findFirst();
+    }
+
+    private PreparedStatement prepare(String sql, Object... parameters) throws SQLException {
+        PreparedStatement statement = connection.prepareStatement(sql);
+        for (int i = 0; i < parameters.length; i++) {
+            statement.setObject(i + 1, parameters[i]);
+        }
+        return statement;
+    }
+}

@@ -1,0 +1,61 @@
+package jnvdocker.request;
+
+import jnvdocker.words.Quote;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/** Lists of GPUs as the option and the variable have them in common. */
+final class GpuIds {
+    private static final Pattern SEPARATORS = Pattern.compile("[\\s,]+");
+
+    private GpuIds() {}
+
+    static List<String> split(String list) {
+        return SEPARATORS.splitAsStream(list).filter(id -> !id.isEmpty()).toList();
+    }
+
+    /**
+     * @param source the option or variable that the ids come from
+     * @param example how several GPUs are named there
+     */
+    static GpuRequest request(String source, String example, List<String> ids)
+            throws InvalidGpuRequestException {
+        Set<String> folded = new HashSet<>(ids);
+        for (String word : List.of("all", "none")) {
+            if (folded.contains(word) && folded.size() > 1) {
+                throw new InvalidGpuRequestException(
+                        "%s: '%s' stands alone: either that or ids, as in %s"
+                                .formatted(source, word, example));
+            }
+        }
+        check(source, example, ids);
+        return switch (ids.getFirst()) {
+            case "all" -> new GpuRequest.All();
+            case "none" -> new GpuRequest.None();
+            default -> new GpuRequest.Devices(List.copyOf(ids));
+        };
+    }
+
+    private static void check(String source, String example, List<String> ids)
+            throws InvalidGpuRequestException {
+        if (ids.isEmpty()) {
+            throw new InvalidGpuRequestException(
+                    "%s: no GPU is named: write for example %s".formatted(source, example));
+        }
+        if (ids.size() > GpuRequest.MAX_IDS) {
+            throw new InvalidGpuRequestException(
+                    "%s: %d GPUs are named, at most %d can be; name fewer"
+                            .formatted(source, ids.size(), GpuRequest.MAX_IDS));
+        }
+        for (String id : ids) {
+            if (!GpuRequest.Devices.isId(id)) {
+                throw new InvalidGpuRequestException(
+                        "%s: %s is not a GPU's index, UUID or PCI address, as in %s"
+                                .formatted(source, Quote.quoted(id), example));
+            }
+        }
+    }
+}

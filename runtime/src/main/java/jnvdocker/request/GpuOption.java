@@ -1,0 +1,155 @@
+package jnvdocker.request;
+
+import jnvdocker.words.Quote;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * Reads one value of {@code --gpus}: what docker's command line accepts (its opts/gpus.go), and
+ * what its engine then makes of it (daemon/nvidia_linux.go). As nothing of the option reaches
+ * docker, what the engine would refuse is refused here.
+ */
+final class GpuOption {
+    private static final String EXAMPLE = "--gpus '\"device=0,1\"'";
+    private static final Pattern NUMBER = Pattern.compile("[+-]?[0-9]{1,9}");
+
+    /** What docker's nvidia driver matches a request's capabilities against. */
+    private static final Set<String> CAPABILITIES =
+            Set.of(
+                    "gpu",
+                    "nvidia",
+                    "compute",
+                    "compat32",
+                    "graphics",
+                    "utility",
+                    "video",
+                    "display");
+
+    private final String value;
+    private final Set<String> keys = new HashSet<>();
+    private final List<String> ids = new ArrayList<>();
+    private String count;
+
+    GpuOption(String value) {
+        this.value = value;
+    }
+
+    GpuRequest request() throws InvalidGpuRequestException {
+        String key = "";
+        for (String field : fields()) {
+            int equals = field.indexOf('=');
+            if (equals >= 0) {
+                key = field.substring(0, equals);
+                keyed(key, field.substring(equals + 1));
+            } else if (key.equals("device")) {
+                ids.addAll(GpuIds.split(field));
+            } else {
+                bare(field);
+            }
+        }
+        return decided();
+    }
+
+    private List<String> fields() throws InvalidGpuRequestException {
+        if (value.isBlank()) {
+            throw wrong("a value is missing: write a number of GPUs, 'all', 'none' or " + EXAMPLE);
+        }
+        return CsvLine.parse(value)
+                .orElseThrow(() ->
+                        wrong(
+                                "quotes in %s must go round a whole field, as in %s"
+                                        .formatted(Quote.quoted(value), EXAMPLE)));
+    }
+
+    private void bare(String field) throws InvalidGpuRequestException {
+        if (count != null) {
+            throw wrong(
+                    "%s is more than one number of GPUs: write %s to name GPUs"
+                            .formatted(Quote.quoted(value), EXAMPLE));
+        }
+        count = field;
+    }
+
+    private void keyed(String key, String text) throws InvalidGpuRequestException {
+        if (!keys.add(key) || (key.equals("count") && count != null)) {
+            throw wrong(
+                    "%s is given more than once in %s: give it once"
+                            .formatted(Quote.quoted(key), Quote.quoted(value)));
+        }
+        switch (key) {
+            case "count" -> count = text;
+            case "device" -> ids.addAll(GpuIds.split(text));
+            case "capabilities" -> checkCapabilities(text);
+            case "driver" -> checkDriver(text);
+            case "options" -> {} // for NVIDIA's runtime hook, which has no options either
+            default ->
+                    throw wrong(
+                            "unknown key %s, not one of count, device, capabilities, driver, options"
+                                    .formatted(Quote.quoted(key)));
+        }
+    }
+
+    private static void checkCapabilities(String text) throws InvalidGpuRequestException {
+        for (String capability : text.split(",", -1)) {
+            if (!CAPABILITIES.contains(capability)) {
+                throw wrong(
+                        "%s is not a capability: there are %s"
+                                .formatted(
+                                        Quote.quoted(capability),
+                                        String.join(
+                                                ", ", CAPABILITIES.stream().sorted().toList())));
+            }
+        }
+    }
+
+    private static void checkDriver(String text) throws InvalidGpuRequestException {
+        if (!text.isEmpty() && !text.equals("nvidia")) {
+            throw wrong(
+                    "driver=%s can't be given with a lease: write driver=nvidia or leave it out"
+                            .formatted(Quote.quoted(text)));
+        }
+    }
+
+    private GpuRequest decided() throws InvalidGpuRequestException {
+        if (!keys.contains("device")) {
+            return count == null ? new GpuRequest.Count(1) : counted(count);
+        }
+        if (count != null) {
+            throw wrong(
+                    "%s has both a number of GPUs and names of GPUs: give one of them, as in %s"
+                            .formatted(Quote.quoted(value), EXAMPLE));
+        }
+        return GpuIds.request("--gpus", EXAMPLE, ids);
+    }
+
+    /**
+     * Any negative number is all GPUs to the engine, and 0 is none (before docker 27.3 a 0 left it
+     * to the image's environment, which never selects GPUs here).
+     */
+    private static GpuRequest counted(String count) throws InvalidGpuRequestException {
+        if (count.equals("all")) {
+            return new GpuRequest.All();
+        }
+        if (count.equals("none")) {
+            return new GpuRequest.None();
+        }
+        if (!NUMBER.matcher(count).matches()) {
+            throw wrong(
+                    "%s is no number of GPUs: write a number, 'all', 'none' or device=<ids>"
+                            .formatted(Quote.quoted(count)));
+        }
+        int number = Integer.parseInt(count);
+        if (number < 0) {
+            return new GpuRequest.All();
+        }
+        return number == 0 ? new GpuRequest.None() : new GpuRequest.Count(number);
+    }
+
+    private static InvalidGpuRequestException wrong(String what) {
+        return new InvalidGpuRequestException("--gpus: " + what);
+    }
+}

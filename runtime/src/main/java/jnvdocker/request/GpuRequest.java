@@ -1,0 +1,90 @@
+package jnvdocker.request;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Which GPUs the caller wants. Only the spelling was checked: whether such GPUs exist, and which
+ * ones a count or a prefix means, is not known here. {@code toString} is the spelling that {@code
+ * --gpus} takes.
+ */
+public sealed interface GpuRequest {
+    /** The most ids that one request may name. */
+    int MAX_IDS = 256;
+
+    /**
+     * Reads the value of {@code --gpus} as docker does, and in addition {@code none} and an
+     * unquoted {@code device=0,1} (which the engine always refuses: it takes the 1 for a count).
+     */
+    static GpuRequest parseOption(String value) throws InvalidGpuRequestException {
+        return new GpuOption(value).request();
+    }
+
+    /**
+     * Reads the value of {@code NV_GPU}: ids parted by blanks or commas, {@code all} or {@code
+     * none}. Empty when the variable says nothing.
+     */
+    static Optional<GpuRequest> parseVariable(String value) throws InvalidGpuRequestException {
+        List<String> ids = GpuIds.split(value);
+        return ids.isEmpty()
+                ? Optional.empty()
+                : Optional.of(GpuIds.request("NV_GPU", "NV_GPU=0,1", ids));
+    }
+
+    /** Every GPU of the host that may be used. */
+    record All() implements GpuRequest {
+        @Override
+        public String toString() {
+            return "all";
+        }
+    }
+
+    /** The driver, but no GPU. */
+    record None() implements GpuRequest {
+        @Override
+        public String toString() {
+            return "none";
+        }
+    }
+
+    /** So many GPUs, whichever are free. */
+    record Count(int gpus) implements GpuRequest {
+        public Count {
+            if (gpus < 1) {
+                throw new IllegalArgumentException("not a number of GPUs: " + gpus);
+            }
+        }
+
+        @Override
+        public String toString() {
+            return Integer.toString(gpus);
+        }
+    }
+
+    /**
+     * These GPUs, each named by its index, its UUID or the beginning of it, or its PCI address.
+     *
+     * @param ids in the order asked for
+     */
+    record Devices(List<String> ids) implements GpuRequest {
+        private static final Pattern ID = Pattern.compile("[A-Za-z0-9:.-]{1,64}");
+
+        public Devices {
+            ids = List.copyOf(ids);
+            if (ids.isEmpty() || ids.size() > MAX_IDS || !ids.stream().allMatch(Devices::isId)) {
+                throw new IllegalArgumentException("not ids of GPUs: " + ids);
+            }
+        }
+
+        static boolean isId(String text) {
+            return ID.matcher(text).matches();
+        }
+
+        @Override
+        public String toString() {
+            String device = "device=" + String.join(",", ids);
+            return ids.size() == 1 ? device : '"' + device + '"';
+        }
+    }
+}

@@ -1,0 +1,260 @@
+package jnvdocker.docker.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.ContainerEngine;
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.GpuUse.Kind;
+import jnvdocker.use.RunningContainer;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What leases ask of an engine, against answers as dockerd writes them. */
+class EngineContainersTest {
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+    private static final String ID = "0d1f".repeat(16);
+    private static final String LABELLED =
+            "/containers/json?all=true&filters={\"label\":[\"jnvdocker.claim\"]}";
+    private static final String USING =
+            "/containers/json?all=true&filters={\"volume\":[\"jnvdocker_claim_0123456789ab\"]}";
+
+    @TempDir Path folder;
+    private TestingEngine dockerd;
+    private DockerEngine engine;
+
+    @BeforeEach
+    void start() throws IOException {
+        dockerd = TestingEngine.start(folder.resolve("docker.sock"));
+        engine = new DockerEngine(folder.resolve("docker.sock"));
+    }
+
+    @AfterEach
+    void stop() throws IOException {
+        engine.close();
+        dockerd.close();
+    }
+
+    @Test
+    void listedContainerIsItsNameStateLabelsAndVolumes() throws IOException {
+        String json =
+                """
+                [{"Id": "%s", "Names": ["/train-7"], "State": "exited",
+                  "Labels": {"jnvdocker.claim": "0123456789ab"},
+                  "Mounts": [
+                    {"Type": "bind", "Source": "/data", "Destination": "/data"},
+                    {"Type": "volume", "Name": "jnvdocker_claim_0123456789ab",
+                     "Destination": "/run/jnvdocker"}]}]
+                """
+                        .formatted(ID);
+        dockerd.answers(LABELLED, 200, json).answers(USING, 200, json);
+        var expected =
+                new ContainerEngine.Listed(
+                        ID,
+                        "train-7",
+                        "exited",
+                        Map.of("jnvdocker.claim", "0123456789ab"),
+                        List.of("jnvdocker_claim_0123456789ab"));
+        assertEquals(List.of(expected), engine.labelled("jnvdocker.claim", LIMIT));
+        assertEquals(
+                List.of(expected), engine.using(List.of("jnvdocker_claim_0123456789ab"), LIMIT));
+    }
+
+    @Test
+    void whatIsMissingIsEmpty() throws IOException {
+        dockerd.answers(LABELLED, 200, "[{\"Id\": \"" + ID + "\"}]")
+                .answers("/containers/x/json", 200, "{\"Id\": \"" + ID + "\"}");
+        var expected = new ContainerEngine.Listed(ID, "0d1f0d1f0d1f", "", Map.of(), List.of());
+        assertEquals(List.of(expected), engine.labelled("jnvdocker.claim", LIMIT));
+        assertEquals(
+                Optional.of(
+                        new ContainerEngine.Inspected(
+                                ID, "0d1f0d1f0d1f", 0, false, Map.of(), List.of())),
+                engine.inspect("x", LIMIT));
+    }
+
+    @Test
+    void pidIsOfAContainerThatRuns() throws IOException {
+        String json =
+                """
+                {"Id": "%s", "Name": "/train-7", "Config": {"Labels": {"a": "b"}},
+                 "State": {"Running": %s, "Restarting": %s, "Pid": 4711},
+                 "Mounts": [{"Type": "volume", "Name": "data"}]}
+                """;
+        dockerd.answers("/containers/a/json", 200, json.formatted(ID, "true", "false"))
+                .answers("/containers/b/json", 200, json.formatted(ID, "false", "true"));
+        assertEquals(
+                new ContainerEngine.Inspected(
+                        ID, "train-7", 4711, false, Map.of("a", "b"), List.of("data")),
+                engine.inspect("a", LIMIT).orElseThrow());
+        assertEquals(0, engine.inspect("b", LIMIT).orElseThrow().pid());
+        assertTrue(engine.inspect("b", LIMIT).orElseThrow().restarting());
+        assertEquals(Optional.empty(), engine.inspect("none", LIMIT));
+    }
+
+    /** Its first process must be one that is there: ours. */
+    @Test
+    void runningContainerIsLookedIntoOnce() throws IOException {
+        long pid = ProcessHandle.current().pid();
+        dockerd.answers(
+                        "/info",
+                        200,
+                        "{\"Runtimes\": {\"gpu\": {\"path\":"
+                                + " \"/usr/bin/nvidia-container-runtime\"}}}")
+                .answers(
+                        "/containers/json",
+                        200,
+                        "[{\"Id\": \"%s\", \"Names\": [\"/train-8\"]}]".formatted(ID))
+                .answers(
+                        "/containers/" + ID + "/json",
+                        200,
+                        """
+                        {"Id": "%s", "Name": "/train-7",
+                         "Config": {"Image": "cuda", "Labels": {"a": "b"},
+                           "Env": ["A=b", "NVIDIA_VISIBLE_DEVICES=0, GPU-5c1a"]},
+                         "State": {"Running": true, "Pid": %d},
+                         "Mounts": [{"Type": "bind", "Source": "/dev", "Destination": "/dev"}],
+                         "HostConfig": {"Privileged": true, "Runtime": "gpu",
+                           "Devices": [{"PathOnHost": "/dev/nvidia0"}],
+                           "DeviceCgroupRules": ["c 195:* rmw"],
+                           "DeviceRequests": [
+                             {"Driver": "", "Count": 2, "Capabilities": [["gpu"]]},
+                             {"Driver": "nvidia", "Count": -1, "Capabilities": [["compute"]]},
+                             {"Driver": "", "DeviceIDs": ["1", "GPU-7"],
+                              "Capabilities": [["utility", "nvidia"]]},
+                             {"Driver": "cdi",
+                              "DeviceIDs": ["nvidia.com/gpu=all", "vendor.com/net=1"]},
+                             {"Driver": "amd", "Count": -1, "Capabilities": [["gpu"]]}]}}
+                        """
+                                .formatted(ID, pid));
+        List<GpuAccess.Given> given =
+                List.of(
+                        new GpuAccess.Given(Kind.REQUEST, List.of("0", "1")),
+                        new GpuAccess.Given(Kind.REQUEST, List.of("all")),
+                        new GpuAccess.Given(Kind.REQUEST, List.of("1", "GPU-7")),
+                        new GpuAccess.Given(Kind.CDI, List.of("all")),
+                        new GpuAccess.Given(Kind.REQUEST, List.of()),
+                        new GpuAccess.Given(Kind.RUNTIME, List.of("0", "GPU-5c1a")));
+        RunningContainer container = engine.running(LIMIT).getFirst();
+        assertEquals("train-7", container.name());
+        assertEquals("cuda", container.image());
+        assertEquals(pid, container.init().orElseThrow().pid());
+        assertEquals(
+                new GpuAccess(
+                        true,
+                        List.of("/dev/nvidia0"),
+                        List.of("/dev"),
+                        List.of("c 195:* rmw"),
+                        given),
+                container.access());
+        dockerd.answers("/containers/" + ID + "/json", 500, "{}");
+        assertEquals(List.of(container.named("train-8")), engine.running(LIMIT));
+        assertEquals(List.of(container), engine.lastKnown());
+    }
+
+    @Test
+    void containerWithoutGpusHasNone() throws IOException {
+        dockerd.answers("/info", 200, "{}")
+                .answers("/containers/json", 200, "[{\"Id\": \"%s\"}]".formatted(ID))
+                .answers(
+                        "/containers/" + ID + "/json",
+                        200,
+                        """
+                        {"Id": "%s", "State": {"Running": true, "Restarting": true, "Pid": 0},
+                         "Config": {"Env": ["NVIDIA_VISIBLE_DEVICES=all"]},
+                         "HostConfig": {"Runtime": "runc"}}
+                        """
+                                .formatted(ID));
+        RunningContainer container = engine.running(LIMIT).getFirst();
+        assertEquals(GpuAccess.NONE, container.access());
+        assertEquals(Optional.empty(), container.init());
+        assertEquals(List.of(), engine.lastKnown());
+    }
+
+    @Test
+    void optionsOfAVolumeAreThoseItWasMadeWith() throws IOException {
+        dockerd.answers("/volumes/v", 200, "{\"Name\":\"v\",\"Options\":{\"gpus\":\"GPU-a\"}}")
+                .answers("/volumes/w", 200, "{\"Name\":\"w\",\"Options\":null}");
+        assertEquals(Map.of("gpus", "GPU-a"), engine.volumeOptions("v", LIMIT));
+        assertEquals(Map.of(), engine.volumeOptions("w", LIMIT));
+        assertEquals(Map.of(), engine.volumeOptions("none", LIMIT));
+    }
+
+    @Test
+    void volumeIsGoneOrStillNamed() throws IOException {
+        dockerd.answers("/volumes/v", 204, "")
+                .answers("/volumes/w", 409, "{\"message\":\"volume is in use - [0d1f]\"}");
+        assertTrue(engine.removeVolume("v", LIMIT));
+        assertTrue(engine.removeVolume("none", LIMIT));
+        assertFalse(engine.removeVolume("w", LIMIT));
+    }
+
+    @Test
+    void engineThatIsBusyStartingIsNotWaitedFor() {
+        dockerd.answersLate(Duration.ofSeconds(60));
+        long start = System.nanoTime();
+        var failed =
+                assertThrows(
+                        EngineException.class,
+                        () -> engine.labelled("jnvdocker.claim", Duration.ofMillis(200)));
+        assertTrue(failed.getMessage().contains("has not answered for 0.2 s"), failed::getMessage);
+        assertTrue(System.nanoTime() - start < 30_000_000_000L);
+    }
+
+    @Test
+    void whatItSaysOfItselfIsRememberedAsLongAsItIsFollowed() throws IOException {
+        dockerd.answers("/info", 200, "{\"ID\": \"ABCD\", \"DefaultRuntime\": \"runc\"}");
+        engine.id(LIMIT);
+        engine.id(LIMIT);
+        assertEquals(2, asked("/info"));
+        assertEquals(Optional.empty(), engine.knownId());
+
+        engine.memory().follow();
+        assertEquals("ABCD", engine.id(LIMIT));
+        assertEquals("ABCD", engine.id(LIMIT));
+        assertEquals(Optional.of("ABCD"), engine.knownId());
+        engine.runtimes();
+        engine.runtimes();
+        assertEquals(4, asked("/info"));
+
+        engine.memory().forget();
+        engine.runtimes();
+        assertEquals(5, asked("/info"));
+        assertEquals(Optional.empty(), engine.knownId());
+
+        engine.memory().leave();
+        engine.runtimes();
+        engine.runtimes();
+        assertEquals(7, asked("/info"));
+    }
+
+    @Test
+    void answerThatIsOlderThanAChangeIsNotRemembered() throws IOException {
+        EngineMemory memory = new EngineMemory();
+        memory.follow();
+        String old =
+                memory.id(() -> {
+                    memory.forget();
+                    return "old";
+                });
+        assertEquals("old", old);
+        assertEquals("new", memory.id(() -> "new"));
+        assertEquals("new", memory.id(() -> "newer"));
+    }
+
+    private long asked(String path) {
+        return dockerd.requests().stream().filter(request -> request.endsWith(path)).count();
+    }
+}

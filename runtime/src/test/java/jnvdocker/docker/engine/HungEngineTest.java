@@ -1,0 +1,116 @@
+package jnvdocker.docker.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** dockerd answers for no container that it waits for a plugin for, and lists it all the same. */
+class HungEngineTest {
+    private static final int CALLS = 100;
+    private static final Duration SHORT = Duration.ofMillis(100);
+    private static final Duration LONG = Duration.ofSeconds(30);
+
+    @TempDir Path folder;
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private TestingEngine dockerd;
+    private DockerEngine engine;
+
+    @BeforeEach
+    void start() throws IOException {
+        Path socket = folder.resolve("docker.sock");
+        dockerd =
+                TestingEngine.start(socket)
+                        .answers("/containers/json?all=true", 200, "[]")
+                        .answers("/containers/json", 200, "[]")
+                        .answers("/info", 200, "{\"ID\": \"x\"}");
+        engine = new DockerEngine(socket);
+        dockerd.hangs("/containers/hung/json");
+    }
+
+    @AfterEach
+    void stop() throws IOException {
+        engine.close();
+        dockerd.close();
+        threads.close();
+    }
+
+    private void inspectAll(Duration limit, List<Future<?>> calls) {
+        for (int i = 0; i < CALLS; i++) {
+            calls.add(threads.submit(() -> engine.inspect("hung", limit)));
+        }
+    }
+
+    private long asked() {
+        return dockerd.requests().stream().filter(it -> it.contains("/hung/")).count();
+    }
+
+    private static long openSockets() throws IOException {
+        long sockets = 0;
+        try (var descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            for (Path descriptor : descriptors.toList()) {
+                sockets += isSocket(descriptor) ? 1 : 0;
+            }
+        }
+        return sockets;
+    }
+
+    private static boolean isSocket(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().startsWith("socket:");
+        } catch (IOException e) {
+            return false; // it was of the look itself
+        }
+    }
+
+    @Test
+    void callThatHangsEndsItsConnection() throws Exception {
+        engine.running(LONG);
+        long before = openSockets();
+        List<Future<?>> calls = new ArrayList<>();
+        inspectAll(SHORT, calls);
+        for (Future<?> call : calls) {
+            assertThrows(Exception.class, call::get);
+        }
+        assertTrue(dockerd.givenUp().tryAcquire((int) asked(), 30, TimeUnit.SECONDS));
+        assertTrue(asked() > 0);
+        assertEquals(List.of(), engine.running(LONG));
+        long after = openSockets();
+        assertTrue(after <= before + 2, before + " sockets before, " + after + " after");
+    }
+
+    @Test
+    void listsAnswerWhileEverythingElseHangs() throws Exception {
+        List<Future<?>> calls = new ArrayList<>();
+        inspectAll(LONG, calls);
+        while (asked() < 2) {
+            Thread.sleep(10);
+        }
+        for (int i = 0; i < 20; i++) {
+            assertEquals(List.of(), engine.running(LONG));
+        }
+        // Of one container only so many are asked at a time; another is looked into.
+        dockerd.answers("/containers/other/json", 200, "{\"Id\": \"other\", \"Name\": \"/o\"}");
+        assertEquals("other", engine.inspect("other", LONG).orElseThrow().id());
+        assertEquals(2, asked());
+        engine.close();
+        for (Future<?> call : calls) {
+            assertThrows(Exception.class, call::get);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What must be true of a lease at the moment when it begins. Who has come while somebody asked,
+ * whether to wait or to use a GPU without a lease, may have been missed: only who was there before
+ * and still is counts.
+ */
+final class GrantCheck {
+    /** In which those who waited for another daemon have their places without having asked. */
+    private static final Duration RETURN = Duration.ofSeconds(15);
+
+    private final SimulatedWorld world;
+
+    GrantCheck(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    /**
+     * What was so when somebody began to ask.
+     *
+     * @param strangers known to use GPUs
+     * @param used the GPUs that anybody may have been seen to use without a lease
+     * @param leases by the UUIDs of GPUs
+     * @param held numbers of leases of containers
+     * @param reserved numbers of leases of clients
+     */
+    record Before(
+            List<Ticket> line,
+            List<Gpu> gpus,
+            Set<SimulatedUses.Use> strangers,
+            Set<String> used,
+            Map<String, Lease> leases,
+            Set<Long> held,
+            Set<Long> reserved) {}
+
+    Before before() throws IOException {
+        return before(world.uses.seen());
+    }
+
+    private Before before(Set<SimulatedUses.Use> strangers) throws IOException {
+        Set<Long> held = new HashSet<>();
+        Set<Long> reserved = new HashSet<>();
+        for (Lease lease : registry().live()) {
+            (lease.isReservation() ? reserved : held).add(lease.id());
+        }
+        return new Before(
+                line(),
+                world.gpus(),
+                strangers,
+                world.uses.used(),
+                registry().holdings().held(),
+                held,
+                reserved);
+    }
+
+    /** At docker's mount, nothing is asked of the engine. */
+    Before beforeMount() throws IOException {
+        return before(world.uses.known());
+    }
+
+    private LeaseRegistry registry() {
+        return world.daemon.parts().registry();
+    }
+
+    /** Those who live and wait, or may come back to do so. */
+    private List<Ticket> line() throws IOException {
+        boolean young = world.daemon.age().compareTo(RETURN) < 0;
+        return registry().tickets().stream()
+                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> young || world.waiters.isWaiting(it.client()))
+                .filter(it -> !world.waiters.isOverdue(it.client()))
+                .filter(it -> !world.waiters.isUntold(it.client()))
+                .toList();
+    }
+
+    /** Somebody was given GPUs, waiting or not. */
+    void claimed(LeaseRequest request, Claim claim, Before before) throws IOException {
+        boolean hadIt =
+                registry()
+                        .liveOf(claim.id())
+                        .map(Lease::id)
+                        .filter(before.reserved()::contains)
+                        .isPresent();
+        if (hadIt) {
+            // Who asks again, since it never got the answer.
+            return;
+        }
+        Set<String> gpus = uuids(claim);
+        Map<String, Lease> held = registry().holdings().held();
+        List<Ticket> earlier = earlier(request.client(), before, held);
+        Set<String> kept =
+                new ModelLine(world.lab, before.gpus(), before.leases(), before.used())
+                        .kept(earlier, gpu -> !gpus.contains(gpu));
+        Set<String> keptNow =
+                new ModelLine(world.lab, world.gpus(), until(claim, held), world.uses.used())
+                        .kept(earlier, gpu -> !gpus.contains(gpu));
+        kept.retainAll(keptNow);
+        kept.retainAll(gpus);
+        assertTrue(
+                kept.isEmpty(),
+                () -> request.client() + " was given " + kept + ", kept for one of " + earlier);
+        boolean named = request.request() instanceof GpuRequest.Devices;
+        if (!named || !world.lab.policy().allowUnmanaged()) {
+            noStrangerUses(gpus, before, world.uses.seen());
+        }
+        allowed(claim, held);
+    }
+
+    /** What was held when a claim was given its GPUs: leases are numbered in their order. */
+    private static Map<String, Lease> until(Claim claim, Map<String, Lease> held) {
+        Map<String, Lease> before = new HashMap<>(held);
+        long own =
+                held.values().stream()
+                        .filter(lease -> lease.claim().id().equals(claim.id()))
+                        .mapToLong(Lease::id)
+                        .findFirst()
+                        .orElse(Long.MAX_VALUE);
+        before.values().removeIf(lease -> lease.id() >= own);
+        return before;
+    }
+
+    /** Those in line who have been given nothing either. */
+    private List<Ticket> earlier(ProcessId client, Before before, Map<String, Lease> held)
+            throws IOException {
+        List<Long> still =
+                line().stream()
+                        .filter(ticket ->
+                                held.values().stream()
+                                        .noneMatch(lease ->
+                                                lease.isReservation()
+                                                        && lease.holder()
+                                                                .process()
+                                                                .equals(ticket.client())))
+                        .map(Ticket::id)
+                        .toList();
+        Optional<Long> own =
+                world.waiters
+                        .place(client)
+                        .or(() ->
+                                before.line().stream()
+                                        .filter(it -> it.client().equals(client))
+                                        .map(Ticket::id)
+                                        .findFirst());
+        return before.line().stream()
+                .filter(it -> own.isEmpty() || it.id() < own.get())
+                .filter(it -> still.contains(it.id()))
+                .sorted(Comparator.comparingLong(Ticket::id))
+                .toList();
+    }
+
+    /** Docker has mounted a claim. */
+    void mounted(String id, Before before) throws IOException {
+        Lease lease = registry().liveOf(id).orElseThrow();
+        if (before.held().contains(lease.id()) || isAgain(lease, before) || runs(id)) {
+            return;
+        }
+        if (!world.lab.policy().allowUnmanaged()) {
+            noStrangerUses(uuids(lease.claim()), before, world.uses.known());
+        }
+        if (!before.reserved().contains(lease.id())) {
+            allowed(lease.claim(), registry().holdings().held());
+        }
+    }
+
+    /** It has what it uses, and it was known again that it does. */
+    private boolean runs(String claim) {
+        return world.allContainers().stream()
+                .anyMatch(it ->
+                        it.claim().filter(claim::equals).isPresent() && it.lives(world.machine));
+    }
+
+    /** One of its container's has ended in the same moment. */
+    private boolean isAgain(Lease lease, Before before) throws IOException {
+        return registry().past(10).stream()
+                .filter(it -> it.claim().id().equals(lease.claim().id()))
+                .filter(it -> before.held().contains(it.id()))
+                .anyMatch(it -> it.end().orElseThrow().at().equals(latest(it, lease)));
+    }
+
+    /** The clock may have been set back since. */
+    private static Instant latest(Lease one, Lease other) {
+        return one.since().isAfter(other.since()) ? one.since() : other.since();
+    }
+
+    private void noStrangerUses(Set<String> gpus, Before before, Set<SimulatedUses.Use> now) {
+        for (SimulatedUses.Use use : now) {
+            assertTrue(
+                    !before.strangers().contains(use) || !gpus.contains(use.gpu()),
+                    () -> "a lease of " + gpus + " has begun though " + use);
+        }
+    }
+
+    private void allowed(Claim claim, Map<String, Lease> held) {
+        long has = world.lab.heldBy(claim.owner(), held);
+        assertTrue(
+                has <= world.lab.quota(),
+                () -> claim + " gives " + claim.owner() + " more than " + world.lab.quota());
+        for (ClaimedGpu gpu : claim.gpus()) {
+            assertTrue(
+                    !world.lab.isCordoned(gpu.uuid()), () -> claim + " is of one that is cordoned");
+        }
+    }
+
+    private static Set<String> uuids(Claim claim) {
+        Set<String> uuids = new HashSet<>();
+        claim.gpus().forEach(gpu -> uuids.add(gpu.uuid()));
+        return uuids;
+    }
+}

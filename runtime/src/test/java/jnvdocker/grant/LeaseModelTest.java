@@ -1,0 +1,73 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import net.jqwik.api.lifecycle.PerProperty;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Whatever happens to the host, its engine, its containers, its clients and the daemon, and in
+ * whatever order: a GPU has one holder, whoever lives keeps what he was given, what nobody has is
+ * to be had, who has come first is served first, and nobody is given what a stranger uses or the
+ * lab does not allow. The registry and all that works with it are the real ones; see {@link
+ * ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
+ */
+class LeaseModelTest {
+    private static int sequences;
+    private static int steps;
+
+    /**
+     * The same sequences in every run, so that a failure is of what was changed; more tries are
+     * more.
+     */
+    @Property(seed = "20261121")
+    @PerProperty(Enough.class)
+    void everyGpuHasOneHolder(@ForAll("sequences") List<Step> sequence) throws IOException {
+        sequences++;
+        Path state = Files.createTempDirectory("model");
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            make(sequence, world);
+        } finally {
+            Files.delete(state);
+        }
+    }
+
+    @Provide
+    Arbitrary<List<Step>> sequences() {
+        return Steps.sequence();
+    }
+
+    private static void make(List<Step> sequence, SimulatedWorld world) {
+        try {
+            for (Step step : sequence) {
+                if (step.in(world)) {
+                    steps++;
+                    world.check();
+                }
+            }
+            world.settle();
+            world.end();
+        } catch (IOException | RuntimeException | AssertionError e) {
+            throw new AssertionError(e.getMessage() + ", after\n" + world.course.trace(), e);
+        }
+    }
+
+    /** Many a step is impossible when its turn comes, and does not count. */
+    static final class Enough implements PerProperty.Lifecycle {
+        @Override
+        public void onSuccess() {
+            System.out.println("LeaseModelTest made " + steps + " steps");
+            assertTrue(
+                    steps >= 28 * sequences,
+                    () -> "only " + steps + " steps in " + sequences + " sequences");
+        }
+    }
+}

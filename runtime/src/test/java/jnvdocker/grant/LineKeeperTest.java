@@ -1,0 +1,386 @@
+package jnvdocker.grant;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Those who wait, on threads of their own, and what serves them, one look at a time. */
+@Timeout(120)
+class LineKeeperTest {
+    private static final GpuRequest ONE = new GpuRequest.Count(1);
+    private static final GpuRequest ALL = new GpuRequest.All();
+
+    @TempDir Path state;
+    private final AtomicInteger looks = new AtomicInteger();
+    private final AtomicInteger reads = new AtomicInteger();
+    private final AtomicInteger uses = new AtomicInteger();
+    private final SimulatedMachine machine =
+            new SimulatedMachine(Path.of("/"), looks::incrementAndGet);
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final List<Client> clients = new ArrayList<>();
+    private volatile List<Gpu> gpus = List.of(A, B);
+
+    /** For so many reads the GPUs are there, and then are not. */
+    private final AtomicInteger readsUntilGone = new AtomicInteger(Integer.MAX_VALUE);
+
+    private volatile List<GpuUse> strangers = List.of();
+    private LeaseParts parts;
+
+    @BeforeEach
+    void open() throws IOException {
+        parts = LeaseParts.open(world(TestingLeases.POLICY));
+    }
+
+    private LeaseParts.World world(Policy policy) {
+        return new LeaseParts.World(
+                state,
+                "boot",
+                "nvidia-docker",
+                machine,
+                new NoEngine(),
+                this::inventory,
+                new Seen(),
+                policy,
+                machine,
+                Pace.REAL);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        threads.shutdownNow();
+        threads.close();
+        parts.close();
+    }
+
+    private List<Gpu> inventory() throws IOException {
+        reads.incrementAndGet();
+        if (readsUntilGone.getAndDecrement() <= 0) {
+            return List.of();
+        }
+        if (gpus.isEmpty()) {
+            throw new IOException("no NVIDIA driver is loaded");
+        }
+        return gpus;
+    }
+
+    private final class Seen implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> among, Duration limit) {
+            return lookWithoutEngine(among);
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> among) {
+            uses.incrementAndGet();
+            return strangers;
+        }
+    }
+
+    /** One that waits, and what it has heard. */
+    private record Client(ProcessId process, Future<Claim> claim, BlockingQueue<String> heard) {
+        String hear() throws InterruptedException {
+            return heard.take();
+        }
+    }
+
+    private LineKeeper keeper() {
+        return parts.keeper();
+    }
+
+    private LeaseRequest request(
+            GpuRequest request, Owner owner, ProcessId process, Optional<Waiting> waiting) {
+        return new LeaseRequest(request, owner, process, Claim.HOST, "train", waiting);
+    }
+
+    private Claim hold(GpuRequest request, Owner owner) throws Exception {
+        ProcessId process = machine.spawn();
+        return parts.leases()
+                .claim(request(request, owner, process, Optional.empty()))
+                .orElseThrow();
+    }
+
+    /** Returns when it is in the line. */
+    private Client waiting(GpuRequest request, Owner owner) throws Exception {
+        ProcessId process = machine.spawn();
+        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+        Waiting waiting = new Waiting(Optional.empty(), heard::add);
+        int before = parts.leases().waiting().size();
+        Future<Claim> claim =
+                threads.submit(() ->
+                        parts.leases()
+                                .claim(request(request, owner, process, Optional.of(waiting)))
+                                .orElseThrow());
+        while (parts.leases().waiting().size() == before && !claim.isDone()) {
+            Thread.sleep(1);
+        }
+        Client client = new Client(process, claim, heard);
+        clients.add(client);
+        return client;
+    }
+
+    private void release(Claim claim) throws Exception {
+        parts.leases().cancel(claim);
+    }
+
+    private static List<Gpu> none() {
+        return List.of();
+    }
+
+    @Test
+    void crowdCostsAsMuchAsOne() throws Exception {
+        Claim held = hold(ALL, BOB);
+        for (int i = 0; i < 20; i++) {
+            waiting(ONE, ALICE);
+        }
+        keeper().tick();
+        for (Client client : clients) {
+            assertTrue(client.hear().contains("GPUs 0, 1 are reserved by bob's gpu run"));
+        }
+        int[] before = {looks.get(), reads.get(), uses.get()};
+        parts.leases().waiting();
+        assertEquals(before[0], looks.get());
+        keeper().tick();
+        // Those next in line and some others, and the holder.
+        assertTrue(looks.get() - before[0] < 30, () -> "" + (looks.get() - before[0]));
+        assertEquals(before[1], reads.get());
+        release(held);
+        keeper().tick();
+        List<Claim> first = List.of(clients.get(0).claim().get(), clients.get(1).claim().get());
+        assertEquals(List.of(ClaimedGpu.of(A)), first.get(0).gpus());
+        assertEquals(List.of(ClaimedGpu.of(B)), first.get(1).gpus());
+        // One for the line, and one each for those two, who look whether theirs is there.
+        assertEquals(3, reads.get() - before[1]);
+        assertEquals(1, uses.get() - before[2]);
+        assertFalse(clients.get(2).claim().isDone());
+    }
+
+    @Test
+    void whoWaitsForWhatSheHasHerselfIsToldSoAndOthersPass() throws Exception {
+        Claim own = hold(ONE, ALICE);
+        Client alice = waiting(ALL, ALICE);
+        keeper().tick();
+        String words = alice.hear();
+        assertTrue(
+                words.startsWith(
+                        "waiting for all GPUs, next in line: all GPUs are asked for, and GPU 0"
+                                + " (GPU-5c1a1003) is reserved by alice's gpu run (pid "),
+                words);
+        assertTrue(
+                words.contains(
+                        "; others are served meanwhile: it waits for what alice has already: GPU"
+                                + " 0"),
+                words);
+        assertTrue(parts.leases().waiting().getFirst().obstacle().isPresent());
+        Claim passing = hold(ONE, BOB);
+        assertEquals(List.of(ClaimedGpu.of(B)), passing.gpus());
+        release(own);
+        keeper().tick();
+        assertFalse(alice.hear().contains("others are served"));
+        assertEquals(Optional.empty(), parts.leases().waiting().getFirst().obstacle());
+        assertThrows(RefusedException.class, () -> hold(ONE, BOB));
+        release(passing);
+        keeper().tick();
+        assertEquals(2, alice.claim().get().gpus().size());
+    }
+
+    @Test
+    void whatIsUsedBehindOurBackIsNamedAndOthersPass() throws Exception {
+        GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
+        strangers = List.of(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
+        Client alice = waiting(ALL, ALICE);
+        keeper().tick();
+        String words = alice.hear();
+        assertTrue(words.contains("python3 (pid " + user.id().pid() + "), which jnvdocker"), words);
+        assertTrue(words.endsWith("; others are served meanwhile"), words);
+        Claim passing = hold(ONE, BOB);
+        release(passing);
+        machine.end(user.id());
+        strangers = List.of();
+        keeper().tick();
+        assertEquals(2, alice.claim().get().gpus().size());
+    }
+
+    @Test
+    void cordonWhileOneWaitsLetsOthersPassAndKeepsThePlace() throws Exception {
+        Claim held = hold(ONE, BOB);
+        Client alice = waiting(new GpuRequest.Devices(List.of("0", "1")), ALICE);
+        parts.leases().cordon(List.of(A), BOB, "fan");
+        keeper().tick();
+        assertTrue(alice.hear().contains("cordoned by bob"));
+        hold(ONE, BOB);
+        parts.leases().uncordon(List.of(A));
+        keeper().tick();
+        assertFalse(alice.claim().isDone());
+        for (Lease lease : parts.registry().live()) {
+            release(lease.claim());
+        }
+        assertEquals(2, held.gpus().size() + 1);
+        keeper().tick();
+        assertEquals(2, alice.claim().get().gpus().size());
+    }
+
+    @Test
+    void gpuThatVanishesAfterTheChoiceLeavesThePlace() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client alice = waiting(ALL, ALICE);
+        Client bob = waiting(ONE, BOB);
+        release(held);
+        readsUntilGone.set(1);
+        keeper().tick();
+        while (parts.registry().past(10).size() < 2) {
+            Thread.sleep(1);
+        }
+        assertEquals(
+                "its GPU has vanished before it could be used",
+                parts.registry().past(1).getFirst().end().orElseThrow().evidence());
+        assertEquals(
+                List.of(alice.process(), bob.process()),
+                parts.leases().waiting().stream().map(it -> it.ticket().client()).toList());
+        readsUntilGone.set(Integer.MAX_VALUE);
+        keeper().tick();
+        assertEquals(2, alice.claim().get().gpus().size());
+        assertFalse(bob.claim().isDone());
+    }
+
+    @Test
+    void allAreAllThatAreThereThenAndADriverMayBeAwayMeanwhile() throws Exception {
+        gpus = List.of(A);
+        Claim held = hold(ALL, BOB);
+        Client alice = waiting(ALL, ALICE);
+        gpus = none();
+        release(held);
+        keeper().tick();
+        assertTrue(alice.hear().contains("no NVIDIA driver is loaded"));
+        gpus = List.of(A, B);
+        parts.registry().changes().add();
+        keeper().tick();
+        assertEquals(2, alice.claim().get().gpus().size());
+    }
+
+    @Test
+    void userWaitsSoOftenAndNoOftener() throws Exception {
+        parts.close();
+        Policy few =
+                new Policy(OptionalInt.empty(), Optional.empty(), 2, List.of(), false, "/etc/c");
+        parts = LeaseParts.open(world(few));
+        hold(ALL, BOB);
+        waiting(ONE, ALICE);
+        waiting(ONE, ALICE);
+        Client third = waiting(ONE, ALICE);
+        var refusal = assertThrows(ExecutionException.class, () -> third.claim().get());
+        assertEquals(
+                "alice waits for GPUs 2 times already, as often as each user may at a time"
+                        + " (max_waits_per_user in /etc/c); start this when one of those has been"
+                        + " served, or end one ('jnvdocker gpu queue' shows their pids)",
+                assertInstanceOf(RefusedException.class, refusal.getCause()).getMessage());
+        assertFalse(waiting(ONE, new Owner(0, "root")).claim().isDone());
+        assertFalse(waiting(ONE, BOB).claim().isDone());
+    }
+
+    @Test
+    void clientThatDiesLeavesNoPlaceAndIsGivenNothing() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client first = waiting(ALL, ALICE);
+        Client second = waiting(ONE, ALICE);
+        machine.end(first.process());
+        release(held);
+        keeper().tick();
+        second.claim().get();
+        assertThrows(ExecutionException.class, () -> first.claim().get());
+        assertEquals(List.of(), parts.leases().waiting());
+        assertEquals(List.of(), parts.registry().tickets());
+    }
+
+    /** By Ctrl-Z: it could not take what it is given. */
+    @Test
+    void clientThatIsStoppedIsPassedByAndKeepsItsPlace() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client first = waiting(ALL, ALICE);
+        Client second = waiting(ONE, ALICE);
+        machine.stopped.add(first.process());
+        release(held);
+        keeper().tick();
+        Claim passing = second.claim().get();
+        assertFalse(first.claim().isDone());
+        assertEquals(
+                Optional.of(
+                        "its process was stopped ('kill -CONT "
+                                + first.process().pid()
+                                + "' has it go on)"),
+                parts.leases().waiting().getFirst().obstacle());
+        machine.stopped.clear();
+        release(passing);
+        Thread.sleep(100); // it is looked at ten times a second
+        keeper().tick();
+        keeper().tick();
+        assertEquals(2, first.claim().get().gpus().size());
+    }
+
+    @Test
+    void uninstallEndsTheWait() throws Exception {
+        hold(ALL, BOB);
+        Client alice = waiting(ONE, ALICE);
+        parts.leases().stop();
+        keeper().tick();
+        var refusal = assertThrows(ExecutionException.class, () -> alice.claim().get());
+        assertTrue(refusal.getMessage().contains("is being uninstalled"), refusal::getMessage);
+    }
+
+    /** As in the daemon. */
+    @Test
+    void threadsServeThoseWhoWait() throws Exception {
+        Claim held = hold(ALL, BOB);
+        Client alice = waiting(ALL, ALICE);
+        Client bob = waiting(ONE, BOB);
+        try (AutoCloseable _ = keeper().start()) {
+            assertTrue(alice.hear().contains("next in line"));
+            assertTrue(bob.hear().contains("number 2 in line"));
+            release(held);
+            Claim all = alice.claim().get();
+            machine.end(alice.process());
+            assertEquals(2, all.gpus().size());
+            assertEquals(1, bob.claim().get().gpus().size());
+        }
+    }
+}

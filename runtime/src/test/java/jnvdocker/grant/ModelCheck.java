@@ -1,0 +1,375 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.SimulatedContainer.State;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Unmanaged;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.volume.plugin.VolumeInfo;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * What must be true of a simulated world, whatever has happened in it. It knows which container has
+ * which GPU's node and whether its processes live, from the world itself and not from the registry.
+ */
+final class ModelCheck {
+    private final SimulatedWorld world;
+    private List<Lease> before = List.of();
+    private long highest;
+    private boolean calm;
+
+    ModelCheck(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    /**
+     * The daemon may start containers now.
+     *
+     * @param calm whether nothing else happens meanwhile
+     */
+    void mayStart(boolean calm) {
+        this.calm = calm;
+    }
+
+    /** The daemon is about to start one by itself. */
+    void startOfRefused(SimulatedContainer container) {
+        if (!calm) {
+            return;
+        }
+        assertTrue(container.refusedAtBegin, () -> "was not refused: " + container);
+        assertTrue(container.policy, () -> "has no policy: " + container);
+        try {
+            for (Lease lease : world.daemon.parts().registry().live()) {
+                for (String gpu : container.gpus().keySet()) {
+                    assertTrue(!lease.isOf(gpu), () -> container + " is started beside " + lease);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Who was refused when the engine began runs, or somebody else has what he needs. */
+    void nobodyIsLeftDown() throws IOException {
+        LeaseRegistry registry = world.daemon.parts().registry();
+        Map<String, Lease> held = registry.holdings().held();
+        if (!registry.tickets().isEmpty()) {
+            return;
+        }
+        Set<String> used = world.uses.used();
+        for (RefusedStart refused : registry.refusedStarts()) {
+            Claim claim = refused.claim();
+            boolean free =
+                    claim.gpus().stream()
+                            .map(ClaimedGpu::uuid)
+                            .noneMatch(gpu ->
+                                    held.containsKey(gpu)
+                                            || used.contains(gpu)
+                                            || world.lab.isCordoned(gpu));
+            boolean allowed =
+                    world.lab.heldBy(claim.owner(), held) + claim.gpus().size()
+                            <= world.lab.quota();
+            List<ClaimedGpu> present = world.gpus().stream().map(ClaimedGpu::of).toList();
+            boolean same = present.containsAll(claim.gpus());
+            boolean ours = claim.engine().equals(world.engine().id);
+            assertTrue(
+                    !free || !allowed || !same || !ours, () -> "left down, though free: " + claim);
+        }
+    }
+
+    /** What was known of leases is known no more. */
+    void registryLost() {
+        before = List.of();
+        highest = 0;
+    }
+
+    void afterEveryStep() {
+        noGpuHasTwoContainers();
+        if (world.daemon.isUp()) {
+            try {
+                registryAgrees();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    private void noGpuHasTwoContainers() {
+        Map<String, SimulatedContainer> users = new HashMap<>();
+        for (SimulatedContainer container : world.allContainers()) {
+            if (container.usesGpus(world.machine) && !container.released) {
+                for (int minor : container.settings.minors()) {
+                    String gpu = world.gpus.of(minor);
+                    SimulatedContainer other = users.put(gpu, container);
+                    assertTrue(other == null, () -> gpu + " has " + other + " and " + container);
+                }
+            }
+        }
+    }
+
+    private void registryAgrees() throws IOException {
+        LeaseRegistry registry = world.daemon.parts().registry();
+        List<Lease> live = registry.live();
+        gpusHaveOneLease(live);
+        leasesGrow(live);
+        endsHaveEvidence(registry, live);
+        whatLivesHasALease(live);
+        everyGpuIsShownOnce(registry);
+        world.waiters.check(registry.tickets());
+        before = live;
+    }
+
+    private static void gpusHaveOneLease(List<Lease> live) {
+        Set<String> held = new HashSet<>();
+        for (Lease lease : live) {
+            for (ClaimedGpu gpu : lease.claim().gpus()) {
+                assertTrue(held.add(gpu.uuid()), () -> gpu.uuid() + " has two leases: " + live);
+            }
+        }
+    }
+
+    private void leasesGrow(List<Lease> live) {
+        Set<Long> known = before.stream().map(Lease::id).collect(Collectors.toSet());
+        for (Lease lease : live) {
+            if (!known.contains(lease.id())) {
+                assertTrue(lease.id() > highest, () -> "an old number: " + lease);
+            }
+        }
+        highest = live.stream().mapToLong(Lease::id).reduce(highest, Math::max);
+    }
+
+    private void endsHaveEvidence(LeaseRegistry registry, List<Lease> live) throws IOException {
+        Set<Long> now = live.stream().map(Lease::id).collect(Collectors.toSet());
+        List<Lease> past = null;
+        for (Lease lease : before) {
+            if (now.contains(lease.id())) {
+                continue;
+            }
+            past = past == null ? registry.past(1000) : past;
+            Lease ended =
+                    past.stream()
+                            .filter(it -> it.id() == lease.id())
+                            .findFirst()
+                            .orElseThrow(() -> new AssertionError("lost: " + lease));
+            String evidence = ended.end().orElseThrow().evidence();
+            assertTrue(!evidence.isBlank(), () -> "no evidence: " + ended);
+            boolean waiting =
+                    ended.holder() instanceof Holder.Client(var process)
+                            && world.machine.lives(process);
+            assertTrue(
+                    !waiting
+                            || evidence.startsWith("released by force")
+                            || evidence.endsWith("runs with its GPU")
+                            || isGivenBack(ended),
+                    () -> "its client lives: " + ended);
+            world.say("lease " + lease.id() + " has ended: " + evidence);
+            // A docker that takes more than ten seconds to notice an end finds the GPUs given away.
+            world.engine().containers.stream()
+                    .filter(it -> it.claim().equals(Optional.of(lease.claim().id())))
+                    .filter(world.engine()::hasToHandle)
+                    .forEach(it -> it.troubled = true);
+        }
+    }
+
+    /** By a client that asks again, since it never got the answer, or for one that never had it. */
+    private boolean isGivenBack(Lease ended) {
+        String evidence = ended.end().orElseThrow().evidence();
+        return evidence.equals("docker was not run")
+                        && world.waiters.hasReturned(ended.holder().process())
+                || evidence.equals("its GPU has vanished before it could be used")
+                || evidence.equals("its client waits no more");
+    }
+
+    /** A lease that ended while a process of its container lived would be missing here. */
+    private void whatLivesHasALease(List<Lease> live) {
+        for (SimulatedContainer container : world.allContainers()) {
+            Optional<String> claim = container.claim();
+            if (claim.isEmpty()
+                    || container.released
+                    || world.unknownClaims.contains(claim.get())
+                    || !container.lives(world.machine)) {
+                continue;
+            }
+            Lease lease =
+                    live.stream()
+                            .filter(it -> it.claim().id().equals(claim.get()))
+                            .findFirst()
+                            .orElseThrow(() -> new AssertionError(container + " has no lease"));
+            long own = container.lease.orElse(lease.id());
+            assertEquals(own, lease.id(), () -> container + "'s lease has become another");
+            container.lease = Optional.of(own);
+            if (!container.settings.minors().isEmpty()) {
+                assertEquals(
+                        container.settings.minors(),
+                        lease.claim().gpus().stream().map(ClaimedGpu::minor).toList(),
+                        () -> "GPUs of " + container);
+            }
+        }
+    }
+
+    private void everyGpuIsShownOnce(LeaseRegistry registry) throws IOException {
+        Evidence evidence =
+                new Evidence(world.machine, world.machine.bootId(), world.machine.state());
+        List<Gpu> gpus = world.gpus();
+        Holdings holdings = registry.holdings();
+        Strangers strangers =
+                new Strangers(
+                        world.uses.quietly(),
+                        registry,
+                        evidence,
+                        world.daemon.parts().unleased(),
+                        new OtherClaims(world.machine, evidence, Pace.REAL));
+        Unmanaged unmanaged =
+                new Unmanaged(
+                        strangers.among(
+                                strangers.lookWithoutEngine(gpus), holdings.held().values()),
+                        false);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), world.lab.policy());
+        List<GpuStatus> status =
+                new GpuBoard(holdings, evidence, unmanaged, choice, true).status(gpus);
+        Set<String> shown = new HashSet<>();
+        Set<String> used = world.uses.used();
+        for (GpuStatus gpu : status) {
+            assertTrue(shown.add(gpu.gpu().uuid()), () -> "shown twice: " + status);
+            assertEquals(expected(gpu, used, gpus), kind(gpu.state()), gpu::toString);
+        }
+        gpus.forEach(gpu -> assertTrue(shown.contains(gpu.uuid()), () -> "not shown: " + gpu));
+    }
+
+    /** What a GPU is by the model's account. */
+    private GpuStatus.State expected(GpuStatus status, Set<String> used, List<Gpu> gpus) {
+        String gpu = status.gpu().uuid();
+        if (!gpus.contains(status.gpu())) {
+            return GpuStatus.State.MISSING;
+        }
+        if (status.lease().isPresent()) {
+            return GpuStatus.State.HELD;
+        }
+        if (used.contains(gpu)) {
+            return GpuStatus.State.UNMANAGED;
+        }
+        return world.lab.isCordoned(gpu) ? GpuStatus.State.CORDONED : GpuStatus.State.FREE;
+    }
+
+    /** How it is held does not matter here. */
+    private static GpuStatus.State kind(GpuStatus.State state) {
+        return switch (state) {
+            case RESERVED, STUCK -> GpuStatus.State.HELD;
+            default -> state;
+        };
+    }
+
+    /** Everybody has had the time to notice everything. */
+    void whenSettled() {
+        try {
+            LeaseRegistry registry = world.daemon.parts().registry();
+            List<Lease> live = registry.live();
+            for (Lease lease : live) {
+                assertTrue(isHeld(lease), () -> "nobody holds " + lease);
+            }
+            Set<String> held = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
+            for (Claim claim : registry.claims()) {
+                boolean named =
+                        held.contains(claim.id())
+                                || isMounted(claim.id())
+                                || !claim.engine().equals(world.engine().id)
+                                || isNamed(ClaimNames.volume(claim.id()));
+                assertTrue(named, () -> "nobody wants " + claim);
+            }
+            for (String volume : volumes()) {
+                assertTrue(
+                        isNamed(volume)
+                                || held.contains(ClaimNames.ofVolume(volume).orElse(""))
+                                || isMounted(ClaimNames.ofVolume(volume).orElse("")),
+                        () -> "nobody wants " + volume);
+            }
+            world.waiters.checkAll(registry.tickets());
+            Set<String> known =
+                    registry.claims().stream().map(Claim::id).collect(Collectors.toSet());
+            Set<String> folders = Set.copyOf(new ClaimFiles(world.state).ids());
+            assertTrue(
+                    known.containsAll(folders), () -> "folders " + folders + ", claims " + known);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Those that docker shows. When it has lost our answer to a Remove, or we have lost all, it
+     * remembers one more until it is started again.
+     */
+    private List<String> volumes() {
+        return world.daemon.parts().volumes().list().stream()
+                .map(VolumeInfo::name)
+                .filter(world.engine().volumes::containsKey)
+                .toList();
+    }
+
+    /** By what has outlived its container, also when the lease was released by force. */
+    private boolean isMounted(String claim) {
+        return world.allContainers().stream()
+                .filter(it -> it.claim().equals(Optional.of(claim)))
+                .anyMatch(it -> it.lives(world.machine));
+    }
+
+    private boolean isNamed(String volume) {
+        return !world.engine().using(volume).isEmpty();
+    }
+
+    private boolean isHeld(Lease lease) {
+        if (lease.holder() instanceof Holder.Client(var process)) {
+            return world.machine.lives(process);
+        }
+        return world.allContainers().stream()
+                .filter(it -> it.claim().equals(Optional.of(lease.claim().id())))
+                .anyMatch(it -> it.lives(world.machine) || it.state == State.RESTARTING);
+    }
+
+    /** No container and no client is left in the world. */
+    void whenNothingIsLeft() throws IOException {
+        LeaseRegistry registry = world.daemon.parts().registry();
+        assertEquals(List.of(), registry.live());
+        assertEquals(List.of(), registry.claims());
+        assertEquals(List.of(), world.daemon.parts().volumes().list());
+        assertEquals(Map.of(), world.engine().volumes);
+        assertEquals(List.of(), new ClaimFiles(world.state).ids());
+    }
+
+    /** Nor has anybody a place in the line. */
+    void nobodyWaits() throws IOException {
+        assertEquals(List.of(), world.daemon.parts().registry().tickets());
+    }
+
+    /** All that the registry knows. */
+    String dump() throws IOException {
+        LeaseRegistry registry = world.daemon.parts().registry();
+        return registry.claims()
+                + "\n"
+                + registry.claimsWithVolume()
+                + "\n"
+                + registry.live()
+                + "\n"
+                + registry.past(1000);
+    }
+}

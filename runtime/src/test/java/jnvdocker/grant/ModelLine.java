@@ -1,0 +1,95 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.request.GpuRequest;
+
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * For whom GPUs are to be kept, by the model's own account: for the first who can be served by what
+ * is free or held by others, and no more than he needs.
+ */
+final class ModelLine {
+    private final SimulatedLab lab;
+    private final List<Gpu> gpus;
+    private final Map<String, Lease> held;
+    private final Set<String> used;
+
+    /**
+     * @param held by the UUIDs of GPUs
+     * @param used the UUIDs of those that are used behind our back
+     */
+    ModelLine(SimulatedLab lab, List<Gpu> gpus, Map<String, Lease> held, Set<String> used) {
+        this.lab = lab;
+        this.gpus = gpus;
+        this.held = held;
+        this.used = used;
+    }
+
+    /** Whether somebody who waits could be served without giving anything back himself. */
+    boolean canBeServed(Ticket ticket) {
+        Set<String> wanted = wanted(ticket.request());
+        int needed =
+                ticket.request() instanceof GpuRequest.Count(int count)
+                        ? count
+                        : Math.max(1, wanted.size());
+        long toBeHad = wanted.stream().filter(gpu -> mayComeFree(gpu, ticket)).count();
+        long more = lab.number(ticket.request(), gpus);
+        return toBeHad >= needed && lab.heldBy(ticket.owner(), held) + more <= lab.quota();
+    }
+
+    private Set<String> wanted(GpuRequest request) {
+        if (request instanceof GpuRequest.Devices) {
+            return lab.wanted(request, gpus);
+        }
+        return gpus.stream()
+                .map(Gpu::uuid)
+                .filter(gpu -> !lab.isCordoned(gpu))
+                .collect(Collectors.toSet());
+    }
+
+    private boolean mayComeFree(String gpu, Ticket ticket) {
+        Lease lease = held.get(gpu);
+        boolean own = lease != null && lease.claim().owner().uid() == ticket.owner().uid();
+        return !own && !lab.isCordoned(gpu) && !isUsed(gpu, ticket.request());
+    }
+
+    private boolean isUsed(String gpu, GpuRequest request) {
+        boolean anyway = request instanceof GpuRequest.Devices && lab.policy().allowUnmanaged();
+        return !anyway && used.contains(gpu);
+    }
+
+    /**
+     * The UUIDs of what is free and kept.
+     *
+     * @param waiting first come first
+     * @param rather which are kept first where there is more than is needed
+     */
+    Set<String> kept(List<Ticket> waiting, Predicate<String> rather) {
+        Set<String> kept = new HashSet<>();
+        for (Ticket ticket : waiting) {
+            if (canBeServed(ticket)) {
+                long most =
+                        ticket.request() instanceof GpuRequest.Count(int count)
+                                ? count
+                                : gpus.size();
+                wanted(ticket.request()).stream()
+                        .filter(gpu -> !held.containsKey(gpu) && !kept.contains(gpu))
+                        .filter(gpu -> !isUsed(gpu, ticket.request()))
+                        .sorted(Comparator.comparing(gpu -> !rather.test(gpu)))
+                        .limit(most)
+                        .toList()
+                        .forEach(kept::add);
+            }
+        }
+        return kept;
+    }
+}

@@ -1,0 +1,171 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What whoever is refused must hear, and that there really is not enough. */
+final class RefusalCheck {
+    /** How long after a daemon's start those who have not asked it may still be waited for. */
+    private static final Duration RETURN = Duration.ofSeconds(20);
+
+    private static final String GPUS =
+            "(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2](, [0-2])+ are) ";
+    private static final String HELD =
+            "(held by (user[0-2]|uid [0-9]+|somebody)'s container"
+                    + "|reserved by user[0-2]'s docker run \\(pid).* since ";
+    private static final String KEPT =
+            "kept for user[0-2] \\(pid [0-9]+\\), who has waited for .* since ";
+    private static final String USED =
+            "used by .*, which (jnvdocker did not start|has no lease of it"
+                    + "|has it from another jnvdocker of this host)";
+    private static final String TAKEN = ".*" + GPUS + "(" + HELD + "|" + KEPT + "|" + USED + ").*";
+    private static final String CORDONED =
+            "is cordoned (by root since .* \\(fan\\)|\\(cordon in " + SimulatedLab.FILE + "\\))";
+    private static final String KEY =
+            " at a time \\(max_gpus_per_user in " + SimulatedLab.FILE + "\\)";
+    private static final String EACH = "each user may have [1-3]" + KEY;
+    private static final String MINE =
+            "(user[0-2]|uid [0-9]+|somebody) has [1-3] of the [1-3] that each user may have"
+                    + KEY
+                    + ": "
+                    + TAKEN;
+
+    private static final String MAX_WAIT = "\\(max_wait in " + SimulatedLab.FILE + "\\)";
+
+    private final SimulatedWorld world;
+
+    RefusalCheck(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    /**
+     * One that does not wait.
+     *
+     * @param alone whether nobody can have given something back since the choice was made
+     */
+    void client(LeaseRequest request, String message, boolean alone) throws IOException {
+        assertTrue(!alone || !isToBeHad(request), () -> "refused though it is free: " + message);
+        boolean taken = message.matches(TAKEN + "; wait with --gpu-wait.*");
+        boolean mine =
+                message.matches(
+                        "[1-3] GPUs? (is|are) asked for, and " + MINE + "; wait with --gpu-wait.*");
+        assertTrue(isForEver(message) || (message.contains("each user") ? mine : taken), message);
+    }
+
+    /**
+     * One that waits.
+     *
+     * @param overdue whether it may have waited as long as it wants to
+     */
+    void waiter(LeaseRequest request, String message, boolean overdue) {
+        boolean inVain =
+                overdue
+                        && message.matches(
+                                "waited in vain(, .*; wait longer| for [0-9]+s, the longest that"
+                                        + " anybody may "
+                                        + MAX_WAIT
+                                        + ", .*; wait again) with --gpu-wait");
+        boolean tooLong =
+                message.matches(
+                        "nobody may wait for GPUs longer than [0-9]+s "
+                                + MAX_WAIT
+                                + "; give --gpu-wait less, or no time at all");
+        assertTrue(isForEver(message) || inVain || tooLong, () -> request + ": " + message);
+    }
+
+    /** Docker's user. */
+    void mount(String volume, String message) throws IOException {
+        if (message.contains("cordon")) {
+            String cordoned =
+                    GPUS
+                            + CORDONED.substring("is ".length())
+                            + "; start this container again when it is not any more.*";
+            assertTrue(message.matches(cordoned), message);
+            assertTrue(
+                    claim(volume).gpus().stream().anyMatch(gpu -> world.lab.isCordoned(gpu.uuid())),
+                    () -> "refused though none is cordoned: " + message);
+        }
+        if (message.contains("each user")) {
+            String mine = MINE + "; stop one of them, then start this container again.*";
+            String never =
+                    "this container has [1-3] GPUs, and " + EACH + "; create it again with fewer";
+            assertTrue(message.matches(mine) || message.matches(never), message);
+            Claim claim = claim(volume);
+            long has = world.lab.heldBy(claim.owner(), registry().holdings().held());
+            assertTrue(
+                    has + claim.gpus().size() > world.lab.quota(),
+                    () -> "refused though it may have more: " + message);
+        }
+    }
+
+    private Claim claim(String volume) throws IOException {
+        return registry().claim(ClaimNames.ofVolume(volume).orElseThrow()).orElseThrow();
+    }
+
+    private LeaseRegistry registry() {
+        return world.daemon.parts().registry();
+    }
+
+    private static boolean isForEver(String message) {
+        return message.matches("invalid device: .*|.* GPUs are asked for, and this host has .*")
+                || message.matches("(GPU|of GPU) .* (is not|not all are there) any more; .*")
+                || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
+                || message.matches("[1-3] GPUs are asked for, and " + EACH + "; ask for fewer");
+    }
+
+    /** Those for whom GPUs may be kept, also one that asks just now. */
+    private List<Ticket> line() throws IOException {
+        boolean young = world.daemon.age().compareTo(RETURN) < 0;
+        return registry().tickets().stream()
+                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> young || world.waiters.isConnected(it.client()))
+                .sorted(Comparator.comparingLong(Ticket::id))
+                .toList();
+    }
+
+    private boolean isToBeHad(LeaseRequest request) throws IOException {
+        Map<String, Lease> held = registry().holdings().held();
+        Set<String> taken = new HashSet<>(held.keySet());
+        boolean named = request.request() instanceof GpuRequest.Devices;
+        if (!named || !world.lab.policy().allowUnmanaged()) {
+            taken.addAll(world.uses.used());
+        }
+        List<Gpu> gpus = world.gpus();
+        Set<String> seen = new HashSet<>();
+        world.uses.known().forEach(use -> seen.add(use.gpu()));
+        Set<String> wished = world.lab.wanted(request.request(), gpus);
+        taken.addAll(
+                new ModelLine(world.lab, gpus, held, seen)
+                        .kept(line(), gpu -> wished.contains(gpu) && !taken.contains(gpu)));
+        List<String> usable =
+                gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
+        List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();
+        boolean enough =
+                switch (request.request()) {
+                    case GpuRequest.All _ -> free.size() == usable.size() && !free.isEmpty();
+                    case GpuRequest.Count(int count) -> free.size() >= count;
+                    case GpuRequest.Devices(List<String> ids) -> {
+                        Set<String> wanted = world.lab.wanted(request.request(), gpus);
+                        yield wanted.size() == ids.size() && free.containsAll(wanted);
+                    }
+                    case GpuRequest.None _ -> true;
+                };
+        long has = world.lab.heldBy(request.owner(), held);
+        return enough && has + world.lab.number(request.request(), gpus) <= world.lab.quota();
+    }
+}

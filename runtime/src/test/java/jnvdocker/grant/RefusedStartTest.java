@@ -1,0 +1,139 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.HostClock;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Which containers are started again that were refused when their engine was started. */
+class RefusedStartTest {
+    private static final String HELD = "GPU 0 (GPU-5c1a1003) is held by bob's container \"x\"";
+    private static final String ERROR = "error while mounting volume '': " + HELD;
+    private static final String ENDED = "2024-01-02T09:12:00.123456789Z";
+    private static final String ID = "c".repeat(64);
+    private static final Claim CLAIM =
+            TestingLeases.claim("111111111111", TestingLeases.ALICE, TestingLeases.A);
+    private static final ProcessId ENGINE = new ProcessId(800, 20);
+
+    @TempDir private Path folder;
+    private LeaseRegistry registry;
+
+    @BeforeEach
+    void open() throws IOException {
+        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    private static ContainerEngine.Down down(String policy, String error, String label) {
+        return new ContainerEngine.Down(ID, "train", policy, error, ENDED, Map.of(label, ""));
+    }
+
+    private static RefusedStart refused(RefusedStart.Seen seen) {
+        return new RefusedStart(
+                CLAIM, List.of(HELD, "later"), TestingLeases.THEN, Optional.of(seen));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"always", "unless-stopped", "on-failure"})
+    void containerThatIsAsItWasIsTheOne(String policy) {
+        RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
+        assertTrue(down(policy, ERROR, "a").isOf(refused));
+        assertTrue(down(policy, "error while mounting volume '': later", "a").isOf(refused));
+        RefusedStart unseen =
+                new RefusedStart(CLAIM, List.of(HELD), TestingLeases.THEN, Optional.empty());
+        assertTrue(down(policy, ERROR, "a").isOf(unseen));
+    }
+
+    @Test
+    void containerThatWasChangedIsNot() {
+        RefusedStart refused = refused(new RefusedStart.Seen(ID, ENDED));
+        assertFalse(down("no", ERROR, "a").isOf(refused), "docker update --restart=no");
+        assertFalse(down("", ERROR, "a").isOf(refused), "no policy");
+        assertFalse(down("always", "", "a").isOf(refused), "was started");
+        assertFalse(down("always", "network not found", "a").isOf(refused), "fails otherwise");
+        assertFalse(
+                down("always", ERROR, "com.docker.swarm.task.id").isOf(refused), "Swarm's task");
+        assertFalse(
+                down("always", ERROR, "a")
+                        .isOf(refused(new RefusedStart.Seen(ID, "2024-01-02T10:00:00Z"))),
+                "has run since");
+        assertFalse(
+                down("always", ERROR, "a")
+                        .isOf(refused(new RefusedStart.Seen("d".repeat(64), ENDED))),
+                "another container");
+    }
+
+    /** The claim had a lease, which has ended. */
+    private void ran(boolean said) throws IOException {
+        registry.reserve(
+                registry.holdings(), new LeaseRegistry.Reservation(CLAIM, TestingLeases.CLIENT));
+        registry.created(CLAIM.id());
+        registry.mount(CLAIM, "use", ENGINE, new LeaseRegistry.Unknown(), Optional.empty());
+        registry.unmounted(CLAIM.id(), "use");
+        registry.end(registry.liveOf(CLAIM.id()).orElseThrow(), "it is gone", said);
+    }
+
+    @Test
+    void whatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
+        ran(false);
+        registry.refusedStart(CLAIM.id(), HELD, true);
+        // Of another container of the claim, for all that is known.
+        registry.refusedStart(CLAIM.id(), "of which", false);
+        assertEquals(List.of(HELD), registry.refusedStarts().getFirst().reasons());
+        registry.seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
+        for (int i = 1; i <= 9; i++) {
+            registry.refusedStart(CLAIM.id(), "later\n" + i, false);
+        }
+        close();
+        open();
+        RefusedStart refused = registry.refusedStarts().getFirst();
+        assertEquals(List.of("later 6", "later 7", "later 8", "later 9"), refused.reasons());
+        assertEquals(Optional.of(new RefusedStart.Seen(ID, ENDED)), refused.seen());
+        registry.forget(CLAIM.id());
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+
+    @Test
+    void whatEndedBeforeItsEngineIsNot() throws IOException {
+        ran(true);
+        registry.refusedStart(CLAIM.id(), HELD, true);
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+
+    @Test
+    void whatIsRefusedByAnEngineThatHasStartedIsNot() throws IOException {
+        ran(false);
+        registry.refusedStart(CLAIM.id(), HELD, false);
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+
+    @Test
+    void whatHasNeverRunIsNot() throws IOException {
+        registry.restore(CLAIM, true);
+        registry.refusedStart(CLAIM.id(), HELD, true);
+        assertEquals(List.of(), registry.refusedStarts());
+    }
+}

@@ -1,0 +1,570 @@
+package jnvdocker.grant;
+
+import jnvdocker.grant.SimulatedEngine.Answer;
+import jnvdocker.grant.SimulatedEngine.Event;
+import jnvdocker.grant.SimulatedEngine.Mood;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Policy;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Changes;
+import jnvdocker.use.GpuUses;
+import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * The real parts that give out GPUs, in a simulated world. What the daemon does by itself, on
+ * threads of its own, is done when somebody says so. It may be killed at any moment.
+ */
+final class SimulatedDaemon implements SimulatedEngine.Plugin {
+    /** A verb may wait for what is about to end, a few times over, and for a quick list. */
+    private static final Duration VERB_LIMIT = Duration.ofMillis(4 * (3000 + 200));
+
+    private static final Answer AWAY = new Answer(Answer.Kind.AWAY, "the plugin does not answer");
+
+    private static final Duration A_WHILE = Duration.ofMillis(100);
+    private static final Duration QUICK = Duration.ofMillis(200);
+
+    /** Thrown wherever the daemon happens to be when it is killed. */
+    @SuppressWarnings("serial")
+    static final class Killed extends Error {
+        Killed() {
+            super("killed", null, false, false);
+        }
+    }
+
+    /** What it finds in the world. */
+    interface Surroundings {
+        SimulatedEngine engine();
+
+        List<Gpu> gpus();
+
+        /** What the configuration says now. */
+        Policy policy();
+
+        /** Who uses GPUs, whoever gave them. */
+        GpuUses uses();
+
+        /** The daemon starts a container by itself: the error, if there is one. */
+        Optional<String> startRefused(String container);
+
+        /** Does a mount that an engine asks for. */
+        void mount(String volume, Task mount) throws Exception;
+
+        void say(String what);
+
+        /** Anything may happen now. */
+        void moment();
+    }
+
+    /** Something that the daemon does. */
+    interface Task {
+        void perform() throws Exception;
+    }
+
+    private record Later(long due, Task task) {}
+
+    private final Path state;
+    private final SimulatedMachine machine;
+    private final Surroundings world;
+    private final List<Event> events = new ArrayList<>();
+    private final List<Later> later = new ArrayList<>();
+
+    /** Those that wait for GPUs. */
+    private final List<SteppedThread> threads = new ArrayList<>();
+
+    private Optional<LeaseParts> parts = Optional.empty();
+    private Connection connection;
+    private int depth;
+    private boolean inVerb;
+    private boolean doomed;
+    private boolean watching;
+    private long opened;
+
+    SimulatedDaemon(Path state, SimulatedMachine machine, Surroundings world) {
+        this.state = state;
+        this.machine = machine;
+        this.world = world;
+    }
+
+    boolean isUp() {
+        return parts.isPresent() && !doomed;
+    }
+
+    boolean isBusy() {
+        return depth > 0;
+    }
+
+    /** Whether the engine answers it. */
+    boolean answers() {
+        return world.engine().serves() && world.engine().mood == Mood.WELL;
+    }
+
+    boolean isWatching() {
+        return watching;
+    }
+
+    /** For how long it has run. */
+    Duration age() {
+        return Duration.ofNanos(machine.nanos() - opened);
+    }
+
+    LeaseParts parts() {
+        return parts.orElseThrow();
+    }
+
+    void start() throws IOException {
+        opened = machine.nanos();
+        connection = new Connection();
+        events.clear();
+        later.clear();
+        watching = false;
+        doomed = false;
+        depth++;
+        try {
+            parts =
+                    Optional.of(
+                            LeaseParts.open(
+                                    new LeaseParts.World(
+                                            state,
+                                            machine.bootId(),
+                                            "nvidia-docker",
+                                            machine,
+                                            connection,
+                                            world::gpus,
+                                            world.uses(),
+                                            world.policy(),
+                                            machine,
+                                            new SimulatedPace())));
+        } catch (Killed e) {
+            world.say("the daemon is killed while it starts");
+            doomed = false;
+        } finally {
+            depth--;
+        }
+    }
+
+    /** It is gone when whatever it does now has been left. */
+    void kill() throws IOException {
+        doomed = true;
+        if (depth == 0) {
+            bury();
+        }
+    }
+
+    private void bury() throws IOException {
+        doomed = false;
+        watching = false;
+        events.clear();
+        later.clear();
+        threads.forEach(SteppedThread::kill);
+        threads.clear();
+        if (parts.isPresent()) {
+            parts.get().close();
+            parts = Optional.empty();
+        }
+    }
+
+    /** Does something; a failure that the daemon would log is said. */
+    boolean perform(String what, Task task) throws IOException {
+        return perform(what, task, false);
+    }
+
+    /** What does something that takes its time, and sleeps meanwhile. */
+    SteppedThread thread(Task task) {
+        SteppedThread thread = new SteppedThread(task);
+        threads.add(thread);
+        return thread;
+    }
+
+    /** Lets it do that until it sleeps, or is over. */
+    void goOn(String what, SteppedThread thread) throws IOException {
+        perform(what, () -> thread.goOn(depth));
+        threads.removeIf(SteppedThread::isOver);
+    }
+
+    private boolean perform(String what, Task task, boolean verb) throws IOException {
+        if (!isUp()) {
+            return false;
+        }
+        boolean outer = inVerb;
+        inVerb = verb;
+        depth++;
+        try {
+            task.perform();
+            world.moment();
+            return true;
+        } catch (Killed e) {
+            doomed = true;
+            return false;
+        } catch (IOException | VolumeException | RefusedException e) {
+            world.say(what + ": " + e.getMessage());
+            return false;
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        } finally {
+            inVerb = outer;
+            depth--;
+            if (doomed && depth == 0) {
+                world.say("the daemon is gone");
+                bury();
+            }
+        }
+    }
+
+    /** Called at any moment: leaves what is under way when the daemon was killed meanwhile. */
+    void survive() {
+        if (doomed) {
+            throw new Killed();
+        }
+    }
+
+    void watch() throws IOException {
+        if (isUp() && !watching && answers()) {
+            watching = true;
+            perform(
+                    "reconcile",
+                    () -> {
+                        connection.id = Optional.empty();
+                        connection.followed = true;
+                        try {
+                            parts().reconciler().reconcile();
+                        } catch (IOException e) {
+                            leave();
+                            throw e;
+                        }
+                    });
+        }
+    }
+
+    /** The engine's events have ended. */
+    void leave() {
+        watching = false;
+        if (connection != null) {
+            connection.followed = false;
+            connection.id = Optional.empty();
+        }
+    }
+
+    void told(Event event) {
+        if (isUp() && watching) {
+            events.add(event);
+        }
+    }
+
+    /** Sees to the events that it was told of, in any order, or twice. */
+    boolean handleEvent(int index, boolean again) throws IOException {
+        if (events.isEmpty()) {
+            return false;
+        }
+        int place = index % events.size();
+        Event event = again ? events.get(place) : events.remove(place);
+        world.say("event " + event.action() + " of " + event.container().substring(0, 4));
+        Reconciler reconciler = parts().reconciler();
+        return perform(
+                event.action(),
+                () -> {
+                    switch (event.action()) {
+                        case "create", "start", "rename" ->
+                                reconciler.changed(event.container(), event.claim());
+                        case "die" -> reconciler.lookAt(event.claim());
+                        case "destroy" -> reconciler.destroyed(event.container(), event.claim());
+                        default -> throw new IllegalArgumentException(event.action());
+                    }
+                });
+    }
+
+    /** Does what it has put off until now. */
+    boolean handleLater(int index) throws IOException {
+        List<Later> due = later.stream().filter(it -> it.due() <= machine.nanos()).toList();
+        if (due.isEmpty()) {
+            return false;
+        }
+        Later chosen = due.get(index % due.size());
+        later.remove(chosen);
+        return perform("later", chosen.task());
+    }
+
+    @Override
+    public Answer get(String volume) {
+        return verb(() -> parts().volumes().get(volume));
+    }
+
+    @Override
+    public Answer create(String volume, Map<String, String> options) {
+        return verb(() -> parts().volumes().create(volume, options));
+    }
+
+    @Override
+    public Answer mount(String volume, String use, ProcessId engine) {
+        return verb(() -> world.mount(volume, () -> parts().volumes().mount(volume, use, engine)));
+    }
+
+    @Override
+    public Answer unmount(String volume, String use) {
+        return verb(() -> parts().volumes().unmount(volume, use));
+    }
+
+    @Override
+    public Answer remove(String volume) {
+        return verb(() -> parts().volumes().remove(volume));
+    }
+
+    private Answer verb(Task verb) {
+        Answer[] answer = {AWAY};
+        try {
+            perform("verb", () -> answer[0] = answer(verb), true);
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+        // When it is killed before it could answer, it has done what it has done.
+        return isUp() ? answer[0] : AWAY;
+    }
+
+    private Answer answer(Task verb) throws Exception {
+        long begun = machine.nanos();
+        try {
+            verb.perform();
+            return Answer.OK;
+        } catch (VolumeException e) {
+            return new Answer(Answer.Kind.ERR, e.getMessage());
+        } finally {
+            if (machine.nanos() - begun > VERB_LIMIT.toNanos()) {
+                world.say("a verb took " + Duration.ofNanos(machine.nanos() - begun));
+            }
+        }
+    }
+
+    private final class SimulatedPace implements Pace {
+        @Override
+        public long nanos() {
+            return machine.nanos();
+        }
+
+        @Override
+        public void sleep(Duration duration) {
+            long due = machine.nanos() + duration.toNanos();
+            threads.stream()
+                    .filter(thread -> thread.isCurrent(depth))
+                    .findFirst()
+                    .ifPresent(SteppedThread::sleep);
+            meanwhile(due);
+            machine.pass(Duration.ofNanos(Math.max(0, due - machine.nanos())));
+            world.moment();
+        }
+
+        /** What is put off for a shorter time is done while somebody sleeps. */
+        private void meanwhile(long until) {
+            while (true) {
+                Optional<Later> next =
+                        later.stream()
+                                .filter(it -> it.due() <= until)
+                                .min(Comparator.comparingLong(Later::due));
+                if (next.isEmpty()) {
+                    return;
+                }
+                later.remove(next.get());
+                machine.pass(Duration.ofNanos(Math.max(0, next.get().due() - machine.nanos())));
+                try {
+                    perform("later", next.get().task());
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+                survive();
+            }
+        }
+
+        /** Nobody is woken: all oversleep. */
+        @Override
+        public void sleep(Duration longest, Changes changes, long seen) {
+            sleep(longest.compareTo(A_WHILE) < 0 ? longest : A_WHILE);
+        }
+
+        @Override
+        public void later(Duration delay, Runnable task) {
+            later.add(new Later(machine.nanos() + delay.toNanos(), task::run));
+        }
+
+        /** Who waits for another's answer would never go on. */
+        @Override
+        public <T> Supplier<T> shared(Supplier<T> question) {
+            return question;
+        }
+    }
+
+    /** The daemon's side of the engine's API. */
+    private final class Connection implements ContainerEngine {
+        private Optional<String> id = Optional.empty();
+        private boolean followed;
+
+        @Override
+        public boolean hasStarted() {
+            return id.isPresent();
+        }
+
+        @Override
+        public Optional<String> knownId() {
+            return id;
+        }
+
+        @Override
+        public String id(Duration limit) throws IOException {
+            if (id.isEmpty()) {
+                String told = ask(limit, () -> world.engine().id);
+                if (!followed) {
+                    return told;
+                }
+                id = Optional.of(told);
+            }
+            return id.get();
+        }
+
+        @Override
+        public List<Listed> labelled(String label, Duration limit) throws IOException {
+            return ask(
+                    limit,
+                    () ->
+                            world.engine().containers.stream()
+                                    .filter(it -> it.settings.labels().containsKey(label))
+                                    .map(Connection::listed)
+                                    .toList());
+        }
+
+        @Override
+        public List<Listed> using(Collection<String> volumes, Duration limit) throws IOException {
+            return ask(
+                    limit,
+                    () ->
+                            volumes.stream()
+                                    .flatMap(volume -> world.engine().using(volume).stream())
+                                    .map(Connection::listed)
+                                    .toList());
+        }
+
+        @Override
+        public Optional<Inspected> inspect(String container, Duration limit) throws IOException {
+            refuseInVerb();
+            Optional<SimulatedContainer> found = world.engine().container(container);
+            if (found.filter(SimulatedContainer::isLocked).isPresent()) {
+                throw silent(limit);
+            }
+            return ask(limit, () -> world.engine().container(container).map(Connection::inspected));
+        }
+
+        @Override
+        public Optional<Down> down(String container, Duration limit) throws IOException {
+            refuseInVerb();
+            Optional<SimulatedContainer> found = world.engine().container(container);
+            if (found.filter(SimulatedContainer::isLocked).isPresent()) {
+                throw silent(limit);
+            }
+            return ask(
+                    limit,
+                    () ->
+                            world.engine()
+                                    .container(container)
+                                    .filter(it -> !it.isRunning())
+                                    .filter(it -> it.state != SimulatedContainer.State.RESTARTING)
+                                    .map(Connection::down));
+        }
+
+        @Override
+        public void start(String container, Duration limit) throws IOException {
+            refuseInVerb();
+            Optional<String> error = ask(limit, () -> world.startRefused(container));
+            if (error.isPresent()) {
+                throw new IOException(error.get());
+            }
+        }
+
+        private static Down down(SimulatedContainer container) {
+            return new Down(
+                    container.id,
+                    container.name,
+                    container.policy ? "always" : "no",
+                    container.error,
+                    "" + container.ends,
+                    container.settings.labels());
+        }
+
+        @Override
+        public Map<String, String> volumeOptions(String volume, Duration limit) throws IOException {
+            return ask(limit, () -> world.engine().volumes.getOrDefault(volume, Map.of()));
+        }
+
+        @Override
+        public boolean removeVolume(String volume, Duration limit) throws IOException {
+            refuseInVerb();
+            if (!world.engine().using(volume).isEmpty()) {
+                return ask(limit, () -> false);
+            }
+            Optional<String> error = ask(limit, () -> world.engine().removeVolume(volume));
+            if (error.isPresent()) {
+                throw new IOException(error.get());
+            }
+            return true;
+        }
+
+        private <T> T ask(Duration limit, Supplier<T> question) throws IOException {
+            if (inVerb && limit.compareTo(QUICK) > 0) {
+                throw new AssertionError("a verb waits for the engine: " + limit);
+            }
+            world.moment();
+            SimulatedEngine engine = world.engine();
+            if (!engine.serves() || engine.mood == Mood.FAILING) {
+                throw new IOException("connection refused");
+            }
+            if (engine.mood == Mood.SLOW) {
+                throw silent(limit);
+            }
+            T answer = question.get();
+            // It may be old by the time it is read.
+            world.moment();
+            return answer;
+        }
+
+        private IOException silent(Duration limit) {
+            machine.pass(limit);
+            world.moment();
+            return new IOException("no answer within " + limit);
+        }
+
+        private void refuseInVerb() {
+            if (inVerb) {
+                throw new AssertionError("a verb waits for the engine");
+            }
+        }
+
+        private static Listed listed(SimulatedContainer container) {
+            return new Listed(
+                    container.id,
+                    container.name,
+                    container.shownState(),
+                    container.settings.labels(),
+                    List.copyOf(container.settings.volume().stream().toList()));
+        }
+
+        private static Inspected inspected(SimulatedContainer container) {
+            return new Inspected(
+                    container.id,
+                    container.name,
+                    container.isRunning() ? container.init.orElseThrow().pid() : 0,
+                    container.state == SimulatedContainer.State.RESTARTING,
+                    container.settings.labels(),
+                    container.settings.volume().stream().toList());
+        }
+    }
+}

@@ -1,0 +1,186 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Policy;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.request.GpuRequest;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** What a simulated lab allows, and its administrator, who changes that. */
+final class SimulatedLab {
+    static final String FILE = "/etc/jnvdocker/config.toml";
+    private static final Duration MAX_WAIT = Duration.ofSeconds(15);
+    private static final Owner ROOT = new Owner(0, "root");
+
+    private final SimulatedWorld world;
+
+    /** By command. Empty when only the registry can know. */
+    private Optional<Set<String>> cordoned = Optional.of(new HashSet<>());
+
+    private Policy policy = TestingLeases.POLICY;
+
+    SimulatedLab(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    Policy policy() {
+        return policy;
+    }
+
+    /** How many GPUs each user may have. */
+    int quota() {
+        return policy.maxGpusPerUser().orElse(Integer.MAX_VALUE);
+    }
+
+    boolean isCordoned(String gpu) {
+        return policy.cordon().contains(gpu) || isCordonedByCommand(gpu);
+    }
+
+    boolean isCordonedByCommand(String gpu) {
+        return cordoned().contains(gpu);
+    }
+
+    private Set<String> cordoned() {
+        if (cordoned.isEmpty()) {
+            try {
+                cordoned =
+                        Optional.of(
+                                new HashSet<>(
+                                        world.daemon
+                                                .parts()
+                                                .registry()
+                                                .holdings()
+                                                .cordoned()
+                                                .keySet()));
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        }
+        return cordoned.get();
+    }
+
+    /** The registry is lost. */
+    void forget() {
+        cordoned = Optional.of(new HashSet<>());
+    }
+
+    /** The registry may be what it was some time ago. */
+    void lookUp() {
+        cordoned = Optional.empty();
+    }
+
+    long heldBy(Owner owner, Map<String, Lease> held) {
+        return held.values().stream().filter(it -> it.claim().owner().uid() == owner.uid()).count();
+    }
+
+    int number(GpuRequest request, List<Gpu> gpus) {
+        return switch (request) {
+            case GpuRequest.None _ -> 0;
+            case GpuRequest.All _ ->
+                    (int) gpus.stream().filter(gpu -> !isCordoned(gpu.uuid())).count();
+            case GpuRequest.Count(int count) -> count;
+            case GpuRequest.Devices(List<String> ids) -> ids.size();
+        };
+    }
+
+    /** The UUIDs of those that must not be given to anybody else, so that a request is served. */
+    Set<String> wanted(GpuRequest request, List<Gpu> gpus) {
+        if (!(request instanceof GpuRequest.Devices(List<String> ids))) {
+            return gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
+        }
+        Set<String> wanted =
+                gpus.stream()
+                        .filter(gpu -> ids.contains("" + gpu.index()))
+                        .map(Gpu::uuid)
+                        .collect(Collectors.toSet());
+        return wanted.size() == ids.size() ? wanted : new HashSet<>();
+    }
+
+    /**
+     * What the file says.
+     *
+     * @param quota none when 0
+     * @param cordon which GPU; none when there are fewer
+     */
+    record Wish(int quota, int cordon, boolean limitsWait, boolean allowUnmanaged) {}
+
+    /** The file says something else, and the daemon is restarted to read it. */
+    boolean configure(Wish wish) throws IOException {
+        List<String> all = world.gpus.all();
+        policy =
+                new Policy(
+                        wish.quota() == 0 ? OptionalInt.empty() : OptionalInt.of(wish.quota()),
+                        wish.limitsWait() ? Optional.of(MAX_WAIT) : Optional.empty(),
+                        wish.cordon() < all.size() ? List.of(all.get(wish.cordon())) : List.of(),
+                        wish.allowUnmanaged(),
+                        FILE);
+        world.daemonSteps.kill();
+        return world.daemonSteps.start();
+    }
+
+    boolean cordon(int index) throws IOException {
+        List<Gpu> gpus = world.gpus();
+        if (!world.daemon.isUp() || gpus.isEmpty()) {
+            return false;
+        }
+        Gpu gpu = gpus.get(index % gpus.size());
+        return world.daemon.perform(
+                "cordon",
+                () -> {
+                    world.daemon.parts().leases().cordon(List.of(gpu), ROOT, "fan");
+                    cordoned().add(gpu.uuid());
+                });
+    }
+
+    boolean uncordon(int index) throws IOException {
+        List<Gpu> gpus = world.gpus();
+        if (!world.daemon.isUp() || gpus.isEmpty()) {
+            return false;
+        }
+        Gpu gpu = gpus.get(index % gpus.size());
+        return world.daemon.perform(
+                "uncordon",
+                () -> {
+                    world.daemon.parts().leases().uncordon(List.of(gpu));
+                    cordoned().remove(gpu.uuid());
+                });
+    }
+
+    /** All that was cordoned by command is given out again. */
+    void uncordon() throws IOException {
+        for (int i = 0; i < world.gpus().size(); i++) {
+            uncordon(i);
+        }
+    }
+
+    /** Every GPU is given out again. */
+    void liftCordons() throws IOException {
+        policy =
+                new Policy(
+                        policy.maxGpusPerUser(),
+                        policy.maxWait(),
+                        List.of(),
+                        policy.allowUnmanaged(),
+                        FILE);
+        world.daemonSteps.kill();
+        world.daemonSteps.start();
+        uncordon();
+    }
+
+    /** Nothing is forbidden any more. */
+    void allowAll() throws IOException {
+        configure(new Wish(0, world.gpus.all().size(), false, false));
+        uncordon();
+    }
+}

@@ -1,0 +1,321 @@
+package jnvdocker.grant;
+
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.AllowedDevices;
+import jnvdocker.process.MountedFolder;
+import jnvdocker.process.OpenDevices;
+import jnvdocker.process.ProcessTraits;
+import jnvdocker.process.Processes;
+import jnvdocker.process.SeenMounts;
+import jnvdocker.registry.HostClock;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.function.BinaryOperator;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The processes, cgroups and clocks of one machine. Time stands still unless somebody lets it pass.
+ * Pids are few, so that they come again soon, and after a boot they all begin anew.
+ */
+final class SimulatedMachine implements Processes, HostClock {
+    private static final int FIRST_PID = 100;
+    private static final int PIDS = 40;
+    private static final int SOMEBODY = 1_987_654_330;
+    private static final String DISK = "254:0";
+    private static final Duration TICK = Duration.ofMillis(10);
+
+    /**
+     * @param claim whose folder it has mounted, if any
+     * @param cgroup it is in, if that is of a container
+     */
+    private record Running(
+            ProcessId id, Optional<String> claim, Optional<String> cgroup, boolean killed) {}
+
+    /**
+     * What a process has mounted that is in no container of ours.
+     *
+     * @param roots whether in a namespace that is root's
+     */
+    private record Foreign(Path folder, boolean roots) {}
+
+    private final Path state;
+    private final Runnable moment;
+    private final Map<Integer, Running> running = new TreeMap<>();
+    private final Map<ProcessId, Foreign> foreign = new HashMap<>();
+    private int boots;
+    private int lastPid;
+    private long ticks;
+    private long nanos;
+    private long booted;
+    private int clockSet;
+    private Instant wall = Instant.parse("2024-01-02T09:12:00Z");
+
+    /**
+     * @param moment called whenever somebody looks at it, since anything may have happened then
+     */
+    SimulatedMachine(Path state, Runnable moment) {
+        this.state = state;
+        this.moment = moment;
+        boot();
+    }
+
+    void boot() {
+        boots++;
+        running.clear();
+        foreign.clear();
+        lastPid = 0;
+        ticks = 100;
+        booted = nanos;
+    }
+
+    /** The state folder of the system under test. */
+    Path state() {
+        return state;
+    }
+
+    String bootId() {
+        return "boot-" + boots;
+    }
+
+    /** A process that is in no container. */
+    ProcessId spawn() {
+        return spawn(Optional.empty(), Optional.empty());
+    }
+
+    ProcessId spawn(Optional<String> claim, Optional<String> cgroup) {
+        do {
+            lastPid = lastPid % PIDS + 1;
+        } while (running.containsKey(FIRST_PID + lastPid));
+        pass(TICK);
+        ProcessId id = new ProcessId(FIRST_PID + lastPid, ++ticks);
+        running.put(id.pid(), new Running(id, claim, cgroup, false));
+        return id;
+    }
+
+    /** A container of another daemon, which has a claim of that one's mounted. */
+    ProcessId spawnElsewhere(Path folder) {
+        ProcessId process = spawn();
+        foreign.put(process, new Foreign(folder, true));
+        return process;
+    }
+
+    /** Somebody who has mounted our claim's folder in a namespace of his own. */
+    ProcessId spawnForger(String claim) {
+        ProcessId process = spawn();
+        foreign.put(process, new Foreign(state.resolve("claims/" + claim + "/mount"), false));
+        return process;
+    }
+
+    /** It ends at once. */
+    void end(ProcessId process) {
+        if (lives(process)) {
+            running.remove(process.pid());
+        }
+    }
+
+    /**
+     * It has been sent SIGKILL, and hangs.
+     *
+     * @param shown whether its mounts are still to be seen
+     */
+    void hang(ProcessId process, boolean shown) {
+        Running before = running.get(process.pid());
+        Optional<String> claim = before.claim().filter(_ -> shown);
+        running.put(process.pid(), new Running(process, claim, before.cgroup(), true));
+    }
+
+    /** The truth, for whoever is not of the system under test. */
+    boolean lives(ProcessId process) {
+        Running found = running.get(process.pid());
+        return found != null && found.id().equals(process);
+    }
+
+    List<ProcessId> hanging() {
+        return running.values().stream().filter(Running::killed).map(Running::id).toList();
+    }
+
+    /** Whether it shows what it has open: one that hangs in its end has closed it before. */
+    boolean shows(ProcessId process) {
+        return lives(process)
+                && !(running.get(process.pid()).killed()
+                        && running.get(process.pid()).claim().isEmpty());
+    }
+
+    /** Whether a process hangs that shows no mounts any more. */
+    boolean hidesAny() {
+        return running.values().stream().anyMatch(it -> it.killed() && it.claim().isEmpty());
+    }
+
+    void pass(Duration duration) {
+        nanos += duration.toNanos();
+        ticks += duration.dividedBy(TICK);
+        wall = wall.plus(duration);
+    }
+
+    /** Somebody sets the clock. */
+    void setClock(Duration forth) {
+        wall = wall.plus(forth);
+        clockSet++;
+    }
+
+    /** How often somebody has. */
+    int clockSet() {
+        return clockSet;
+    }
+
+    long nanos() {
+        return nanos;
+    }
+
+    @Override
+    public Instant instant() {
+        return wall;
+    }
+
+    @Override
+    public Duration sinceBoot() {
+        return Duration.ofNanos(nanos - booted);
+    }
+
+    @Override
+    public Optional<ProcessId> find(int pid) {
+        moment.run();
+        return Optional.ofNullable(running.get(pid)).map(Running::id);
+    }
+
+    @Override
+    public boolean isKilled(ProcessId process) {
+        moment.run();
+        return lives(process) && running.get(process.pid()).killed();
+    }
+
+    /** Those that were stopped. */
+    final Set<ProcessId> stopped = new HashSet<>();
+
+    @Override
+    public boolean isStopped(ProcessId process) {
+        return stopped.contains(process);
+    }
+
+    @Override
+    public Optional<String> cgroup(ProcessId process, String containerId) {
+        moment.run();
+        return lives(process) && !containerId.isEmpty()
+                ? running.get(process.pid()).cgroup().filter(path -> path.contains(containerId))
+                : Optional.empty();
+    }
+
+    /** What an agent of Mesos has made, whose tasks are told apart by nothing else here. */
+    final List<AllowedDevices> allowed = new ArrayList<>();
+
+    @Override
+    public List<AllowedDevices> allowed(int major) {
+        return List.copyOf(allowed);
+    }
+
+    /** As with cgroups of version 2: nobody can tell. */
+    @Override
+    public Optional<SortedSet<Integer>> openable(ProcessId process, int major) {
+        return Optional.empty();
+    }
+
+    /** Nobody has programs of the host. */
+    @Override
+    public Map<String, Group> groups(Pattern name) {
+        return Map.of();
+    }
+
+    @Override
+    public Optional<String> cgroupOf(ProcessId process, String controller) {
+        return Optional.empty();
+    }
+
+    @Override
+    public boolean hasProcesses(String cgroup) {
+        moment.run();
+        return running.values().stream()
+                .anyMatch(process -> process.cgroup().equals(Optional.of(cgroup)));
+    }
+
+    @Override
+    public SeenMounts mounts(Predicate<String> root) {
+        moment.run();
+        Map<MountedFolder, ProcessId> oldest = new HashMap<>();
+        for (Running process : running.values()) {
+            mounts(process, root)
+                    .forEach(folder ->
+                            oldest.merge(
+                                    folder,
+                                    process.id(),
+                                    BinaryOperator.minBy(
+                                            Comparator.comparingLong(ProcessId::startTime))));
+        }
+        return new SeenMounts(oldest, List.of());
+    }
+
+    @Override
+    public Set<MountedFolder> mounts(ProcessId process, Predicate<String> root) {
+        moment.run();
+        return lives(process) ? mounts(running.get(process.pid()), root) : Set.of();
+    }
+
+    private Set<MountedFolder> mounts(Running process, Predicate<String> root) {
+        Stream<Path> own =
+                process.claim().stream().map(claim -> state.resolve("claims/" + claim + "/mount"));
+        Stream<Path> others =
+                Optional.ofNullable(foreign.get(process.id()))
+                        .filter(Foreign::roots)
+                        .map(Foreign::folder)
+                        .stream();
+        return Stream.concat(own, others)
+                .map(folder -> new MountedFolder(DISK, folder.toString()))
+                .filter(folder -> root.test(folder.path()))
+                .collect(Collectors.toSet());
+    }
+
+    /** Nobody has what is not of this system, unless a test says so. */
+    OpenDevices open = OpenDevices.NONE;
+
+    @Override
+    public OpenDevices usersOf(int major) {
+        return open;
+    }
+
+    @Override
+    public Optional<ProcessTraits> traits(ProcessId process) {
+        return lives(process)
+                ? Optional.of(new ProcessTraits("python3", "python3", SOMEBODY, Optional.empty()))
+                : Optional.empty();
+    }
+
+    @Override
+    public Optional<MountedFolder> spell(Path folder) {
+        return Optional.of(new MountedFolder(DISK, folder.toString()));
+    }
+
+    @Override
+    public Optional<Path> locate(MountedFolder folder) {
+        return Optional.of(Path.of(folder.path()));
+    }
+
+    @Override
+    public OptionalInt loginUid(int pid) {
+        return OptionalInt.empty();
+    }
+}

@@ -1,0 +1,391 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.SimulatedClients.RunOptions;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Ticket;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The calls of {@code jnvdocker run --gpu-wait} in a simulated world, each until it is served,
+ * refused or dead. One whose daemon goes away asks the next.
+ */
+final class SimulatedWaiters {
+    private static final Duration A_MOMENT = Duration.ofMillis(50);
+
+    /** More moments than anybody sleeps before he looks again. */
+    private static final int A_LOOK = 25;
+
+    /** A {@code jnvdocker run} that waits. */
+    private final class Waiter {
+        final LeaseRequest request;
+        final RunOptions options;
+        final Optional<Duration> limit;
+        final long since = world.machine.nanos();
+        final int clockSet = world.machine.clockSet();
+        boolean hasReturned;
+        boolean isForgotten;
+
+        /** Of the daemon that it has asked; empty when it has yet to ask. */
+        Optional<SteppedThread> thread = Optional.empty();
+
+        /** Whether its turn lasts: what its daemon has done may not have reached it yet. */
+        boolean goesOn;
+
+        Optional<Claim> claim = Optional.empty();
+        boolean refused;
+        GrantCheck.Before before;
+
+        Waiter(ProcessId process, RunOptions options, Optional<Duration> limit) {
+            this.options = options;
+            this.limit = limit;
+            request =
+                    world.clients.request(
+                            process, options, Optional.of(new Waiting(limit, this::hear)));
+        }
+
+        ProcessId process() {
+            return request.client();
+        }
+
+        boolean isConnected() {
+            return thread.filter(it -> !it.isOver()).isPresent();
+        }
+
+        boolean isResting() {
+            return thread.filter(SteppedThread::isResting).isPresent();
+        }
+
+        boolean lives() {
+            return world.machine.lives(process());
+        }
+
+        @Override
+        public String toString() {
+            return "pid " + process().pid() + ", " + options;
+        }
+
+        private void hear(String text) throws IOException {
+            if (!lives()) {
+                throw new IOException("nobody listens any more");
+            }
+            world.say("pid " + process().pid() + ": " + text);
+        }
+
+        void ask() throws IOException {
+            try {
+                claim = world.daemon.parts().leases().claim(request);
+                if (!served.remove(claim.orElseThrow().id())) {
+                    world.grants.claimed(request, claim.get(), before);
+                }
+                // Should it never hear of that, it comes again as the last.
+                places.remove(process());
+            } catch (RefusedException e) {
+                world.say("pid " + process().pid() + " is refused: " + e.getMessage());
+                world.refusals.waiter(request, e.getMessage(), isOverdue() || !isTimeKnown());
+                refused = true;
+            }
+        }
+
+        /** Whether it has waited as long as it wants to, or may. */
+        private boolean isOverdue() {
+            Duration waited = Duration.ofNanos(world.machine.nanos() - since);
+            Optional<Duration> longest = limit.or(world.lab.policy()::maxWait);
+            return longest.filter(it -> waited.compareTo(it) >= 0).isPresent();
+        }
+
+        /** How long it waited for an earlier daemon, only the registry and the clock tell. */
+        private boolean isTimeKnown() {
+            return !hasReturned || clockSet == world.machine.clockSet() && !isForgotten;
+        }
+    }
+
+    private final SimulatedWorld world;
+    private final List<Waiter> waiters = new ArrayList<>();
+
+    /** Those that have asked a second daemon, or more: what the first gave them is taken back. */
+    private final Set<ProcessId> returned = new HashSet<>();
+
+    /** The numbers of their places. */
+    private final Map<ProcessId, Long> places = new HashMap<>();
+
+    private long last;
+
+    /** Those that died while no daemon looked after them. */
+    private final Set<ProcessId> unnoticed = new HashSet<>();
+
+    /** The ids of claims that those have been given who were served in the line. */
+    private final Set<String> served = new HashSet<>();
+
+    /** Those who were served in the line and have not been told yet: they keep nobody waiting. */
+    private final Set<ProcessId> untold = new HashSet<>();
+
+    SimulatedWaiters(SimulatedWorld world) {
+        this.world = world;
+    }
+
+    /** A new one asks for GPUs, and gets them or waits. */
+    boolean enter(RunOptions options, Optional<Duration> limit) throws IOException {
+        if (!world.clients.canAsk()) {
+            return false;
+        }
+        Waiter waiter = new Waiter(world.machine.spawn(), options, limit);
+        waiters.add(waiter);
+        ask(waiter);
+        return true;
+    }
+
+    /** Its daemon is gone, and there is another. */
+    boolean askAgain(int index) throws IOException {
+        buryUnnoticed();
+        List<Waiter> those =
+                waiters.stream().filter(it -> !it.isConnected() && !it.goesOn).toList();
+        if (those.isEmpty() || !world.daemon.isUp()) {
+            return false;
+        }
+        Waiter waiter = those.get(index % those.size());
+        world.say("pid " + waiter.process().pid() + " asks again");
+        returned.add(waiter.process());
+        waiter.hasReturned = true;
+        ask(waiter);
+        return true;
+    }
+
+    /** Whether somebody was given GPUs that may have been taken back before it knew. */
+    boolean isUntold(ProcessId client) {
+        return untold.contains(client);
+    }
+
+    private void ask(Waiter waiter) throws IOException {
+        untold.remove(waiter.process());
+        waiter.before = world.grants.before();
+        waiter.thread = Optional.of(world.daemon.thread(waiter::ask));
+        goOn(waiter);
+    }
+
+    /**
+     * Time passes for somebody who waits; others may oversleep meanwhile.
+     *
+     * @param moments how often it sleeps
+     */
+    boolean goOn(int index, int moments) throws IOException {
+        List<Waiter> those = waiters.stream().filter(Waiter::isResting).toList();
+        if (those.isEmpty()) {
+            return false;
+        }
+        Waiter waiter = those.get(index % those.size());
+        world.say("pid " + waiter.process().pid() + " goes on");
+        goOn(waiter, moments);
+        return true;
+    }
+
+    private void goOn(Waiter waiter, int moments) throws IOException {
+        for (int i = 0; i < moments && waiter.isResting(); i++) {
+            world.machine.pass(A_MOMENT);
+            lookAtTheLine();
+            if (waiter.isResting()) {
+                waiter.before = world.grants.before();
+                goOn(waiter);
+            }
+        }
+    }
+
+    /** What threads of their own do for all who wait: ends leases, and serves the line. */
+    boolean lookAtTheLine() throws IOException {
+        if (!world.daemon.isUp() || world.daemon.isBusy()) {
+            return false;
+        }
+        LineKeeper keeper = world.daemon.parts().keeper();
+        world.daemon.perform("ends", keeper::end);
+        if (!world.daemon.isUp()) {
+            return true;
+        }
+        GrantCheck.Before before = world.grants.before();
+        world.daemon.perform("line", keeper::tick);
+        if (world.daemon.isUp()) {
+            checkServed(before);
+        }
+        return true;
+    }
+
+    /** In the order in which they were served. */
+    private void checkServed(GrantCheck.Before before) throws IOException {
+        for (Lease lease : world.daemon.parts().registry().live()) {
+            if (!lease.isReservation() || before.reserved().contains(lease.id())) {
+                continue;
+            }
+            for (Waiter waiter : waiters) {
+                if (waiter.process().equals(lease.holder().process()) && waiter.isConnected()) {
+                    world.say("pid " + waiter.process().pid() + " is served: " + lease.claim());
+                    served.add(lease.claim().id());
+                    untold.add(waiter.process());
+                    world.grants.claimed(waiter.request, lease.claim(), before);
+                }
+            }
+        }
+    }
+
+    private void goOn(Waiter waiter) throws IOException {
+        SteppedThread thread = waiter.thread.orElseThrow();
+        waiter.goesOn = true;
+        try {
+            world.daemon.goOn("wait", thread);
+        } finally {
+            waiter.goesOn = false;
+        }
+        if (!thread.isOver() || !world.daemon.isUp()) {
+            // When the daemon is killed now, the client has no answer.
+            return;
+        }
+        waiters.remove(waiter);
+        if (waiter.claim.isPresent() && waiter.lives()) {
+            world.clients.add(waiter.process(), waiter.options, waiter.claim.get());
+        } else {
+            world.machine.end(waiter.process());
+        }
+    }
+
+    boolean die(int index) {
+        if (waiters.isEmpty()) {
+            return false;
+        }
+        Waiter waiter = waiters.get(index % waiters.size());
+        world.say("pid " + waiter.process().pid() + " dies");
+        world.machine.end(waiter.process());
+        return true;
+    }
+
+    /** Those that have died while no daemon looked after them. */
+    private void buryUnnoticed() {
+        for (Waiter waiter : List.copyOf(waiters)) {
+            if (!waiter.isConnected() && !waiter.lives()) {
+                unnoticed.add(waiter.process());
+                waiters.remove(waiter);
+            }
+        }
+    }
+
+    /** Whether it waits in the line of the daemon that there is. */
+    boolean isWaiting(ProcessId client) {
+        return waiters.stream()
+                .filter(it -> it.process().equals(client) && it.isConnected())
+                .anyMatch(it -> it.thread.orElseThrow().hasSlept());
+    }
+
+    /** Whether it has asked the daemon that there is, and has no answer yet. */
+    boolean isConnected(ProcessId client) {
+        return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isConnected());
+    }
+
+    /** Whether it should have gone by now, and keeps nobody waiting any more. */
+    boolean isOverdue(ProcessId client) {
+        return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isOverdue());
+    }
+
+    /** The number of a client's place, if it has had that before this step. */
+    Optional<Long> place(ProcessId client) {
+        return Optional.ofNullable(places.get(client));
+    }
+
+    boolean hasReturned(ProcessId client) {
+        return returned.contains(client);
+    }
+
+    /** The host has been restarted. */
+    void forget() {
+        waiters.clear();
+        forgetPlaces();
+    }
+
+    /** The line is what it was some time ago: some of those in it are not there any more. */
+    void rollBack(List<Ticket> tickets) {
+        tickets.stream()
+                .map(Ticket::client)
+                .filter(client -> !isOfWaiter(client))
+                .forEach(unnoticed::add);
+    }
+
+    private boolean isOfWaiter(ProcessId client) {
+        return waiters.stream().anyMatch(it -> it.process().equals(client) && it.lives());
+    }
+
+    /** The registry has been lost, and the line with it. */
+    void forgetPlaces() {
+        places.clear();
+        last = 0;
+        waiters.forEach(it -> it.isForgotten = true);
+    }
+
+    /** Everybody has a place of his own, and keeps it. */
+    void check(List<Ticket> tickets) {
+        Map<ProcessId, Long> now = new HashMap<>();
+        for (Ticket ticket : tickets) {
+            assertTrue(
+                    now.put(ticket.client(), ticket.id()) == null, () -> "two places: " + tickets);
+            Long before = places.put(ticket.client(), ticket.id());
+            long expected = before == null ? Math.max(last + 1, ticket.id()) : before;
+            assertEquals(expected, ticket.id(), () -> "another place: " + ticket);
+            last = Math.max(last, ticket.id());
+        }
+        for (Waiter waiter : waiters) {
+            boolean waits = waiter.lives() && isWaiting(waiter.process());
+            assertTrue(
+                    !waits || now.containsKey(waiter.process()),
+                    () -> "no place: " + waiter.process() + " among " + tickets);
+        }
+    }
+
+    /**
+     * Nobody else has one, except who died while no daemon looked: that harms nobody. And nobody
+     * waits longer than he wants to, or may.
+     */
+    void checkAll(List<Ticket> tickets) {
+        for (Waiter waiter : waiters) {
+            assertTrue(
+                    !waiter.isOverdue() || !waiter.isTimeKnown(),
+                    () -> "waits too long: " + waiter);
+        }
+        for (Ticket ticket : tickets) {
+            assertTrue(
+                    isOfWaiter(ticket.client()) || unnoticed.contains(ticket.client()),
+                    () -> "nobody has this place: " + ticket);
+        }
+    }
+
+    /** Everybody has the time that he needs. */
+    void settle() throws IOException {
+        buryUnnoticed();
+        while (askAgain(0)) {
+            buryUnnoticed();
+        }
+        for (Waiter waiter : List.copyOf(waiters)) {
+            goOn(waiter, A_LOOK);
+        }
+    }
+
+    /** All are served whom nobody keeps from it, however the turns fall. */
+    void serve() throws IOException {
+        int rounds = waiters.size() + 1;
+        for (int i = 0; i < rounds; i++) {
+            for (Waiter waiter : List.copyOf(waiters).reversed()) {
+                goOn(waiter, A_LOOK);
+                world.clients.end();
+            }
+        }
+        assertTrue(waiters.isEmpty(), () -> "never served: " + waiters);
+    }
+}

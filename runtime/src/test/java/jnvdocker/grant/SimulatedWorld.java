@@ -1,0 +1,273 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.SimulatedClients.RunOptions;
+import jnvdocker.grant.SimulatedContainer.State;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Policy;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUses;
+import jnvdocker.volume.plugin.VolumeException;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * One host with its GPUs, engines, clients and the daemon, from their beginning to their end. Each
+ * thing that can happen to them is a method of one of its parts, and says whether it was possible.
+ */
+final class SimulatedWorld
+        implements SimulatedDaemon.Surroundings, SimulatedEngine.Listener, AutoCloseable {
+    final Path state;
+    final SimulatedDisk disk;
+    final SimulatedMachine machine;
+    final SimulatedGpus gpus = new SimulatedGpus();
+    final SimulatedDaemon daemon;
+    final List<SimulatedEngine> engines;
+
+    /** Those of which a daemon that has lost its state can't know before an engine tells it. */
+    final List<String> unknownClaims = new ArrayList<>();
+
+    final Course course = new Course(this);
+    final SimulatedClients clients = new SimulatedClients(this);
+    final ContainerSteps containers = new ContainerSteps(this);
+    final DaemonSteps daemonSteps = new DaemonSteps(this);
+    final HostSteps host = new HostSteps(this);
+    final SimulatedWaiters waiters = new SimulatedWaiters(this);
+    final SimulatedUses uses = new SimulatedUses(this);
+    final SimulatedLab lab = new SimulatedLab(this);
+    final ModelCheck check = new ModelCheck(this);
+    final GrantCheck grants = new GrantCheck(this);
+    final RefusalCheck refusals = new RefusalCheck(this);
+
+    private SimulatedEngine engine;
+
+    SimulatedWorld(Path state) throws IOException {
+        this.state = state;
+        this.disk = new SimulatedDisk(state);
+        this.machine = new SimulatedMachine(state, this::moment);
+        this.daemon = new SimulatedDaemon(state, machine, this);
+        this.engines =
+                List.of(
+                        new SimulatedEngine("engine-1", 0, machine, daemon, this),
+                        new SimulatedEngine("engine-2", 1000, machine, daemon, this));
+        this.engine = engines.getFirst();
+        daemon.start();
+        engine.begin(true);
+        daemon.watch();
+    }
+
+    @Override
+    public SimulatedEngine engine() {
+        return engine;
+    }
+
+    /** Another answers from now on. */
+    void switchEngine() {
+        engine = engines.get(engine == engines.getFirst() ? 1 : 0);
+    }
+
+    @Override
+    public List<Gpu> gpus() {
+        return gpus.shown();
+    }
+
+    @Override
+    public Policy policy() {
+        return lab.policy();
+    }
+
+    @Override
+    public GpuUses uses() {
+        // Who begins to look has seen no list of containers yet.
+        uses.unlist();
+        return uses;
+    }
+
+    @Override
+    public Optional<String> startRefused(String id) {
+        SimulatedContainer container = engine.container(id).orElseThrow();
+        check.startOfRefused(container);
+        Optional<String> error = engine.start(container, false);
+        say("the daemon starts " + container + ": " + error.orElse("done"));
+        return error;
+    }
+
+    @Override
+    public void mount(String volume, SimulatedDaemon.Task mount) throws Exception {
+        GrantCheck.Before before = grants.beforeMount();
+        try {
+            mount.perform();
+        } catch (VolumeException e) {
+            refusals.mount(volume, e.getMessage());
+            throw e;
+        }
+        grants.mounted(ClaimNames.ofVolume(volume).orElseThrow(), before);
+    }
+
+    List<SimulatedContainer> allContainers() {
+        return engines.stream()
+                .flatMap(it -> Stream.concat(it.containers.stream(), it.removed.stream()))
+                .toList();
+    }
+
+    @Override
+    public void say(String what) {
+        course.say(what);
+    }
+
+    @Override
+    public void moment() {
+        course.moment();
+    }
+
+    /** Whether the step that was made is good. */
+    void check() {
+        course.look(check::afterEveryStep);
+    }
+
+    @Override
+    public void happened(SimulatedEngine.Event event) {
+        daemon.told(event);
+    }
+
+    @Override
+    public void mounted(SimulatedContainer container) {
+        // By force, after the daemon had granted the mount and before the engine saw that.
+        container.released = container.claim().filter(this::isReleased).isPresent();
+        container.troubled = container.released;
+        container.lease = container.claim().flatMap(this::liveLease).map(Lease::id);
+        say(container + " mounted under lease " + container.lease.map(String::valueOf).orElse("-"));
+    }
+
+    private boolean isReleased(String claim) {
+        try {
+            return daemon.isUp() && daemon.parts().registry().isReleased(claim);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    Optional<Lease> liveLease(String claim) {
+        try {
+            return !daemon.isUp() ? Optional.empty() : daemon.parts().registry().liveOf(claim);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The engine has told of all of its containers. */
+    void learnt() {
+        engine.containers.forEach(container -> container.claim().ifPresent(unknownClaims::remove));
+    }
+
+    /** Under which lease a container was started is known no more. */
+    void forgetLeases() {
+        check.registryLost();
+        waiters.forgetPlaces();
+        for (SimulatedContainer container : allContainers()) {
+            container.lease = Optional.empty();
+            container.troubled = true;
+        }
+    }
+
+    /** Everything gets the time that it needs, and then only what lives has anything. */
+    void settle() throws IOException {
+        course.begin("everything settles");
+        course.calm();
+        host.startEngine(false, true);
+        engine.mood = SimulatedEngine.Mood.WELL;
+        daemonSteps.start();
+        for (SimulatedContainer container : List.copyOf(engine.containers)) {
+            if (container.state == State.STARTING) {
+                engine.finishStart(container, false);
+            }
+            if (container.restarted.isPresent()) {
+                engine.finishRestart(container);
+            }
+            if (engine.hasToHandle(container)) {
+                engine.handleEnd(container);
+            }
+        }
+        daemonSteps.watch();
+        for (int i = 0; i < 3; i++) {
+            while (daemon.handleEvent(0, false) || daemon.handleLater(0)) {
+                machine.pass(Duration.ofSeconds(1));
+            }
+            waiters.settle();
+            machine.pass(Duration.ofSeconds(11));
+            daemonSteps.watch();
+            daemonSteps.sweep();
+            daemonSteps.startRefused();
+        }
+        waiters.settle();
+        learnt();
+        check();
+        course.look(check::whenSettled);
+    }
+
+    /** Everything ends, and then every GPU is to be had. */
+    void end() throws IOException {
+        course.begin("everything ends");
+        gpus.plugIn();
+        uses.end();
+        clients.end();
+        for (int i = 0; i < engines.size(); i++) {
+            settle();
+            clients.end();
+            machine.hanging().forEach(machine::end);
+            containers.endLingering();
+            stopAll();
+            for (SimulatedContainer container : List.copyOf(engine.containers)) {
+                Optional<String> error = engine.remove(container, true);
+                assertTrue(error.isEmpty(), () -> "rm -f " + container + ": " + error);
+            }
+            settle();
+            clients.end();
+            host.stopEngine(true, true);
+            host.startEngine(true, true);
+        }
+        settle();
+        clients.end();
+        lab.liftCordons();
+        settle();
+        clients.end();
+        waiters.serve();
+        settle();
+        check.whenNothingIsLeft();
+        lab.allowAll();
+        RunOptions all = new RunOptions(new GpuRequest.All(), false, true, false, true);
+        boolean had = waiters.enter(all, Optional.empty()) && !clients.areGone();
+        assertTrue(had, "not every GPU is to be had");
+        check.nobodyWaits();
+    }
+
+    /** Nobody is in the way of those that were refused when the engine began. */
+    private void stopAll() throws IOException {
+        for (SimulatedContainer container : List.copyOf(engine.containers)) {
+            if (container.isRunning()) {
+                engine.stop(container, false, false);
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            settle();
+            clients.end();
+        }
+        check.nobodyIsLeftDown();
+    }
+
+    @Override
+    public void close() throws IOException {
+        daemon.kill();
+        disk.clear();
+    }
+}

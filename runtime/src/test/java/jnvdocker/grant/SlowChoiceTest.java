@@ -1,0 +1,141 @@
+package jnvdocker.grant;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** Somebody chooses on a machine that takes its time to tell of a process. */
+class SlowChoiceTest {
+    private static final int SECONDS = 30;
+
+    @TempDir Path state;
+    private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), this::moment);
+    private final ProcessId stranger = machine.spawn();
+    private final CountDownLatch looking = new CountDownLatch(1);
+    private final CountDownLatch told = new CountDownLatch(1);
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private volatile Thread chooser;
+    private LeaseParts parts;
+
+    @BeforeEach
+    void open() throws IOException {
+        parts =
+                LeaseParts.open(
+                        new LeaseParts.World(
+                                state,
+                                "boot",
+                                "nvidia-docker",
+                                machine,
+                                new NoEngine(),
+                                () -> List.of(A, B),
+                                new Seen(),
+                                TestingLeases.POLICY,
+                                machine,
+                                Pace.REAL));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        told.countDown();
+        threads.close();
+        parts.close();
+    }
+
+    private void moment() {
+        if (Thread.currentThread() == chooser) {
+            looking.countDown();
+            try {
+                told.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** A process of somebody's that has one open; whether it lives is asked later. */
+    private final class Seen implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+            chooser = Thread.currentThread();
+            return lookWithoutEngine(gpus);
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            GpuUse.User user = new GpuUse.User(stranger, "python3", 1002, Optional.empty());
+            return List.of(new GpuUse(B, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
+        }
+    }
+
+    private Future<Claim> choose() throws Exception {
+        ProcessId client = machine.spawn();
+        Future<Claim> chosen =
+                threads.submit(() ->
+                        parts.leases()
+                                .claim(
+                                        new LeaseRequest(
+                                                new GpuRequest.Count(1),
+                                                ALICE,
+                                                client,
+                                                "engine",
+                                                "cuda",
+                                                Optional.empty()))
+                                .orElseThrow());
+        assertTrue(looking.await(SECONDS, TimeUnit.SECONDS));
+        return chosen;
+    }
+
+    @Test
+    void nobodyWaitsForWhoChooses() throws Exception {
+        Future<Claim> chosen = choose();
+        Future<List<Lease>> live = threads.submit(() -> parts.registry().live());
+        assertEquals(List.of(), live.get(SECONDS, TimeUnit.SECONDS));
+        told.countDown();
+        assertEquals(List.of(ClaimedGpu.of(A)), chosen.get().gpus());
+    }
+
+    @Test
+    void whatWasTakenMeanwhileIsNotChosen() throws Exception {
+        Future<Claim> chosen = choose();
+        Claim other = TestingLeases.claim("111111111111", BOB, A);
+        LeaseRegistry registry = parts.registry();
+        assertTrue(
+                registry.reserve(
+                        registry.holdings(),
+                        new LeaseRegistry.Reservation(other, machine.spawn())));
+        machine.end(stranger);
+        told.countDown();
+        assertEquals(List.of(ClaimedGpu.of(B)), chosen.get().gpus());
+    }
+}

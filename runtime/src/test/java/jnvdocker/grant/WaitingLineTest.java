@@ -1,0 +1,250 @@
+package jnvdocker.grant;
+
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Changes;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+/** Who has a place in the line, and for how long. */
+class WaitingLineTest {
+    private static final Gpu GPU = TestingLeases.A;
+    private static final SimulatedClients.RunOptions ALL =
+            new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
+
+    private static final SimulatedClients.RunOptions ONE =
+            new SimulatedClients.RunOptions(new GpuRequest.Count(1), false, true, false, true);
+
+    private final AtomicInteger looks = new AtomicInteger();
+
+    @TempDir Path folder;
+    @TempDir Path state;
+    private SimulatedMachine machine;
+    private LeaseRegistry registry;
+    private WaitingLine line;
+
+    @BeforeEach
+    void open() throws IOException {
+        machine = new SimulatedMachine(folder, looks::incrementAndGet);
+        registry = LeaseRegistry.open(folder, machine.bootId(), machine);
+        line =
+                WaitingLine.open(
+                        registry,
+                        new Evidence(machine, machine.bootId(), folder),
+                        TestingLeases.POLICY,
+                        pace());
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    private Pace pace() {
+        return new Pace() {
+            @Override
+            public long nanos() {
+                return machine.nanos();
+            }
+
+            @Override
+            public void later(Duration delay, Runnable task) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public <T> Supplier<T> shared(Supplier<T> question) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void sleep(Duration duration) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void sleep(Duration longest, Changes changes, long seen) {
+                throw new UnsupportedOperationException();
+            }
+        };
+    }
+
+    private static LeaseRequest request(ProcessId client, Owner owner) {
+        GpuRequest one = new GpuRequest.Count(1);
+        return new LeaseRequest(
+                one, Set.of(GPU.uuid()), owner, client, Claim.MESOS, "train", Optional.empty());
+    }
+
+    private Place enter(LeaseRequest request) throws IOException {
+        try {
+            return line.enter(request, Optional.empty());
+        } catch (RefusedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void clientThatIsLostAndDeadHasNoPlace() throws IOException {
+        ProcessId client = machine.spawn();
+        Place place = enter(request(client, ALICE));
+        machine.end(client);
+        line.lose(place);
+        assertEquals(List.of(), registry.tickets());
+        assertEquals(List.of(), line.all());
+    }
+
+    @Test
+    void clientThatIsLostAndLivesHasItsPlaceWhenItAsksAgain() throws IOException {
+        ProcessId client = machine.spawn();
+        Place first = enter(request(client, ALICE));
+        Place second = enter(request(machine.spawn(), BOB));
+        line.lose(first);
+        machine.pass(Duration.ofSeconds(20));
+        assertEquals(List.of(second.ticket()), line.all());
+        assertEquals(first.ticket(), enter(request(client, ALICE)).ticket());
+        assertEquals(List.of(first.ticket(), second.ticket()), line.all());
+    }
+
+    @Test
+    void nextDaemonKnowsWhatAPlaceIsForAndWhatItMayBeGiven() throws IOException {
+        Ticket ticket = enter(request(machine.spawn(), ALICE)).ticket();
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder);
+        assertEquals(
+                List.of(ticket),
+                WaitingLine.open(registry, evidence, TestingLeases.POLICY, pace()).all());
+        assertEquals(Set.of(GPU.uuid()), ticket.candidates());
+        assertTrue(ticket.isOfTask());
+        assertEquals("Mesos task train", LeaseText.purpose(ticket));
+    }
+
+    @Test
+    void whoIsBehindLooksAsSoonAsTheLineMoves() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.empty());
+            world.waiters.enter(ALL, Optional.empty());
+            for (int waiting = 2; waiting > 0; waiting--) {
+                assertEquals(waiting, world.daemon.parts().registry().tickets().size());
+                world.clients.hangUp(0);
+                world.waiters.goOn(0, 1);
+            }
+            world.check.nobodyWaits();
+        }
+    }
+
+    /** Nobody says that it has. */
+    @Test
+    void holderThatHasEndedIsNoticedBeforeTheNextLook() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.empty());
+            world.waiters.lookAtTheLine();
+            world.clients.die(0);
+            world.waiters.goOn(0, 1);
+            world.check.nobodyWaits();
+        }
+    }
+
+    @Test
+    void clientThatMayNotWaitSoLongAnyMoreHasNoPlace() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.claim(ALL);
+            world.waiters.enter(ALL, Optional.of(Duration.ofSeconds(20)));
+            assertEquals(1, world.daemon.parts().registry().tickets().size());
+            world.lab.configure(new SimulatedLab.Wish(0, 3, true, false));
+            world.waiters.askAgain(0);
+            world.check.nobodyWaits();
+        }
+    }
+
+    /** It is not among those that the host had when the wait began. */
+    @Test
+    void gpuThatAppearsIsGivenToWhoWaits() throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.gpus.unplug(2);
+            world.clients.claim(ALL);
+            world.waiters.enter(ONE, Optional.empty());
+            world.gpus.plugIn();
+            world.waiters.goOn(0, 25);
+            world.check.nobodyWaits();
+        }
+    }
+
+    @Test
+    void thoseWhoWaitAreNotLookedAfterByEachOther() throws IOException {
+        for (int i = 0; i < 30; i++) {
+            enter(request(machine.spawn(), ALICE));
+        }
+        int before = looks.get();
+        for (int i = 0; i < 30; i++) {
+            line.all();
+        }
+        assertEquals(0, looks.get() - before);
+    }
+
+    @Test
+    void deadClientIsFoundHoweverFewAreLookedAfterAtATime() throws IOException {
+        List<Place> places = new ArrayList<>();
+        for (int i = 0; i < 30; i++) {
+            places.add(enter(request(machine.spawn(), ALICE)));
+        }
+        machine.end(places.getLast().ticket().client());
+        int before = looks.get();
+        line.lookAfter(2);
+        assertEquals(10, looks.get() - before);
+        for (int i = 0; i < 11; i++) {
+            line.lookAfter(2);
+        }
+        assertEquals(29, line.all().size());
+        assertEquals(29, registry.tickets().size());
+    }
+
+    /** It is stopped, and can't be told so. */
+    @Test
+    void whoHasNotGoneWhenItsTimeIsUpKeepsNobodyWaiting() throws Exception {
+        Place place =
+                line.enter(request(machine.spawn(), ALICE), Optional.of(Duration.ofSeconds(10)));
+        machine.pass(Duration.ofSeconds(10));
+        assertEquals(List.of(place.ticket()), line.all());
+        machine.pass(Duration.ofSeconds(2));
+        assertEquals(List.of(), line.all());
+    }
+
+    @Test
+    void clientThatDiedWhileNoDaemonLookedHasNoPlace() throws IOException {
+        Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
+        Ticket second = enter(request(machine.spawn(), BOB)).ticket();
+        machine.end(first.client());
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder);
+        WaitingLine next = WaitingLine.open(registry, evidence, TestingLeases.POLICY, pace());
+        assertEquals(List.of(second), next.all());
+        assertEquals(List.of(second), registry.tickets());
+    }
+}

@@ -1,0 +1,59 @@
+package jnvdocker.mesos.agent;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+class MesosPolicyTest {
+    private static final Gpu FIRST = new Gpu(0, "GPU-5c1a0000", 0, "0000:07:00.0", "A100");
+    private static final Gpu SECOND = new Gpu(1, "GPU-5c1a1003", 1, "0000:0f:00.0", "A100");
+
+    @Test
+    void withoutAListTasksGetAnyGpu() {
+        assertTrue(MesosPolicy.standard().gives(FIRST));
+        assertTrue(MesosPolicy.standard().gives(SECOND));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1", "GPU-5c1a1", "gpu-5C1A1003", "0f:00.0", "00000000:0F:00.0"})
+    void aListNamesGpusAsEverywhereElse(String id) {
+        MesosPolicy policy = new MesosPolicy(List.of(id), MesosPolicy.WAIT);
+        assertTrue(policy.gives(SECOND));
+        assertFalse(policy.gives(FIRST));
+        assertEquals(List.of(), policy.givesNothing(List.of(FIRST, SECOND)));
+        assertEquals(List.of(id), policy.givesNothing(List.of(FIRST)));
+    }
+
+    @Test
+    void waitsAreSecondsWithinWhatTheAgentBears() {
+        assertEquals(Duration.ZERO, MesosPolicy.parseWait("0s"));
+        assertEquals(Duration.ofSeconds(45), MesosPolicy.parseWait("45s"));
+    }
+
+    @Test
+    void nobodyWaitsLongerThanTheLabAllows() {
+        MesosPolicy policy = MesosPolicy.standard();
+        assertEquals(policy, policy.within(Optional.empty()));
+        assertEquals(policy, policy.within(Optional.of(Duration.ofHours(1))));
+        assertEquals(
+                Duration.ofSeconds(2),
+                policy.within(Optional.of(Duration.ofSeconds(2))).patience());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "30", "s", "-1s", "46s", "1m", "1h", "1d", "30s ", "999999s"})
+    void otherWaitsAreRefused(String text) {
+        assertThrows(IllegalArgumentException.class, () -> MesosPolicy.parseWait(text));
+    }
+}

@@ -1,0 +1,429 @@
+package jnvdocker.registry;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+import static jnvdocker.lease.TestingLeases.C;
+import static jnvdocker.lease.TestingLeases.CLIENT;
+import static jnvdocker.lease.TestingLeases.DOCKERD;
+import static jnvdocker.lease.TestingLeases.claim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.HistoryKeeper;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/** What users have had, within a window, and what is left of it after a time. */
+class GpuTimeTest extends OneRegistryTest {
+    private static final Instant START = Instant.parse("2024-01-02T00:00:00Z");
+
+    private int claims;
+
+    GpuTimeTest() {
+        super(START);
+    }
+
+    @Test
+    void nobodyHasHadAnythingInANewRegistry() throws Exception {
+        assertEquals(new GpuTime(START, now, List.of()), since(0));
+        assertEquals(Duration.ZERO, since(0).total());
+    }
+
+    @Test
+    void aLeaseCountsOncePerGpu() throws Exception {
+        lease(0, 2, ALICE, A, B, C);
+        at(10);
+        assertEquals(List.of(use(ALICE, 6, 1, 1, 0, 2)), since(0).users());
+        assertEquals(Duration.ofHours(6), since(0).total());
+    }
+
+    @Test
+    void theUserWithTheMostComesFirst() throws Exception {
+        lease(0, 1, BOB, A, B);
+        lease(1, 4, ALICE, A);
+        lease(4, 5, ALICE, B);
+        at(5);
+        assertEquals(List.of(use(ALICE, 4, 2, 2, 0, 5), use(BOB, 2, 1, 1, 0, 1)), since(0).users());
+    }
+
+    @Test
+    void whatBeganBeforeTheWindowCountsFromItsStart() throws Exception {
+        lease(0, 4, ALICE, A, B);
+        at(6);
+        assertEquals(List.of(use(ALICE, 2, 1, 1, 0, 4)), since(3).users());
+    }
+
+    @Test
+    void whatEndedBeforeTheWindowOrAtItsStartDoesNotCount() throws Exception {
+        lease(0, 3, ALICE, A);
+        lease(0, 1, BOB, B);
+        at(6);
+        assertEquals(List.of(), since(3).users());
+    }
+
+    @Test
+    void aLiveLeaseCountsUntilNow() throws Exception {
+        Lease lease = mounted(1, ALICE, A, B);
+        at(4);
+        assertEquals(List.of(use(ALICE, 6, 1, 1, 2, 4)), since(0).users());
+        assertEquals(List.of(use(ALICE, 2, 1, 1, 2, 4)), since(3).users());
+        registry.end(lease, "seen");
+        at(9);
+        assertEquals(List.of(use(ALICE, 6, 1, 1, 0, 4)), since(0).users());
+    }
+
+    @Test
+    void aReservationIsNoContainerAndKeepsTheGpuAllTheSame() throws Exception {
+        at(0);
+        Claim claim = reserve(ALICE, A);
+        at(1);
+        registry.end(registry.liveOf(claim.id()).orElseThrow(), "docker was not run");
+        assertEquals(List.of(use(ALICE, 1, 1, 0, 0, 1)), since(0).users());
+    }
+
+    @Test
+    void aContainerThatIsStartedAgainIsOneWithManyLeases() throws Exception {
+        Lease first = mounted(0, ALICE, A);
+        at(1);
+        registry.end(first, "seen");
+        at(2);
+        registry.mount(
+                first.claim(),
+                "use",
+                DOCKERD,
+                new LeaseRegistry.Unknown(),
+                Optional.of(registry.holdings()));
+        at(4);
+        assertEquals(List.of(use(ALICE, 3, 2, 1, 1, 4)), since(0).users());
+    }
+
+    @Test
+    void aLeaseOfNoTimeCountsAsOne() throws Exception {
+        lease(1, 1, ALICE, A);
+        at(2);
+        assertEquals(List.of(use(ALICE, 0, 1, 1, 0, 1)), since(0).users());
+    }
+
+    @Test
+    void aUserIsAUidByTheLatestName() throws Exception {
+        lease(0, 1, new Owner(1001, "alice"), A);
+        lease(1, 2, new Owner(1001, "alice-b"), A);
+        lease(2, 3, new Owner(1002, "alice"), A);
+        at(3);
+        assertEquals(
+                List.of(
+                        use(new Owner(1001, "alice-b"), 2, 2, 2, 0, 2),
+                        use(new Owner(1002, "alice"), 1, 1, 1, 0, 3)),
+                since(0).users());
+    }
+
+    @Test
+    void oneGpuCountsAlone() throws Exception {
+        lease(0, 2, ALICE, A, B);
+        lease(2, 5, BOB, B);
+        at(5);
+        assertEquals(List.of(use(ALICE, 2, 1, 1, 0, 2)), of(A, 0).users());
+        assertEquals(List.of(use(BOB, 3, 1, 1, 0, 5), use(ALICE, 2, 1, 1, 0, 2)), of(B, 0).users());
+        assertEquals(List.of(), of(C, 0).users());
+        assertEquals(List.of(A.uuid(), B.uuid()), registry.pastGpus());
+    }
+
+    @Test
+    void leasesOfOneGpuAreThoseThatEndedInTheWindow() throws Exception {
+        lease(0, 2, ALICE, A, B);
+        lease(2, 5, BOB, A);
+        at(6);
+        Instant from = START.plus(Duration.ofHours(2));
+        assertEquals(
+                List.of(BOB),
+                registry.pastOf(A.uuid(), from, Optional.empty(), Long.MAX_VALUE, 9).stream()
+                        .map(lease -> lease.claim().owner())
+                        .toList());
+        assertEquals(
+                2, registry.pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 9).size());
+        assertEquals(
+                1, registry.pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 1).size());
+        assertEquals(
+                List.of(ALICE),
+                registry
+                        .pastOf(
+                                A.uuid(),
+                                START,
+                                Optional.of(Set.of(ALICE.uid())),
+                                Long.MAX_VALUE,
+                                1)
+                        .stream()
+                        .map(lease -> lease.claim().owner())
+                        .toList());
+        assertEquals(
+                List.of(),
+                registry.pastOf(A.uuid(), START, Optional.of(Set.of()), Long.MAX_VALUE, 9));
+    }
+
+    /** Nothing becomes negative, and no more than the window counts. */
+    @Test
+    void aClockThatIsSetBackCountsNothingTwice() throws Exception {
+        lease(8, 9, BOB, B);
+        mounted(8, ALICE, A);
+        at(2);
+        assertEquals(
+                List.of(Duration.ZERO, Duration.ZERO),
+                since(0).users().stream().map(GpuTime.Use::time).toList());
+        at(8);
+        assertEquals(Duration.ZERO, since(0).total());
+        at(10);
+        assertEquals(Duration.ofHours(3), since(0).total());
+    }
+
+    @Test
+    void whatIsReadWaitsForNobodyWhoWrites() throws Exception {
+        lease(0, 1, ALICE, A);
+        at(2);
+        try (Connection other =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                Statement statement = other.createStatement()) {
+            statement.execute("BEGIN IMMEDIATE");
+            Thread writer = Thread.ofPlatform().start(this::write);
+            Thread reader =
+                    Thread.ofVirtual().start(() -> assertEquals(1, usersUnchecked().size()));
+            assertTrue(reader.join(Duration.ofSeconds(30)), "the reader waits");
+            statement.execute("ROLLBACK");
+            writer.join();
+        }
+    }
+
+    /** As soon as the other has done, or never. */
+    private void write() {
+        try {
+            registry.reconciled();
+        } catch (IOException e) {
+            // The machine was so busy that it has waited in vain.
+        }
+    }
+
+    private List<GpuTime.Use> usersUnchecked() {
+        try {
+            return since(0).users();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void whatIsTooOldIsDeletedAndNothingThatIsHeld() throws Exception {
+        Lease held = mounted(0, BOB, C);
+        Lease old = lease(1, 2, ALICE, A);
+        registry.forget(old.claim().id());
+        Lease kept = lease(2, 4, ALICE, B);
+        registry.forget(kept.claim().id());
+        at(12);
+        assertEquals(2, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
+        assertEquals(0, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
+        assertEquals(List.of(kept.id()), registry.past(9).stream().map(Lease::id).toList());
+        assertEquals(List.of(held), registry.live());
+        at(14);
+        assertEquals(2, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
+        assertEquals(List.of(held), registry.live());
+        assertEquals(1, count("claim") * count("claim_gpu") * count("lease_gpu"));
+    }
+
+    /** Its container may be started again after years. */
+    @Test
+    void aClaimThatIsNotForgottenOutlivesItsLeases() throws Exception {
+        Lease old = lease(0, 1, ALICE, A, B);
+        at(100);
+        assertEquals(1, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
+        assertEquals(old.claim(), registry.claim(old.claim().id()).orElseThrow());
+        registry.mount(
+                old.claim(),
+                "use",
+                DOCKERD,
+                new LeaseRegistry.Unknown(),
+                Optional.of(registry.holdings()));
+        Lease next = registry.liveOf(old.claim().id()).orElseThrow();
+        assertTrue(next.id() > old.id(), "a lease's number is never used again");
+    }
+
+    @Test
+    void aClaimOutOfTheHistoryCanBeRestored() throws Exception {
+        Lease old = lease(0, 1, ALICE, A);
+        registry.forget(old.claim().id());
+        at(100);
+        assertEquals(2, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
+        assertTrue(registry.restore(old.claim(), true));
+        assertEquals(old.claim(), registry.claim(old.claim().id()).orElseThrow());
+    }
+
+    @Test
+    void whatIsDeletedIsDeletedInParts() throws Exception {
+        fill(1_000);
+        int deleted = 0;
+        int part;
+        do {
+            part = registry.deleteUntil(now, 100);
+            assertTrue(part <= 200, "leases and claims at once: " + part);
+            deleted += part;
+        } while (part > 0);
+        assertEquals(2_000, deleted);
+        assertEquals(0, count("lease") + count("claim") + count("lease_gpu") + count("claim_gpu"));
+    }
+
+    /** A year of a busy host: what it takes is for people to look at, on a machine of their own. */
+    @Test
+    void aHundredThousandLeasesAreAddedUpByTheDatabase() throws Exception {
+        fill(100_000);
+        long start = System.nanoTime();
+        GpuTime all = since(0);
+        long allTime = System.nanoTime() - start;
+        assertEquals(10, all.users().size());
+        assertEquals(Duration.ofMinutes(200_000), all.total());
+        assertEquals(10_000, all.users().getFirst().leases());
+        start = System.nanoTime();
+        GpuTime day =
+                registry.gpuTime(now.minusMillis(1).minus(Duration.ofDays(1)), Optional.empty());
+        long dayTime = System.nanoTime() - start;
+        assertEquals(Duration.ofMinutes(2 * 1440), day.total());
+        start = System.nanoTime();
+        assertEquals(Duration.ofMinutes(100_000), of(A, 0).total());
+        long gpuTime = System.nanoTime() - start;
+        registry.deleteUntil(now, 100); // and what the filling has left to be written
+        start = System.nanoTime();
+        assertEquals(200, registry.deleteUntil(now, 100));
+        System.out.printf(
+                "of 100,000 leases: all %d ms, a day %d ms, one GPU %d ms, 100 deleted in %d ms%n",
+                TimeUnit.NANOSECONDS.toMillis(allTime),
+                TimeUnit.NANOSECONDS.toMillis(dayTime),
+                TimeUnit.NANOSECONDS.toMillis(gpuTime),
+                TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
+    }
+
+    /** That many leases of two GPUs and ten users, a minute each, one after the other until now. */
+    private void fill(int leases) throws Exception {
+        try (var connection =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                var statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            String numbers =
+                    " FROM (WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
+                            + " WHERE i + 1 < "
+                            + leases
+                            + ") SELECT i FROM n)";
+            statement.executeUpdate(
+                    "INSERT INTO claim (id, engine, uid, owner, image, created, forgotten)"
+                            + " SELECT printf('%012x', i), 'engine', i % 10, 'user' || i % 10,"
+                            + " 'cuda', 0, "
+                            + (START.toEpochMilli() + 59_999)
+                            + " + i * 60000"
+                            + numbers);
+            statement.executeUpdate(
+                    "INSERT INTO lease (id, claim, holder, boot, pid, start, since, until,"
+                        + " evidence) SELECT i + 1, printf('%012x', i), 'container', 'boot', 1, 1, "
+                            + START.toEpochMilli()
+                            + " + i * 60000, "
+                            + START.toEpochMilli()
+                            + " + i * 60000 + 60000, 'its first process (pid 4711) is gone'"
+                            + numbers);
+            for (Gpu gpu : List.of(A, B)) {
+                statement.executeUpdate(
+                        "INSERT INTO claim_gpu (claim, gpu, position, minor) SELECT"
+                                + " printf('%012x', i), '"
+                                + gpu.uuid()
+                                + "', "
+                                + gpu.index()
+                                + ", 0"
+                                + numbers);
+                statement.executeUpdate(
+                        "INSERT INTO lease_gpu (lease, gpu, live) SELECT i + 1, '"
+                                + gpu.uuid()
+                                + "', 0"
+                                + numbers);
+            }
+            connection.commit();
+        }
+        now = START.plus(Duration.ofMinutes(leases)).plusMillis(1);
+    }
+
+    private int count(String table) throws Exception {
+        try (var connection =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                var statement = connection.createStatement();
+                var result = statement.executeQuery("SELECT count(*) FROM " + table)) {
+            return result.getInt(1);
+        }
+    }
+
+    private void at(int hours) {
+        now = START.plus(Duration.ofHours(hours));
+    }
+
+    private GpuTime since(int hours) throws IOException {
+        return registry.gpuTime(START.plus(Duration.ofHours(hours)), Optional.empty());
+    }
+
+    private GpuTime of(Gpu gpu, int hours) throws IOException {
+        return registry.gpuTime(START.plus(Duration.ofHours(hours)), Optional.of(gpu.uuid()));
+    }
+
+    private static GpuTime.Use use(
+            Owner owner, int hours, int leases, int containers, int held, int last) {
+        return new GpuTime.Use(
+                owner,
+                Duration.ofHours(hours),
+                leases,
+                containers,
+                held,
+                START.plus(Duration.ofHours(last)));
+    }
+
+    private Claim reserve(Owner owner, Gpu... gpus) throws IOException {
+        Claim claim = claim("%012x".formatted(++claims), owner, gpus);
+        assertTrue(
+                registry.reserve(
+                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
+        return claim;
+    }
+
+    /** A container has them from then on. */
+    private Lease mounted(int from, Owner owner, Gpu... gpus) throws IOException {
+        at(from);
+        Claim claim = reserve(owner, gpus);
+        registry.mount(
+                claim,
+                "use",
+                DOCKERD,
+                new LeaseRegistry.Unknown(),
+                Optional.of(registry.holdings()));
+        return registry.liveOf(claim.id()).orElseThrow();
+    }
+
+    /** A container had them from one hour to another. */
+    private Lease lease(int from, int until, Owner owner, Gpu... gpus) throws IOException {
+        Lease lease = mounted(from, owner, gpus);
+        at(until);
+        assertTrue(registry.end(lease, "seen"));
+        return lease;
+    }
+}

@@ -1,0 +1,308 @@
+package jnvdocker.registry;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+import static jnvdocker.lease.TestingLeases.C;
+import static jnvdocker.lease.TestingLeases.CLIENT;
+import static jnvdocker.lease.TestingLeases.D;
+import static jnvdocker.lease.TestingLeases.DOCKERD;
+import static jnvdocker.lease.TestingLeases.claim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+class LeaseRegistryTest extends OneRegistryTest {
+    private static final Claim ONE = claim("111111111111", ALICE, A);
+    private static final Claim TWO = claim("222222222222", BOB, A, B);
+    private static final LeaseRegistry.Earlier NOT_KNOWN = new LeaseRegistry.Unknown();
+    private static final LeaseRegistry.Earlier GOES_ON = new LeaseRegistry.GoesOn();
+    private static final ProcessId INIT = new ProcessId(5000, 200);
+
+    LeaseRegistryTest() {
+        super(TestingLeases.THEN);
+    }
+
+    @Test
+    void aReservationHoldsAllOfItsGpus() throws Exception {
+        reserve(TWO);
+        Lease lease = registry.liveOf(TWO.id()).orElseThrow();
+        assertEquals(new Holder.Client(CLIENT), lease.holder());
+        assertEquals(TWO, lease.claim());
+        assertEquals(now, lease.since());
+        assertEquals("boot", lease.boot());
+        assertEquals(Map.of(A.uuid(), lease, B.uuid(), lease), registry.holdings().held());
+    }
+
+    @Test
+    void whatWasDecidedOnOtherHoldingsIsNotWritten() throws Exception {
+        Holdings nobody = registry.holdings();
+        reserve(ONE);
+        Claim other = claim("0123456789ac", BOB, C);
+        var reservation = new LeaseRegistry.Reservation(other, CLIENT);
+        assertFalse(registry.reserve(nobody, reservation));
+        assertEquals(List.of(ONE), registry.claims());
+        Holdings uncordoned = registry.holdings();
+        registry.cordon(D.uuid(), BOB, "");
+        assertFalse(registry.reserve(uncordoned, reservation));
+        assertTrue(registry.reserve(registry.holdings(), reservation));
+    }
+
+    @Test
+    void aMountIsANewLeaseOnlyAsThePolicyWasAskedAboutIt() throws Exception {
+        registry.restore(ONE, true);
+        Holdings before = registry.holdings();
+        registry.cordon(D.uuid(), BOB, "");
+        Holdings now = registry.holdings();
+        assertNotEquals(before, now);
+        for (Optional<Holdings> basis : List.of(Optional.<Holdings>empty(), Optional.of(before))) {
+            assertEquals(
+                    new LeaseRegistry.Undecided(now),
+                    registry.mount(ONE, "use", DOCKERD, NOT_KNOWN, basis));
+        }
+        assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
+        Lease lease = granted(ONE, "use");
+        // The container of before is over, and nobody could have had its GPU in between.
+        var over = new LeaseRegistry.Over(lease, "seen");
+        assertInstanceOf(
+                LeaseRegistry.Granted.class,
+                registry.mount(ONE, "use", DOCKERD, over, Optional.empty()));
+    }
+
+    @Test
+    void aChoiceThatIgnoresWhoHoldsWhatFailsAsAWhole() throws Exception {
+        reserve(ONE);
+        assertThrows(RegistryException.class, () -> reserve(TWO));
+        assertEquals(List.of(ONE), registry.claims());
+        assertEquals(List.of(A.uuid()), List.copyOf(registry.holdings().held().keySet()));
+    }
+
+    @Test
+    void theFirstMountMakesTheReservationTheContainers() throws Exception {
+        reserve(ONE);
+        long reserved = registry.liveOf(ONE.id()).orElseThrow().id();
+        Lease lease = granted(ONE, "use");
+        assertEquals(reserved, lease.id());
+        assertEquals(
+                new Holder.Container(DOCKERD, Optional.empty(), Optional.empty()), lease.holder());
+        assertEquals(1, lease.mounts());
+    }
+
+    @Test
+    void mountsAreCountedByTheirNames() throws Exception {
+        reserve(ONE);
+        granted(ONE, "use");
+        assertInstanceOf(LeaseRegistry.Granted.class, mount(ONE, "use", GOES_ON));
+        assertEquals(2, live(ONE).mounts());
+        registry.unmounted(ONE.id(), "another");
+        assertEquals(2, live(ONE).mounts());
+        registry.unmounted(ONE.id(), "use");
+        assertEquals(1, live(ONE).mounts());
+        registry.unmounted(ONE.id(), "use");
+        registry.unmounted(ONE.id(), "use");
+        assertEquals(0, live(ONE).mounts());
+    }
+
+    @Test
+    void whetherAMountContinuesALeaseIsForOthersToSay() throws Exception {
+        reserve(ONE);
+        Lease lease = granted(ONE, "use");
+        assertEquals(new LeaseRegistry.Another(lease, true), mount(ONE, "use", NOT_KNOWN));
+        assertEquals(new LeaseRegistry.Another(lease, false), mount(ONE, "other", NOT_KNOWN));
+        assertEquals(1, live(ONE).mounts());
+        assertInstanceOf(LeaseRegistry.Granted.class, mount(ONE, "other", GOES_ON));
+        assertEquals(lease.id(), live(ONE).id());
+        assertEquals(2, live(ONE).mounts());
+    }
+
+    @Test
+    void aLeaseThatIsOverIsFollowedByTheNextAtOnce() throws Exception {
+        reserve(ONE);
+        Lease first = granted(ONE, "use");
+        mount(ONE, "other", new LeaseRegistry.Over(first, "seen"));
+        assertTrue(live(ONE).id() > first.id());
+        assertEquals(1, live(ONE).mounts());
+        assertEquals("seen", registry.past(1).getFirst().end().orElseThrow().evidence());
+    }
+
+    @Test
+    void whatWasSeenOfALeaseDoesNotEndWhatItHasBecome() throws Exception {
+        reserve(ONE);
+        Lease reservation = live(ONE);
+        Lease mounted = granted(ONE, "use");
+        assertFalse(registry.end(reservation, "seen"));
+        mount(ONE, "use", GOES_ON);
+        assertFalse(registry.end(mounted, "seen"));
+        registry.unmounted(ONE.id(), "use");
+        registry.started(mounted.id(), INIT, Optional.empty());
+        assertFalse(registry.end(mounted, "seen"));
+        assertTrue(registry.end(live(ONE), "seen"));
+    }
+
+    @Test
+    void aMountIsRefusedWhileAnotherClaimHasOneOfTheGpus() throws Exception {
+        registry.restore(TWO, true);
+        reserve(ONE);
+        assertEquals(new LeaseRegistry.Blocked(List.of(live(ONE))), mount(TWO, "use", NOT_KNOWN));
+        assertEquals(Optional.empty(), registry.liveOf(TWO.id()));
+        registry.end(live(ONE), "seen");
+        assertEquals(2, granted(TWO, "use").claim().gpus().size());
+    }
+
+    @Test
+    void eachStartOfAContainerIsALeaseOfItsOwn() throws Exception {
+        reserve(ONE);
+        Lease first = granted(ONE, "use");
+        registry.end(first, "seen");
+        Lease second = granted(ONE, "use");
+        assertTrue(second.id() > first.id());
+        assertEquals(1, second.mounts());
+        registry.end(second, "again");
+        assertEquals(
+                List.of("again", "seen"),
+                registry.past(9).stream().map(it -> it.end().orElseThrow().evidence()).toList());
+        assertEquals(registry.past(9), registry.pastOf(A.uuid(), 9));
+        assertEquals(List.of(), registry.pastOf(B.uuid(), 9));
+        assertEquals(1, registry.past(1).size());
+    }
+
+    @Test
+    void anEndIsWrittenOnce() throws Exception {
+        reserve(ONE);
+        Lease lease = live(ONE);
+        now = now.plusSeconds(60);
+        assertTrue(registry.end(lease, "seen"));
+        assertFalse(registry.end(lease, "seen again"));
+        Lease past = registry.past(9).getFirst();
+        assertEquals(Optional.of(new Lease.End(now, "seen")), past.end());
+        assertEquals(Map.of(A.uuid(), now), registry.holdings().idleSince());
+    }
+
+    @Test
+    void aClockThatIsSetBackDoesNotEndALeaseBeforeItBegan() throws Exception {
+        reserve(ONE);
+        Instant since = now;
+        now = now.minus(Duration.ofDays(1));
+        registry.end(live(ONE), "seen");
+        assertEquals(since, registry.past(9).getFirst().end().orElseThrow().at());
+        assertEquals(Map.of(A.uuid(), since), registry.holdings().idleSince());
+    }
+
+    @Test
+    void theFirstProcessIsNotedOfALiveLeaseAlone() throws Exception {
+        reserve(ONE);
+        Lease lease = granted(ONE, "use");
+        registry.started(lease.id(), INIT, Optional.of("/sys/fs/cgroup/c"));
+        assertEquals(
+                new Holder.Container(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
+                live(ONE).holder());
+        registry.end(live(ONE), "seen");
+        registry.started(lease.id(), CLIENT, Optional.empty());
+        assertEquals(
+                new Holder.Container(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
+                registry.past(1).getFirst().holder());
+    }
+
+    @Test
+    void whatRunsIsAdoptedUnlessOthersHaveItsGpus() throws Exception {
+        registry.restore(ONE, true);
+        registry.restore(TWO, true);
+        var holder = new Holder.Container(INIT, Optional.of(INIT), Optional.empty());
+        assertEquals(List.of(), registry.adopt(ONE, holder));
+        assertEquals(holder, live(ONE).holder());
+        assertEquals(List.of(), registry.adopt(ONE, holder));
+        assertEquals(List.of(live(ONE)), registry.adopt(TWO, holder));
+        assertEquals(Optional.empty(), registry.liveOf(TWO.id()));
+    }
+
+    @Test
+    void aForgottenClaimIsNoClaimButItsLeasesAreHistory() throws Exception {
+        reserve(ONE);
+        registry.created(ONE.id());
+        registry.end(live(ONE), "seen");
+        registry.forget(ONE.id());
+        assertEquals(Optional.empty(), registry.claim(ONE.id()));
+        assertFalse(registry.hasVolume(ONE.id()));
+        assertFalse(registry.created(ONE.id()));
+        assertEquals(List.of(), registry.claims());
+        assertEquals(ONE, registry.past(1).getFirst().claim());
+        assertTrue(registry.restore(ONE, true));
+        assertEquals(List.of(ONE), registry.claimsWithVolume());
+    }
+
+    @Test
+    void whatWasReleasedByForceCountsAgainWhenItIsStarted() throws Exception {
+        reserve(ONE);
+        registry.endByForce(granted(ONE, "use"), "released by force: root, it hangs");
+        assertTrue(registry.isReleased(ONE.id()));
+        assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
+        granted(ONE, "use");
+        assertFalse(registry.isReleased(ONE.id()));
+    }
+
+    @Test
+    void onlyClaimsWithoutContainerAndLeaseAreUnused() throws Exception {
+        reserve(ONE);
+        assertEquals(List.of(), registry.unused());
+        registry.end(live(ONE), "seen");
+        assertEquals(List.of(ONE), registry.unused());
+        registry.named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
+        assertEquals(List.of(), registry.unused());
+    }
+
+    @Test
+    void everythingIsThereAfterOpeningItAgain() throws Exception {
+        reserve(ONE);
+        registry.created(ONE.id());
+        registry.named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
+        Lease lease = granted(ONE, "use");
+        registry.started(lease.id(), INIT, Optional.of("/sys/fs/cgroup/c"));
+        registry.reconciled();
+        List<Lease> before = registry.live();
+        close();
+        open();
+        assertEquals(before, registry.live());
+        assertEquals("train-7", registry.claims().getFirst().displayName());
+        assertTrue(registry.isReconciled());
+    }
+
+    private void reserve(Claim claim) throws IOException {
+        assertTrue(
+                registry.reserve(
+                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
+    }
+
+    private LeaseRegistry.MountResult mount(Claim claim, String use, LeaseRegistry.Earlier earlier)
+            throws IOException {
+        return registry.mount(claim, use, DOCKERD, earlier, Optional.of(registry.holdings()));
+    }
+
+    private Lease granted(Claim claim, String use) throws IOException {
+        return assertInstanceOf(LeaseRegistry.Granted.class, mount(claim, use, NOT_KNOWN)).lease();
+    }
+
+    private Lease live(Claim claim) throws IOException {
+        return registry.liveOf(claim.id()).orElseThrow();
+    }
+}

@@ -1,0 +1,134 @@
+package jnvdocker.registry;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.lease.Lease;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.LongStream;
+
+/** A history that is longer than what is read at a time. */
+class PastLeasesTest {
+    private static final int COUNT = 3 * PastLeases.BATCH + 7;
+    private static final Instant NOW = Instant.ofEpochMilli(1_000_000);
+
+    @TempDir Path folder;
+    private LeaseRegistry registry;
+    private final List<Integer> batches = new ArrayList<>();
+
+    /** One lease after the other, by two users in turn, every third of GPU-b. */
+    @BeforeEach
+    void fill() throws Exception {
+        LeaseRegistry.open(folder, "boot", HostClock.steady(() -> NOW)).close();
+        try (var connection =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                var statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            String numbers =
+                    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+                            + COUNT
+                            + ") ";
+            statement.execute(
+                    "INSERT INTO claim (id, engine, uid, owner, image, created) "
+                            + numbers
+                            + "SELECT format('%012x', i), 'e', 1000 + i % 2, 'alice', 'cuda', 0"
+                            + " FROM n");
+            statement.execute(
+                    "INSERT INTO claim_gpu (claim, gpu, position, minor) "
+                            + numbers
+                            + "SELECT format('%012x', i), 'GPU-a', 0, 0 FROM n");
+            statement.execute(
+                    "INSERT INTO lease (claim, holder, boot, pid, start, since, until, evidence) "
+                            + numbers
+                            + "SELECT format('%012x', i), 'client', 'b', 1, 1, i, i + 1, 'it is"
+                            + " gone' FROM n");
+            statement.execute(
+                    "INSERT INTO lease_gpu (lease, gpu, live) SELECT id,"
+                            + " iif(id % 3 = 0, 'GPU-b', 'GPU-a'), 0 FROM lease");
+            connection.commit();
+        }
+        registry = LeaseRegistry.open(folder, "boot", HostClock.steady(() -> NOW));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    private List<Long> ids(PastLeases.Source source, int limit) throws IOException {
+        List<Long> ids = new ArrayList<>();
+        PastLeases.Source counted =
+                (before, some) -> {
+                    List<Lease> batch = source.before(before, some);
+                    batches.add(batch.size());
+                    return batch;
+                };
+        new PastLeases(counted, limit).each(lease -> ids.add(lease.id()));
+        return ids;
+    }
+
+    private static List<Long> numbers(java.util.function.LongPredicate which) {
+        return LongStream.rangeClosed(1, COUNT).filter(which).boxed().toList().reversed();
+    }
+
+    @Test
+    void allAreReadSomeAtATime() throws IOException {
+        assertEquals(numbers(_ -> true), ids(registry::past, 100_000));
+        assertEquals(List.of(250, 250, 250, 7), batches);
+    }
+
+    @Test
+    void noMoreAreReadThanAreAskedFor() throws IOException {
+        assertEquals(300, ids(registry::past, 300).size());
+        assertEquals(List.of(250, 50), batches);
+        assertEquals(List.of(), ids(registry::past, 0));
+    }
+
+    @Test
+    void ofOneGpuLikewise() throws IOException {
+        PastLeases.Source source =
+                (before, some) ->
+                        registry.pastOf("GPU-b", Instant.EPOCH, Optional.empty(), before, some);
+        assertEquals(numbers(id -> id % 3 == 0), ids(source, 100_000));
+        assertTrue(batches.stream().allMatch(size -> size <= PastLeases.BATCH));
+        Instant from = Instant.ofEpochMilli(500);
+        PastLeases.Source alices =
+                (before, some) ->
+                        registry.pastOf("GPU-b", from, Optional.of(Set.of(1000)), before, some);
+        assertEquals(numbers(id -> id % 6 == 0 && id >= 500), ids(alices, 100_000));
+    }
+
+    /** Others write while somebody looks at what was read. */
+    @Test
+    void nothingIsKeptOpenBetween() throws IOException, SQLException {
+        registry.past(1);
+        new PastLeases(registry::past, 100_000)
+                .each(lease -> {
+                    if (lease.id() == COUNT) {
+                        registry.deleteUntil(NOW, 10);
+                    }
+                });
+        try (var connection =
+                        DriverManager.getConnection(
+                                "jdbc:sqlite:" + folder.resolve("registry.db"));
+                var statement = connection.createStatement();
+                var row = statement.executeQuery("PRAGMA wal_checkpoint(TRUNCATE)")) {
+            assertEquals(0, row.getInt(1), "somebody reads an old state");
+        }
+    }
+}

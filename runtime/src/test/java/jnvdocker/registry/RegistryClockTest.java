@@ -1,0 +1,211 @@
+package jnvdocker.registry;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.CLIENT;
+import static jnvdocker.lease.TestingLeases.DOCKERD;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.HistoryKeeper;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.Set;
+
+/** Whatever anybody does to the clock, what was seconds ago is seconds ago, and nothing is lost. */
+class RegistryClockTest {
+    private static final Duration KEPT = Duration.ofDays(400);
+
+    @TempDir Path folder;
+    private LeaseRegistry registry;
+    private String boot = "boot-1";
+    private Instant wall = Instant.parse("2026-11-22T10:00:00Z");
+    private Duration up = Duration.ofHours(1);
+    private int claims;
+
+    @BeforeEach
+    void open() throws IOException {
+        HostClock clock =
+                new HostClock() {
+                    @Override
+                    public Instant instant() {
+                        return wall;
+                    }
+
+                    @Override
+                    public Duration sinceBoot() {
+                        return up;
+                    }
+                };
+        registry = LeaseRegistry.open(folder, boot, clock);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {400, -400})
+    void agesAndHistoryAreWhatTheyAreWhenTheClockIsSet(int days) throws IOException {
+        end(held(A), 10);
+        Lease live = held(B);
+        pass(10);
+        wall = wall.plus(Duration.ofDays(days));
+        assertEquals(wall.minusSeconds(10), registry.live().getFirst().since());
+        Lease past = registry.past(1).getFirst();
+        assertEquals(wall.minusSeconds(20), past.since());
+        assertEquals(wall.minusSeconds(10), past.end().orElseThrow().at());
+        assertEquals(wall.minusSeconds(10), registry.holdings().idleSince().get(A.uuid()));
+        assertEquals(Duration.ofSeconds(20), hours());
+        end(registry.liveOf(live.claim().id()).orElseThrow(), 10);
+        assertEquals(Duration.ofSeconds(30), hours());
+    }
+
+    /** It is set while nobody looks. */
+    @Test
+    void aDaemonThatIsStartedLaterFindsThemToo() throws IOException {
+        Lease live = held(A);
+        close();
+        pass(10);
+        wall = wall.plus(Duration.ofDays(400));
+        open();
+        assertEquals(wall.minusSeconds(10), registry.liveOf(live.claim().id()).get().since());
+        assertEquals(Duration.ofSeconds(10), hours());
+    }
+
+    @Test
+    void whatAnEarlierVersionHasWrittenStays() throws IOException {
+        Lease live = held(A);
+        registry.close();
+        TestingLeases.sql(folder, "UPDATE lease SET since_up = NULL");
+        wall = wall.plus(Duration.ofDays(400));
+        open();
+        assertEquals(live.since(), registry.live().getFirst().since());
+        end(registry.live().getFirst(), 10);
+        wall = wall.minus(Duration.ofDays(400));
+        assertTrue(!hours().isNegative(), "less than nothing");
+    }
+
+    @Test
+    void aPlaceInTheLineIsAsOldAsItIs() throws IOException {
+        registry.addTicket(
+                new LeaseRequest(
+                                new GpuRequest.Count(1),
+                                Set.of(),
+                                ALICE,
+                                CLIENT,
+                                "engine",
+                                "cuda",
+                                Optional.empty())
+                        .ticket());
+        pass(10);
+        wall = wall.plus(Duration.ofDays(400));
+        assertEquals(wall.minusSeconds(10), registry.tickets().getFirst().since());
+    }
+
+    /** When exactly nobody knows; not after that. */
+    @Test
+    void aLeaseOfAnotherBootHasEndedBeforeThisOneBegan() throws IOException {
+        Lease lease = held(A);
+        reboot(Duration.ofDays(3));
+        end(registry.liveOf(lease.claim().id()).orElseThrow(), 5_000);
+        assertEquals(wall.minus(up), registry.past(1).getFirst().end().orElseThrow().at());
+        assertEquals(Duration.ofDays(3), hours());
+        wall = wall.plus(Duration.ofDays(100));
+        assertEquals(wall.minus(up), registry.past(1).getFirst().end().orElseThrow().at());
+    }
+
+    @Test
+    void historyIsNotDeletedSinceTheClockSaysThatItIs2099() throws IOException {
+        end(held(A), 10);
+        reboot(Duration.ofMinutes(1));
+        end(held(B), 10);
+        wall = Instant.parse("2099-01-01T00:00:00Z");
+        assertEquals(0, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
+        pass(Duration.ofDays(399).toSeconds());
+        assertEquals(0, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
+        pass(Duration.ofDays(2).toSeconds());
+        // The other is of this boot, and goes when the clock is right, or in another.
+        assertEquals(1, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
+    }
+
+    @Test
+    void historyOfAHostThatWasOffForSomeWeeksIsDeletedAtOnce() throws IOException {
+        end(held(A), 10);
+        reboot(Duration.ofDays(395));
+        end(held(B), 10);
+        reboot(Duration.ofDays(20));
+        assertEquals(1, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
+    }
+
+    @Test
+    void historyOfAHostThatWasOffIsDeletedWhenItWasUsedAgain() throws IOException {
+        end(held(A), 10);
+        reboot(Duration.ofDays(500));
+        assertEquals(0, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
+        end(held(B), 10);
+        reboot(Duration.ofMinutes(1));
+        assertEquals(1, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
+        assertEquals(1, registry.past(9).size());
+    }
+
+    private void pass(long seconds) {
+        wall = wall.plusSeconds(seconds);
+        up = up.plusSeconds(seconds);
+    }
+
+    /** The host is off for that long. */
+    private void reboot(Duration off) throws IOException {
+        close();
+        boot += "1";
+        wall = wall.plus(off).plusSeconds(60);
+        up = Duration.ofSeconds(60);
+        open();
+    }
+
+    private Duration hours() throws IOException {
+        return registry.gpuTime(Instant.EPOCH, Optional.empty()).total();
+    }
+
+    private Lease held(Gpu gpu) throws IOException {
+        Claim claim = TestingLeases.claim("%012x".formatted(++claims), ALICE, gpu);
+        assertTrue(
+                registry.reserve(
+                        registry.holdings(),
+                        new LeaseRegistry.Reservation(claim, new ProcessId(4711, claims))));
+        registry.mount(
+                claim,
+                "use",
+                DOCKERD,
+                new LeaseRegistry.Unknown(),
+                Optional.of(registry.holdings()));
+        return registry.liveOf(claim.id()).orElseThrow();
+    }
+
+    private void end(Lease lease, int seconds) throws IOException {
+        pass(seconds);
+        assertTrue(registry.end(lease, "seen"));
+    }
+}

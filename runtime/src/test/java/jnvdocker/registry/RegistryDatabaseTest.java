@@ -1,0 +1,566 @@
+package jnvdocker.registry;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.FileErrors;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.zip.GZIPInputStream;
+
+class RegistryDatabaseTest {
+    private static final int PAGE = 4096;
+
+    @TempDir Path folder;
+    private Path file;
+
+    @BeforeEach
+    void nameFile() {
+        file = folder.resolve("registry.db");
+    }
+
+    @Test
+    void isMadeForRootAlone() throws Exception {
+        RegistryDatabase.open(folder).close();
+        assertEquals(
+                "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+    }
+
+    @Test
+    void keepsWhatWasCommittedBeforeACrash() throws Exception {
+        crashed(50);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(50, count(database));
+        }
+    }
+
+    @Test
+    void makesTheSchemaInAFileOfVersionZero() throws Exception {
+        sql("PRAGMA user_version = 0");
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(5, version());
+        try (RegistryDatabase database = filled(folder, 1)) {
+            assertEquals(1, count(database));
+        }
+        assertEquals(List.of(), setAside());
+    }
+
+    /**
+     * As the version before wrote it: a claim that is forgotten, one that is not, one that holds.
+     */
+    @Test
+    void aFileOfSchemaOneIsBroughtUpWithAllThatIsInIt() throws Exception {
+        oldFile();
+        assertEquals(1, version());
+        try (LeaseRegistry registry =
+                LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN))) {
+            Lease held = registry.liveOf("333333333333").orElseThrow();
+            assertEquals("train-3", held.claim().displayName());
+            assertEquals(
+                    List.of("222222222222", "111111111111"),
+                    registry.past(9).stream().map(lease -> lease.claim().id()).toList());
+            assertEquals(
+                    List.of("222222222222", "333333333333"),
+                    registry.claims().stream().map(Claim::id).toList());
+            assertTrue(registry.isReconciled());
+        }
+        assertEquals(5, version());
+        assertEquals(
+                List.of("claim_forgotten", "lease_by_end"),
+                names(
+                        "SELECT name FROM sqlite_schema WHERE sql LIKE '%INDEX lease_by_end%'"
+                                + " OR sql LIKE '%INDEX claim_forgotten%' ORDER BY name"));
+        RegistryDatabase.open(folder).close();
+        assertEquals(List.of(), setAside());
+    }
+
+    /** Its client, which waits meanwhile, says anew what it is for. */
+    @Test
+    void aPlaceInTheLineOfSchemaThreeIsKept() throws Exception {
+        for (int version = 1; version <= 3; version++) {
+            try (var in =
+                    RegistryDatabase.class.getResourceAsStream("schema-" + version + ".sql")) {
+                script(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+            }
+        }
+        sql("PRAGMA user_version = 3");
+        sql(
+                "INSERT INTO ticket (boot, pid, start, uid, owner, request, since)"
+                        + " VALUES ('boot', 7, 1, 0, 'root', '1', 0)");
+        try (LeaseRegistry registry =
+                LeaseRegistry.open(folder, "boot", HostClock.steady(() -> TestingLeases.THEN))) {
+            Ticket old = registry.tickets().getFirst();
+            assertEquals("?", LeaseText.purpose(old));
+            assertEquals(Set.of(), old.candidates());
+            Ticket again =
+                    registry.addTicket(
+                            new LeaseRequest(
+                                            old.request(),
+                                            Set.of(TestingLeases.A.uuid()),
+                                            old.owner(),
+                                            old.client(),
+                                            Claim.MESOS,
+                                            "train",
+                                            Optional.empty())
+                                    .ticket());
+            assertEquals(old.id(), again.id());
+            assertEquals("Mesos task train", LeaseText.purpose(again));
+            assertEquals(Set.of(TestingLeases.A.uuid()), again.candidates());
+        }
+        assertEquals(5, version());
+    }
+
+    @Test
+    void anUnfinishedMigrationLeavesTheFileAsItWas() throws Exception {
+        oldFile();
+        sql("CREATE INDEX claim_forgotten ON claim (forgotten)");
+        RegistryException e =
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+        assertTrue(e.getMessage().contains("claim_forgotten already exists"), e.getMessage());
+        assertEquals(1, version());
+        assertEquals(
+                List.of(), names("SELECT name FROM sqlite_schema WHERE name = 'lease_by_end'"));
+        assertEquals(3, number("SELECT count(*) FROM lease"));
+    }
+
+    @Test
+    void anUnfinishedMigrationLeavesVersionZero() throws Exception {
+        sql("CREATE TABLE lease (x)");
+        RegistryException e =
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+        assertTrue(e.getMessage().contains("table lease already exists"), e.getMessage());
+        assertEquals(0, version());
+        sql("SELECT x FROM lease");
+        assertThrows(SQLException.class, () -> sql("SELECT * FROM claim"));
+    }
+
+    @Test
+    void aNewerSchemaIsRefusedAndLeftAlone() throws Exception {
+        filled(folder, 1).close();
+        sql("PRAGMA user_version = 7");
+        byte[] before = Files.readAllBytes(file);
+        RegistryException e =
+                assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
+        assertEquals(
+                file
+                        + " is of schema 7, made by a newer jnvdocker; this one knows 5 at most,"
+                        + " install the newer one again",
+                e.getMessage());
+        assertArrayEquals(before, Files.readAllBytes(file));
+        assertEquals(List.of(), setAside());
+    }
+
+    /** SQLite, too, takes a single byte for nothing. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "S"})
+    void anEmptyFileIsANewRegistry(String content) throws Exception {
+        Files.writeString(file, content);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(List.of(), setAside());
+    }
+
+    @Test
+    void theLogOfARegistryThatIsGoneIsNotUsed() throws Exception {
+        crashed(50);
+        Files.delete(file);
+        assertTrue(Files.exists(folder.resolve("registry.db-wal")));
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+    }
+
+    @Test
+    void whatIsNoRegistryIsKeptBesideAndMadeAnew() throws Exception {
+        byte[] garbage = "this was a registry\n".repeat(1000).getBytes();
+        Files.write(file, garbage);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(1, setAside().size());
+        assertArrayEquals(garbage, Files.readAllBytes(setAside().getFirst()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {15, 99, 100, 101, PAGE - 1, PAGE, PAGE + 1, 5 * PAGE, 20 * PAGE + 7})
+    void aCutOffFileIsKeptBeside(int length) throws Exception {
+        filled(folder, 2000).close();
+        assertTrue(Files.size(file) > 21 * PAGE);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.truncate(length);
+        }
+        byte[] damaged = Files.readAllBytes(file);
+        assertMadeAnew(damaged);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 5, 10, 20})
+    void aZeroedPageIsNoticed(int page) throws Exception {
+        filled(folder, 2000).close();
+        overwrite(page, new byte[PAGE]);
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    /** As a disk leaves it that had written a table when the power went, and not its index. */
+    @Test
+    void anIndexThatIsOlderThanItsTableIsNoticed() throws Exception {
+        filled(folder, 2).close();
+        hold(1, "GPU-a");
+        byte[] older = page(rootOf("one_holder"));
+        sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
+        hold(2, "GPU-b");
+        overwrite(rootOf("one_holder"), older);
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    @Test
+    void aRegistryIsKnownThatIsNotTheOneThatWasWrittenLast() throws Exception {
+        filled(folder, 1).close();
+        byte[] copy = Files.readAllBytes(file);
+        assertFalse(wasAnother());
+        filled(folder, 1).close();
+        assertFalse(wasAnother());
+        Files.write(file, copy);
+        assertTrue(wasAnother());
+        // As long as nobody has taken note of it.
+        assertTrue(wasAnother());
+        filled(folder, 1).close();
+        assertFalse(wasAnother());
+    }
+
+    @Test
+    void theNumberOfAnotherRegistryIsNeverUsedAgain() throws Exception {
+        filled(folder, 1).close();
+        byte[] copy = Files.readAllBytes(file);
+        filled(folder, 1).close();
+        byte[] later = Files.readAllBytes(file);
+        Files.write(file, copy);
+        filled(folder, 1).close();
+        Files.write(file, later);
+        assertTrue(wasAnother());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "12", "0000000000000000001", "-000000000000000001\n"})
+    void aNumberThatCannotBeReadSaysThatItMayBeAnother(String content) throws Exception {
+        filled(folder, 1).close();
+        Files.writeString(folder.resolve(Generation.NAME), content);
+        assertTrue(wasAnother());
+        Files.delete(folder.resolve(Generation.NAME));
+        assertTrue(wasAnother());
+    }
+
+    /** SQLite drops it, and all that comes after it, without a word. */
+    @Test
+    void aLogWithAWrongByteMakesAnotherRegistryOfIt() throws Exception {
+        Path state = Files.createDirectory(folder.resolve("state"));
+        try (RegistryDatabase database = filled(folder, 1);
+                var parts = Files.list(folder)) {
+            filled(folder, 5).close();
+            assertEquals(6, count(database));
+            for (Path part : parts.filter(Files::isRegularFile).toList()) {
+                Files.copy(part, state.resolve(part.getFileName()));
+            }
+        }
+        Path log = state.resolve("registry.db-wal");
+        byte[] bytes = Files.readAllBytes(log);
+        bytes[bytes.length - 100] ^= 1;
+        Files.write(log, bytes);
+        try (RegistryDatabase database = RegistryDatabase.open(state)) {
+            assertTrue(count(database) < 6);
+            assertTrue(database.wasAnother());
+        }
+    }
+
+    private boolean wasAnother() throws IOException {
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            return database.wasAnother();
+        }
+    }
+
+    @Test
+    void damageDuringUseSaysWhatToDo() throws Exception {
+        filled(folder, 2000).close();
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            // What it has read it would not read again.
+            database.transaction(transaction -> transaction.update("PRAGMA shrink_memory"));
+            byte[] noise = new byte[PAGE];
+            Arrays.fill(noise, (byte) 0x5a);
+            for (int page = 1; page < Files.size(file) / PAGE; page++) {
+                overwrite(page, noise);
+            }
+            RegistryException e = assertThrows(RegistryException.class, () -> count(database));
+            assertEquals(
+                    "cannot use the registry "
+                            + file
+                            + ": [SQLITE_CORRUPT] The database disk image is malformed (database"
+                            + " disk image is malformed); restart jnvdockerd, which keeps the"
+                            + " damaged file and makes a new one",
+                    e.getMessage());
+        }
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    /** What decides is read at the start, the rest later: it takes long, and everybody waits. */
+    @Test
+    void aLongHistoryIsLookedThroughWhileItIsUsed() throws Exception {
+        filled(folder, 6000).close();
+        assertTrue(Files.size(file) > 1 << 20);
+        hold(1, "GPU-a");
+        overwrite(leafOf("lease_of_claim"), new byte[PAGE]);
+        byte[] damaged = Files.readAllBytes(file);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(
+                    "GPU-a",
+                    database.transaction(transaction ->
+                            transaction
+                                    .first(row -> row.getString(1), "SELECT gpu FROM lease_gpu")
+                                    .orElseThrow()));
+            database.examine();
+            String message =
+                    assertThrows(RegistryException.class, () -> count(database)).getMessage();
+            assertTrue(
+                    message.startsWith("the registry " + file + " is damaged ("),
+                    message::toString);
+            assertTrue(message.contains("; restart jnvdockerd, which keeps"), message::toString);
+        }
+        assertMadeAnew(damaged);
+    }
+
+    /** Whoever brings a sound one back after damage was found keeps it. */
+    @Test
+    void aRegistryThatWasBroughtBackIsUsed() throws Exception {
+        filled(folder, 6000).close();
+        byte[] sound = Files.readAllBytes(file);
+        overwrite(leafOf("lease_of_claim"), new byte[PAGE]);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            database.examine();
+        }
+        Files.write(file, sound);
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(6000, count(database));
+            database.examine();
+            assertEquals(6000, count(database));
+        }
+        assertEquals(List.of(), setAside());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"one_holder", "live_gpu", "one_lease"})
+    void anIndexThatDecidesAndIsOlderThanItsTableIsNoticedAtOnce(String index) throws Exception {
+        filled(folder, 6000).close();
+        hold(1, "GPU-a");
+        byte[] older = page(rootOf(index));
+        sql("UPDATE lease SET until = 2, evidence = 'seen' WHERE until IS NULL");
+        hold(2, "GPU-b");
+        overwrite(rootOf(index), older);
+        assertMadeAnew(Files.readAllBytes(file));
+    }
+
+    @Test
+    void whatWasCopiedHereIsRootsAlone() throws Exception {
+        crashed(50);
+        List<Path> parts = List.of(file, folder.resolve("registry.db-wal"));
+        for (Path part : parts) {
+            Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rw-r--r--"));
+        }
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(50, count(database));
+            for (String part : List.of("", "-wal", "-shm")) {
+                assertEquals(
+                        "rw-------",
+                        PosixFilePermissions.toString(
+                                Files.getPosixFilePermissions(Path.of(file + part))));
+            }
+        }
+    }
+
+    @Test
+    void whereNoFileCanBeMadeThatIsSaid() {
+        IOException e =
+                assertThrows(IOException.class, () -> RegistryDatabase.open(Path.of("/sys/fs")));
+        assertTrue(FileErrors.describe(e).startsWith("/sys/fs/registry.db: "), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"nfs", "nfs4", "cifs", "fuse.sshfs"})
+    void aFolderOfAnotherMachineIsRefused(String type) {
+        RegistryException e =
+                assertThrows(
+                        RegistryException.class,
+                        () -> RegistryDatabase.refuseNetworkFolder(Path.of("/state"), type));
+        assertEquals(
+                "/state is on a file system of another machine ("
+                        + type
+                        + "), where the registry's locks do not work; set JNVDOCKER_STATE_DIR to"
+                        + " a folder on a local disk",
+                e.getMessage());
+    }
+
+    private void assertMadeAnew(byte[] damaged) throws Exception {
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(1, setAside().size());
+        assertArrayEquals(damaged, Files.readAllBytes(setAside().getFirst()));
+        try (RegistryDatabase database = RegistryDatabase.open(folder)) {
+            assertEquals(0, count(database));
+        }
+        assertEquals(1, setAside().size());
+    }
+
+    /** Nothing was closed or tidied up: as after a SIGKILL. */
+    private void crashed(int claims) throws IOException {
+        Path other = Files.createDirectory(folder.resolve("other"));
+        RegistryDatabase database = filled(other, claims);
+        try (database;
+                var parts = Files.list(other)) {
+            for (Path part : parts.toList()) {
+                Files.copy(part, folder.resolve(part.getFileName()));
+            }
+        }
+    }
+
+    /** With so many claims more than before, each with a lease that has ended. */
+    private static RegistryDatabase filled(Path folder, int claims) throws IOException {
+        RegistryDatabase database = RegistryDatabase.open(folder);
+        int before = count(database);
+        database.transaction(transaction -> {
+            for (int i = before; i < before + claims; i++) {
+                String id = "%012x".formatted(i);
+                transaction.update(
+                        "INSERT INTO claim (id, engine, uid, owner, image, created)"
+                                + " VALUES (?, 'engine', 0, 'root', 'cuda', 0)",
+                        id);
+                transaction.update(
+                        "INSERT INTO lease (claim, holder, boot, pid, start, since, until,"
+                                + " evidence) VALUES (?, 'client', 'boot', 1, 1, 0, 1, 'seen')",
+                        id);
+            }
+            return null;
+        });
+        return database;
+    }
+
+    private static int count(RegistryDatabase database) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                row -> row.getInt(1),
+                                "SELECT count(*) FROM claim JOIN lease"
+                                        + " ON claim.id = lease.claim")
+                        .orElseThrow());
+    }
+
+    private void hold(int claim, String gpu) throws Exception {
+        sql(
+                "INSERT INTO lease (claim, holder, boot, pid, start, since)"
+                        + " VALUES ('%012x', 'client', 'boot', 1, 1, 0)".formatted(claim - 1));
+        sql("INSERT INTO lease_gpu (lease, gpu) SELECT max(id), '" + gpu + "' FROM lease");
+    }
+
+    private int rootOf(String name) throws Exception {
+        return number("SELECT rootpage - 1 FROM sqlite_schema WHERE name = '" + name + "'");
+    }
+
+    /** Some page of an index that is not its first. */
+    private int leafOf(String index) throws Exception {
+        return number("SELECT max(pageno) - 1 FROM dbstat WHERE name = '" + index + "'");
+    }
+
+    private int version() throws Exception {
+        return number("PRAGMA user_version");
+    }
+
+    private List<String> names(String sql) throws Exception {
+        List<String> names = new ArrayList<>();
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            while (result.next()) {
+                names.add(result.getString(1));
+            }
+        }
+        return names;
+    }
+
+    private void oldFile() throws IOException {
+        try (var in =
+                new GZIPInputStream(
+                        RegistryDatabaseTest.class.getResourceAsStream("registry-1.db.gz"))) {
+            Files.copy(in, file);
+        }
+    }
+
+    private int number(String sql) throws Exception {
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement();
+                var result = statement.executeQuery(sql)) {
+            return result.getInt(1);
+        }
+    }
+
+    private void script(String sql) throws Exception {
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement()) {
+            statement.executeUpdate(sql);
+        }
+    }
+
+    private void sql(String sql) throws Exception {
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private byte[] page(int page) throws IOException {
+        return Arrays.copyOfRange(Files.readAllBytes(file), page * PAGE, (page + 1) * PAGE);
+    }
+
+    private void overwrite(int page, byte[] bytes) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(bytes), (long) page * PAGE);
+        }
+    }
+
+    private List<Path> setAside() throws IOException {
+        try (var entries = Files.list(folder)) {
+            return entries.filter(path -> path.getFileName().toString().contains(".damaged-"))
+                    .filter(path -> !path.toString().matches(".*-(wal|shm|journal)"))
+                    .toList();
+        }
+    }
+}

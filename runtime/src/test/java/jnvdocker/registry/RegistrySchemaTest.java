@@ -1,0 +1,228 @@
+package jnvdocker.registry;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/** The rules that are the database's own: nothing but SQL here, as a faulty program would send. */
+class RegistrySchemaTest {
+    private static final String UNIQUE = "UNIQUE constraint failed";
+    private static final String OTHERWISE = "the GPU is held in another way";
+    private static final String WITH_ITS_LEASE = "a GPU is held as long as its lease";
+
+    @TempDir Path folder;
+    private RegistryDatabase database;
+
+    @BeforeEach
+    void openWithThreeLeases() throws Exception {
+        database = RegistryDatabase.open(folder);
+        for (int id = 1; id <= 3; id++) {
+            sql(
+                    "INSERT INTO claim (id, engine, uid, owner, image, created)"
+                            + " VALUES ('claim%d', 'e', 0, 'root', 'cuda', 0)",
+                    id);
+            sql(
+                    "INSERT INTO lease (id, claim, holder, boot, pid, start, since)"
+                            + " VALUES (%d, 'claim%d', 'client', 'b', 1, 1, 0)",
+                    id, id);
+        }
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        database.close();
+    }
+
+    @Test
+    void aGpuHasOneHolder() throws Exception {
+        hold(1, "GPU-a");
+        assertRefused(UNIQUE, () -> hold(2, "GPU-a"));
+        hold(2, "GPU-b");
+    }
+
+    @Test
+    void theNextHolderComesAfterTheEndOfTheLast() throws Exception {
+        hold(1, "GPU-a");
+        end(1);
+        hold(2, "GPU-a");
+        assertRefused(UNIQUE, () -> hold(3, "GPU-a"));
+    }
+
+    @Test
+    void sharersAreManyAndNoneOfThemIsExclusive() throws Exception {
+        hold(1, "GPU-a", "shared");
+        hold(2, "GPU-a", "shared");
+        assertRefused(OTHERWISE, () -> hold(3, "GPU-a", "exclusive"));
+        end(1);
+        assertRefused(OTHERWISE, () -> hold(3, "GPU-a", "exclusive"));
+        end(2);
+        hold(3, "GPU-a", "exclusive");
+    }
+
+    @Test
+    void whatIsHeldExclusivelyIsNotShared() throws Exception {
+        hold(1, "GPU-a", "exclusive");
+        assertRefused(OTHERWISE, () -> hold(2, "GPU-a", "shared"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"exclusive", "shared"})
+    void partsOfAGpuThatIsHeldAreRefused(String mode) throws Exception {
+        hold(1, "GPU-a", mode);
+        assertRefused(OTHERWISE, () -> holdPart(2, "MIG-1", "GPU-a", "exclusive"));
+        assertRefused(OTHERWISE, () -> holdPart(2, "MIG-1", "GPU-a", "shared"));
+        end(1);
+        holdPart(2, "MIG-1", "GPU-a", "exclusive");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"exclusive", "shared"})
+    void aGpuOfWhichAPartIsHeldIsRefused(String mode) throws Exception {
+        holdPart(1, "MIG-1", "GPU-a", mode);
+        assertRefused(OTHERWISE, () -> hold(2, "GPU-a", "exclusive"));
+        assertRefused(OTHERWISE, () -> hold(2, "GPU-a", "shared"));
+        end(1);
+        hold(2, "GPU-a");
+    }
+
+    @Test
+    void partsOfOneGpuHaveTheirOwnHolders() throws Exception {
+        holdPart(1, "MIG-1", "GPU-a", "exclusive");
+        holdPart(2, "MIG-2", "GPU-a", "exclusive");
+        assertRefused(UNIQUE, () -> holdPart(3, "MIG-2", "GPU-a", "exclusive"));
+    }
+
+    @Test
+    void aClaimHasOneLiveLease() throws Exception {
+        assertRefused(
+                UNIQUE,
+                () ->
+                        sql(
+                                "INSERT INTO lease (claim, holder, boot, pid, start, since)"
+                                        + " VALUES ('claim1', 'client', 'b', 1, 1, 0)"));
+    }
+
+    @Test
+    void aLeaseThatHasEndedHoldsNothing() throws Exception {
+        end(1);
+        assertRefused(WITH_ITS_LEASE, () -> hold(1, "GPU-a"));
+    }
+
+    @Test
+    void aLiveLeaseHoldsAllOfItsGpus() throws Exception {
+        assertRefused(
+                WITH_ITS_LEASE,
+                () -> sql("INSERT INTO lease_gpu (lease, gpu, live)" + " VALUES (1, 'GPU-a', 0)"));
+        hold(1, "GPU-a");
+        assertRefused(WITH_ITS_LEASE, () -> sql("UPDATE lease_gpu SET live = 0"));
+    }
+
+    @Test
+    void anEndIsFinal() throws Exception {
+        hold(1, "GPU-a");
+        end(1);
+        assertRefused(
+                "the lease has ended",
+                () -> sql("UPDATE lease SET until = NULL, evidence = NULL WHERE id = 1"));
+        assertRefused(
+                "the lease has ended",
+                () -> sql("UPDATE lease SET until = 2, evidence = 'again' WHERE id = 1"));
+        assertRefused(WITH_ITS_LEASE, () -> sql("UPDATE lease_gpu SET live = 1"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'", "mode, 'shared'"})
+    void whatIsHeldCannotBeExchanged(String column, String value) throws Exception {
+        hold(1, "GPU-a");
+        String literal = column.equals("lease") ? value : "'" + value + "'";
+        assertRefused(WITH_ITS_LEASE, () -> sql("UPDATE lease_gpu SET %s = %s", column, literal));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"until = 1", "evidence = 'seen'"})
+    void anEndHasATimeAndEvidence(String half) {
+        assertRefused("CHECK constraint failed", () -> sql("UPDATE lease SET %s", half));
+    }
+
+    @Test
+    void anEndTakesTheMountsAlongAndMarksTheGpusIdle() throws Exception {
+        hold(1, "GPU-a");
+        hold(1, "GPU-b");
+        hold(2, "GPU-c");
+        sql(
+                "INSERT INTO mount (claim, use) VALUES ('claim1', 'u'), ('claim1', 'u'),"
+                        + " ('claim2', 'v')");
+        end(1);
+        assertEquals(List.of("claim2 v"), column("SELECT claim || ' ' || use FROM mount"));
+        assertEquals(List.of("GPU-a", "GPU-b"), column("SELECT uuid FROM gpu ORDER BY uuid"));
+    }
+
+    @Test
+    void aLeaseNumberIsNeverUsedAgain() throws Exception {
+        sql("DELETE FROM lease WHERE id = 3");
+        sql(
+                "INSERT INTO lease (claim, holder, boot, pid, start, since)"
+                        + " VALUES ('claim3', 'client', 'b', 1, 1, 0)");
+        assertEquals(List.of("4"), column("SELECT max(id) FROM lease"));
+    }
+
+    @Test
+    void aRefusedTransactionLeavesNothingBehind() throws Exception {
+        hold(1, "GPU-b");
+        assertRefused(
+                UNIQUE,
+                () ->
+                        database.transaction(transaction -> {
+                            String insert = "INSERT INTO lease_gpu (lease, gpu) VALUES (2, ?)";
+                            transaction.update(insert, "GPU-a");
+                            return transaction.update(insert, "GPU-b");
+                        }));
+        assertEquals(List.of("1 GPU-b"), column("SELECT lease || ' ' || gpu FROM lease_gpu"));
+    }
+
+    private void hold(int lease, String gpu) throws RegistryException {
+        hold(lease, gpu, "exclusive");
+    }
+
+    private void hold(int lease, String gpu, String mode) throws RegistryException {
+        sql("INSERT INTO lease_gpu (lease, gpu, mode) VALUES (%d, '%s', '%s')", lease, gpu, mode);
+    }
+
+    private void holdPart(int lease, String part, String parent, String mode)
+            throws RegistryException {
+        sql(
+                "INSERT INTO lease_gpu (lease, gpu, parent, mode) VALUES (%d, '%s', '%s', '%s')",
+                lease, part, parent, mode);
+    }
+
+    private void end(int lease) throws RegistryException {
+        sql("UPDATE lease SET until = 1, evidence = 'seen' WHERE id = %d", lease);
+    }
+
+    private void sql(String sql, Object... values) throws RegistryException {
+        database.transaction(transaction -> transaction.update(sql.formatted(values)));
+    }
+
+    private List<String> column(String sql) throws RegistryException {
+        return database.transaction(transaction -> transaction.list(row -> row.getString(1), sql));
+    }
+
+    private interface Attempt {
+        void make() throws RegistryException;
+    }
+
+    private static void assertRefused(String reason, Attempt attempt) {
+        String message = assertThrows(RegistryException.class, attempt::make).getMessage();
+        assertEquals(reason, message.contains(reason) ? reason : message);
+    }
+}

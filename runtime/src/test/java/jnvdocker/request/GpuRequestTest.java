@@ -1,0 +1,172 @@
+package jnvdocker.request;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+final class GpuRequestTest {
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "all | all",
+                "none | none",
+                "2 | 2",
+                "+2 | 2",
+                "0 | none",
+                "-1 | all",
+                "-2 | all",
+                "count=2 | 2",
+                "count=all | all",
+                "count=-1 | all",
+                "device=0 | device=0",
+                "\"device=0,1\" | \"device=0,1\"",
+                "device=0,1 | \"device=0,1\"",
+                "device=1,0,1 | \"device=1,0,1\"",
+                "\"device=0, 1\" | \"device=0,1\"",
+                "device=GPU-8dcd427f | device=GPU-8dcd427f",
+                "device=00000000:07:00.0 | device=00000000:07:00.0",
+                "device=0:1 | device=0:1",
+                "device=all | all",
+                "device=none | none",
+                "capabilities=utility | 1",
+                "all,capabilities=gpu | all",
+                "\"capabilities=compute,utility\",\"device=0,1\" | \"device=0,1\"",
+                "driver=nvidia,count=2 | 2",
+                "driver=,2 | 2",
+                "2,\"options=a=b,c=d\" | 2",
+                "device=0,1,driver=nvidia | \"device=0,1\"",
+            })
+    void optionIsReadAsDockerReadsIt(String value, String request) throws Exception {
+        assertEquals(request, GpuRequest.parseOption(value).toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "device=0,1",
+                "\"device=0,1\"",
+                "\"device=GPU-a\",driver=nvidia",
+                "all",
+                "3",
+                "none"
+            })
+    void spellingOfARequestIsReadBack(String value) throws Exception {
+        GpuRequest request = GpuRequest.parseOption(value);
+        assertEquals(request, GpuRequest.parseOption(request.toString()));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "two | 'two' is no number of GPUs: write a number, 'all', 'none' or device=<ids>",
+                "GPU-a | 'GPU-a' is no number of GPUs: write a number, 'all', 'none' or"
+                        + " device=<ids>",
+                "12345678901 | '12345678901' is no number of GPUs:",
+                "٢ | '٢' is no number of GPUs:",
+                "2.0 | '2.0' is no number of GPUs:",
+                "count= | '' is no number of GPUs:",
+                "`` | a value is missing:",
+                "`,` | ',' is more than one number of GPUs:",
+                "0,1 | '0,1' is more than one number of GPUs: write",
+                "2,count=2 | 'count' is given more than once in '2,count=2': give it once",
+                "device=0,device=1 | 'device' is given more than once",
+                "2,device=0 | '2,device=0' has both a number of GPUs and names of GPUs:",
+                "device= | no GPU is named: write for example --gpus '\"device=0,1\"'",
+                "device=all,0 | 'all' stands alone:",
+                "device=0,none | 'none' stands alone:",
+                "device=a/b | 'a/b' is not a GPU's index, UUID or PCI address,",
+                "device=\"0,1\" | quotes in 'device=\"0,1\"' must go round a whole field,",
+                "\"device=0,1 | quotes in '\"device=0,1' must go round a whole field,",
+                "driver=cdi | driver='cdi' can't be given with a lease:",
+                "1,capabilities=tpu | 'tpu' is not a capability: there are compat32, compute,",
+                "1,capabilities= | '' is not a capability:",
+                "devices=0 | unknown key 'devices', not one of count, device,",
+                "=1 | unknown key '',",
+            })
+    void wrongOptionSaysWhatIsWrong(String value, String message) {
+        String actual = message(() -> GpuRequest.parseOption(value));
+        assertTrue(actual.startsWith("--gpus: " + message), actual);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "0 | device=0",
+                "`0 1` | \"device=0,1\"",
+                "0,1 | \"device=0,1\"",
+                "` 2,, 0,2 ` | \"device=2,0,2\"",
+                "GPU-a,07:00.0 | \"device=GPU-a,07:00.0\"",
+                "all | all",
+                "none | none",
+            })
+    void variableNamesGpus(String value, String request) throws Exception {
+        assertEquals(
+                Optional.of(request), GpuRequest.parseVariable(value).map(GpuRequest::toString));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", ",", " , "})
+    void emptyVariableIsNotSet(String value) throws Exception {
+        assertEquals(Optional.empty(), GpuRequest.parseVariable(value));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "all,0 | 'all' stands alone: either that or ids, as in NV_GPU=0,1",
+                "device=0 | 'device=0' is not a GPU's index, UUID or PCI address, as in NV_GPU=0,1",
+            })
+    void wrongVariableSaysWhatIsWrong(String value, String message) {
+        assertEquals("NV_GPU: " + message, message(() -> GpuRequest.parseVariable(value)));
+    }
+
+    @Test
+    void idsAreBounded() throws Exception {
+        String longest = "a".repeat(64);
+        assertEquals(
+                new GpuRequest.Devices(List.of(longest)),
+                GpuRequest.parseOption("device=" + longest));
+        assertThrows(
+                InvalidGpuRequestException.class,
+                () -> GpuRequest.parseOption("device=" + longest + "a"));
+        assertTrue(GpuRequest.parseVariable(ids(256)).isPresent());
+        assertEquals(
+                "NV_GPU: 257 GPUs are named, at most 256 can be; name fewer",
+                message(() -> GpuRequest.parseVariable(ids(257))));
+    }
+
+    @Test
+    void messageIsShortAndHasNothingThatATerminalObeys() {
+        String message = message(() -> GpuRequest.parseOption("\u001b[2J\ud800" + "x".repeat(500)));
+        assertTrue(message.startsWith("--gpus: '\\u{1b}[2J\\u{d800}xxx"), message);
+        assertTrue(message.length() < 200, message);
+    }
+
+    private static String ids(int count) {
+        return IntStream.range(0, count)
+                .mapToObj(Integer::toString)
+                .collect(Collectors.joining(","));
+    }
+
+    private static String message(Executable parse) {
+        return assertThrows(InvalidGpuRequestException.class, parse).getMessage();
+    }
+}

@@ -1,0 +1,43 @@
+package jnvdocker.command.caller;
+
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.Owners;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.protocol.Request;
+import jnvdocker.words.RefusedException;
+
+import java.util.OptionalInt;
+
+/** Who runs a command: the kernel's word for it, and for root sudo's. */
+public final class Caller {
+    private static final Processes PROCESSES = Processes.ofThisMachine();
+
+    private Caller() {}
+
+    /** The user who logged in, else the one who called sudo, else the process's own. */
+    public static Owner owner(Request request) {
+        OptionalInt login = PROCESSES.loginUid(request.peer().pid());
+        if (login.isPresent()) {
+            return Owners.of(login.getAsInt());
+        }
+        String sudo = request.variable("SUDO_UID");
+        if (request.peer().uid() == 0 && sudo.matches("[0-9]{1,10}")) {
+            return Owners.of((int) Long.parseLong(sudo));
+        }
+        return Owners.of(request.peer().uid());
+    }
+
+    /**
+     * @throws RefusedException when it is none of this machine's that we can watch
+     */
+    public static ProcessId process(Request request) throws RefusedException {
+        return PROCESSES
+                .find(request.peer().pid())
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "the process that asks for GPUs is in another PID namespace, so"
+                                        + " that nobody could tell when it ends; run jnvdocker on"
+                                        + " the host itself"));
+    }
+}

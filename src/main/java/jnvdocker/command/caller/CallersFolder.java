@@ -1,0 +1,24 @@
+package jnvdocker.command.caller;
+
+import jnvdocker.protocol.Request;
+
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+
+import java.nio.file.Path;
+
+/** A folder as the caller names it, who is in a folder of their own. */
+public final class CallersFolder {
+    private CallersFolder() {}
+
+    /**
+     * @return its absolute path
+     * @throws ParameterException when there is no name
+     */
+    public static Path of(String name, Request request, CommandSpec spec) {
+        if (name.isEmpty()) {
+            throw new ParameterException(spec.commandLine(), "a folder's name is empty");
+        }
+        return Path.of(request.folder()).resolve(name).normalize();
+    }
+}

@@ -1,0 +1,68 @@
+package jnvdocker.command.caller;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+
+/** What the groups of our own commands, {@code gpu} and {@code mesos}, have in common. */
+public final class CommandGroup {
+    private CommandGroup() {}
+
+    /** The group's own command, which does nothing but to say what there is. */
+    public abstract static class Root implements Runnable {
+        @Spec private CommandSpec spec;
+
+        @Option(
+                names = {"-h", "--help"},
+                usageHelp = true,
+                scope = ScopeType.INHERIT,
+                description = "Show this help.")
+        private boolean help;
+
+        @Override
+        public final void run() {
+            throw new ParameterException(spec.commandLine(), "a command is missing");
+        }
+    }
+
+    /** Settles how a group with all its commands talks. */
+    public static CommandLine of(CommandLine group, Request request) {
+        int columns = request.columns();
+        // It would read any file of root's for whoever may use the socket.
+        return group.setExpandAtFiles(false)
+                .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
+                .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
+                .setParameterExceptionHandler(CommandGroup::usage)
+                .setExecutionExceptionHandler(CommandGroup::refuse);
+    }
+
+    private static int usage(ParameterException e, String[] arguments) {
+        CommandLine command = e.getCommandLine();
+        command.getErr().println("jnvdocker: " + e.getMessage());
+        command.usage(command.getErr());
+        return ExitCode.USAGE.code();
+    }
+
+    private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)
+            throws Exception {
+        String message =
+                switch (e) {
+                    case RefusedException refused -> refused.getMessage();
+                    case IOException failed -> FileErrors.describe(failed);
+                    default -> throw e;
+                };
+        command.getErr().println("jnvdocker: " + message);
+        return ExitCode.REFUSED.code();
+    }
+}

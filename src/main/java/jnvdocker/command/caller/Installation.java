@@ -1,0 +1,53 @@
+package jnvdocker.command.caller;
+
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ExitCode;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What an administrator has put on this host, and how it is ended for good.
+ *
+ * @param service whether the daemon is systemd's service {@code jnvdocker}
+ * @param tree the folder of the programs
+ * @param config the configuration file
+ * @param state the folder of the volumes and the registry
+ * @param stop ends the daemon; returns at once
+ */
+public record Installation(boolean service, Path tree, Path config, Path state, Runnable stop) {
+
+    /** Shell commands for what is left when the daemon has stopped. */
+    public List<String> leftByHand() {
+        List<String> commands = new ArrayList<>();
+        if (service) {
+            commands.add(
+                    "systemctl disable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service");
+            commands.add("rm /etc/systemd/system/jnvdocker* && systemctl daemon-reload");
+        }
+        // dockerd forgets no plugin that it has met.
+        commands.add(
+                "systemctl restart docker   # when it suits: until then Docker's volume commands"
+                        + " wait 15 seconds for us");
+        commands.add("rm -r " + tree + "   # the programs; and links to them in your PATH");
+        commands.add("rm -f " + config + "   # the configuration");
+        commands.add("rm -r " + state + "   # the history: who had which GPU");
+        return commands;
+    }
+
+    /**
+     * Stops the daemon once the client has been told everything. A service is stopped by the
+     * client, which becomes systemctl: systemd would start again what ends by itself. The socket
+     * goes with it: docker's next question to that would start it, too.
+     */
+    public void leave(ClientConnection client) throws IOException {
+        if (service) {
+            client.exec(List.of("systemctl", "stop", "jnvdocker.socket", "jnvdocker.service"));
+        } else {
+            client.exit(ExitCode.OK);
+            stop.run();
+        }
+    }
+}

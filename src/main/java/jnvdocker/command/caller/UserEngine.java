@@ -1,0 +1,97 @@
+package jnvdocker.command.caller;
+
+import jnvdocker.docker.cli.RunCommand;
+import jnvdocker.protocol.CallResult;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.Request;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** The engine that a user's docker talks to, found as docker finds it. */
+public sealed interface UserEngine {
+
+    /** The one that the daemon talks to as well. */
+    record Ours() implements UserEngine {}
+
+    /** Another one on this machine. */
+    record OtherSocket(String url) implements UserEngine {}
+
+    /** One that is, as far as we know, on another machine. */
+    record Remote(String url) implements UserEngine {}
+
+    /** Docker can't say which; it has told the user why, or will when it is run. */
+    record Unknown(int exitCode) implements UserEngine {}
+
+    /** What docker takes when nobody says anything. */
+    String DEFAULT_SOCKET = "/var/run/docker.sock";
+
+    /** The order of precedence is docker's own: options, DOCKER_HOST, DOCKER_CONTEXT, config. */
+    static UserEngine of(RunCommand run, Request request, ClientConnection client, Path ours)
+            throws IOException {
+        Optional<String> host = run.host().filter(url -> !url.isEmpty());
+        boolean context = run.context().filter(name -> !name.isEmpty()).isPresent();
+        if (host.isPresent() && !context) {
+            return at(host.get(), ours);
+        }
+        if (!context && !request.variable("DOCKER_HOST").isEmpty()) {
+            return at(request.variable("DOCKER_HOST"), ours);
+        }
+        if (context
+                || !request.variable("DOCKER_CONTEXT").isEmpty()
+                || request.contextConfigured()
+                || run.config().isPresent()) {
+            return ofContext(run.globals(), request, client, ours);
+        }
+        return at("unix://" + DEFAULT_SOCKET, ours);
+    }
+
+    /** The one that docker talks to when no option says which. */
+    static UserEngine withoutOptions(Request request, ClientConnection client, Path ours)
+            throws IOException {
+        if (!request.variable("DOCKER_HOST").isEmpty()) {
+            return at(request.variable("DOCKER_HOST"), ours);
+        }
+        if (!request.variable("DOCKER_CONTEXT").isEmpty() || request.contextConfigured()) {
+            return ofContext(List.of(), request, client, ours);
+        }
+        return at("unix://" + DEFAULT_SOCKET, ours);
+    }
+
+    private static UserEngine ofContext(
+            List<String> globals, Request request, ClientConnection client, Path ours)
+            throws IOException {
+        List<String> inspect = new ArrayList<>(globals);
+        inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));
+        CallResult result = client.capture(request.dockerWith(inspect));
+        return result.succeeded()
+                ? at(result.output().strip(), ours)
+                : new Unknown(result.exitCode());
+    }
+
+    private static UserEngine at(String url, Path ours) throws IOException {
+        if (!url.startsWith("unix://")) {
+            return new Remote(url);
+        }
+        String path = url.substring("unix://".length());
+        return isSame(path.isEmpty() ? DEFAULT_SOCKET : path, ours)
+                ? new Ours()
+                : new OtherSocket(url);
+    }
+
+    private static boolean isSame(String path, Path ours) throws IOException {
+        Path socket;
+        try {
+            socket = Path.of(path);
+        } catch (InvalidPathException e) {
+            return false;
+        }
+        boolean bothThere = Files.exists(socket) && Files.exists(ours);
+        return socket.equals(ours) || bothThere && Files.isSameFile(socket, ours);
+    }
+}

@@ -1,0 +1,160 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.command.caller.CommandGroup;
+import jnvdocker.command.caller.Installation;
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.doctor.Doctor;
+import jnvdocker.grant.Leases;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.screen.Printout;
+import jnvdocker.screen.Screen;
+import jnvdocker.upkeep.Prune;
+import jnvdocker.upkeep.Uninstall;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+
+/** {@code jnvdocker gpu …}: shows what this host has, who has it, and what we made of it. */
+public final class GpuCommand {
+    private final Host host;
+    private final GpuInventory inventory;
+    private final CudaVersions cuda;
+    private final DockerEngine engine;
+    private final DriverVolumeStore volumes;
+    private final ServedVolumes served;
+    private final Leases leases;
+    private final Doctor doctor;
+    private final Prune prune;
+    private final Uninstall uninstall;
+    private final Installation installation;
+    private final Optional<Duration> keepHistory;
+    private final Semaphore readingArchives = new Semaphore(1, true);
+    private final Semaphore readingRoots = new Semaphore(1, true);
+
+    /**
+     * @param keepHistory for how long a lease is kept after its end; empty when for ever
+     */
+    public GpuCommand(
+            Host host,
+            GpuInventory inventory,
+            CudaVersions cuda,
+            DockerEngine engine,
+            DriverVolumeStore volumes,
+            ServedVolumes served,
+            Leases leases,
+            Doctor doctor,
+            Prune prune,
+            Uninstall uninstall,
+            Installation installation,
+            Optional<Duration> keepHistory) {
+        this.host = host;
+        this.inventory = inventory;
+        this.cuda = cuda;
+        this.engine = engine;
+        this.volumes = volumes;
+        this.served = served;
+        this.leases = leases;
+        this.doctor = doctor;
+        this.prune = prune;
+        this.uninstall = uninstall;
+        this.installation = installation;
+        this.keepHistory = keepHistory;
+    }
+
+    @Command(
+            name = "jnvdocker gpu",
+            description = "Shows this host's GPUs and driver, and who has them.",
+            synopsisSubcommandLabel = "COMMAND")
+    private static final class Gpu extends CommandGroup.Root {}
+
+    /**
+     * @param arguments those after {@code gpu}
+     */
+    public void run(List<String> arguments, Request request, ClientConnection client)
+            throws IOException, RefusedException {
+        GpuRun program = new GpuRun(inventory, leases, request, client);
+        execute(arguments, program, request, client);
+        if (program.isReady()) {
+            program.start();
+        }
+    }
+
+    private void execute(
+            List<String> arguments, GpuRun program, Request request, ClientConnection client)
+            throws IOException {
+        boolean mayBeShownAgain = arguments.stream().anyMatch(it -> it.startsWith("--watch"));
+        Printout out = new Printout(client, mayBeShownAgain);
+        StringWriter err = new StringWriter();
+        GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
+        CommandLine gpu = commands(request, client, out, departure, program);
+        gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        int code = gpu.execute(arguments.toArray(String[]::new));
+        if (!err.toString().isEmpty()) {
+            client.err(err.toString().stripTrailing());
+        }
+        if (code == ExitCode.OK.code() && Watch.isAsked(gpu.getParseResult())) {
+            new Watch.Round(arguments, gpu.getParseResult(), Screen.of(request))
+                    .show(out.rest(), client);
+            return;
+        }
+        out.end();
+        if (departure.isDone()) {
+            installation.leave(client);
+        } else if (!program.isReady()) {
+            client.exit(code);
+        }
+    }
+
+    private CommandLine commands(
+            Request request,
+            ClientConnection client,
+            Printout out,
+            GpuUninstall departure,
+            GpuRun program) {
+        Screen screen = Screen.of(request);
+        CommandLine gpu =
+                new CommandLine(new Gpu())
+                        .addSubcommand(new GpuLs(host, leases, screen))
+                        .addSubcommand(new GpuWhy(host, leases, screen))
+                        .addSubcommand(new CommandLine(program).setStopAtPositional(true))
+                        .addSubcommand(new GpuLeases(leases, screen, out))
+                        .addSubcommand(new GpuQueue(leases, screen))
+                        .addSubcommand(new GpuHistory(host, leases, keepHistory, screen, out))
+                        .addSubcommand(new GpuRelease(leases, request))
+                        .addSubcommand(new GpuCordon(host, leases, request))
+                        .addSubcommand(new GpuUncordon(host, leases, request))
+                        .addSubcommand(
+                                new GpuNeedsCommand(
+                                        host,
+                                        cuda,
+                                        new ImageSource(
+                                                engine,
+                                                request,
+                                                client,
+                                                request.peer().uid() == 0
+                                                        ? readingRoots
+                                                        : readingArchives),
+                                        screen))
+                        .addSubcommand(new GpuVolume(host, volumes, served, screen))
+                        .addSubcommand(new GpuDoctor(doctor, screen))
+                        .addSubcommand(new GpuPrune(prune, request))
+                        .addSubcommand(departure);
+        return CommandGroup.of(gpu, request);
+    }
+}

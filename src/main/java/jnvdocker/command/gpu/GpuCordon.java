@@ -1,0 +1,96 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+@Command(
+        name = "cordon",
+        description = {
+            "Takes GPUs out, for root: they get no new container. Who has one keeps it.",
+            "It lasts until 'jnvdocker gpu uncordon', across restarts of the daemon and the host."
+        })
+final class GpuCordon implements Callable<Integer> {
+    private final Host host;
+    private final Leases leases;
+    private final Request request;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "GPU",
+            arity = "1..*",
+            description = "Its index, UUID or the beginning of that, or PCI address.")
+    private List<String> ids;
+
+    @Option(
+            names = "--reason",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description = "Why; users are told. At most " + Reason.LONGEST + " characters.")
+    private String reason;
+
+    GpuCordon(Host host, Leases leases, Request request) {
+        this.host = host;
+        this.leases = leases;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        Reason.check(reason, spec);
+        List<Gpu> gpus = find(ids, host, request, "cordon");
+        for (Gpu gpu : gpus) {
+            if (!gpu.isSound() || !gpu.hasUuid()) {
+                throw new RefusedException(
+                        "GPU "
+                                + gpu.index()
+                                + " at "
+                                + gpu.pciAddress()
+                                + " shows no UUID, by which it would be known again; cordon it in"
+                                + " the configuration by its PCI address");
+            }
+        }
+        leases.cordon(gpus, Caller.owner(request), reason.strip());
+        spec.commandLine().getOut().println("cordoned " + names(gpus));
+        return ExitCode.OK.code();
+    }
+
+    /**
+     * The GPUs that an administrator names.
+     *
+     * @throws RefusedException when it is not root who asks, or an id means none
+     */
+    static List<Gpu> find(List<String> ids, Host host, Request request, String verb)
+            throws IOException, RefusedException {
+        if (request.peer().uid() != 0) {
+            throw new RefusedException(
+                    "only root may " + verb + " a GPU: sudo jnvdocker gpu " + verb);
+        }
+        return GpuResolver.resolve(ids, HostDriver.read(host).gpus());
+    }
+
+    static String names(List<Gpu> gpus) {
+        return gpus.stream()
+                .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
+                .collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,204 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.registry.PastLeases;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.screen.Printout;
+import jnvdocker.screen.Screen;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+@Command(
+        name = "history",
+        description = {
+            "Adds up for how long users have had GPUs: an hour of two GPUs is two GPU-hours.",
+            "With --gpu, of that one alone, and lists its leases."
+        })
+final class GpuHistory implements Callable<Integer> {
+    private static final String GPU = "--gpu";
+    private static final String LIMIT = "--limit";
+    private static final int MAX = 100_000;
+
+    private final Host host;
+    private final Leases leases;
+    private final Optional<Duration> kept;
+    private final Screen screen;
+    private final Printout out;
+
+    @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--since",
+            paramLabel = "WHEN",
+            defaultValue = "30d",
+            description =
+                    "How long ago (90m, 12h, 7d, 4w), or a date (2026-11-01, 2026-11-01T09:00);"
+                            + " ${DEFAULT-VALUE}.")
+    private String since;
+
+    @Option(names = "--user", paramLabel = "NAME", description = "Only that user, or that uid.")
+    private String user;
+
+    @Option(
+            names = GPU,
+            paramLabel = "GPU",
+            description =
+                    "Only that GPU: its index, UUID or the beginning of that, or PCI address.")
+    private String gpu;
+
+    @Option(
+            names = {"-n", LIMIT},
+            paramLabel = "N",
+            defaultValue = "20",
+            description = "With --gpu: at most so many leases that have ended (${DEFAULT-VALUE}).")
+    private int limit;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    /**
+     * @param kept for how long the history is kept; empty when for ever
+     */
+    GpuHistory(Host host, Leases leases, Optional<Duration> kept, Screen screen, Printout out) {
+        this.host = host;
+        this.leases = leases;
+        this.kept = kept;
+        this.screen = screen;
+        this.out = out;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        checkLimit();
+        Instant from = from();
+        Optional<String> uuid = gpu == null ? Optional.empty() : Optional.of(uuid());
+        HistoryReport report =
+                new HistoryReport(
+                        leases.gpuTime(from, uuid),
+                        Optional.ofNullable(user),
+                        kept.map(span -> Instant.now().minus(span)).filter(from::isBefore));
+        List<Lease> live = uuid.isPresent() ? live(uuid.get(), report) : List.of();
+        try (var _ = out.reserve(PastLeases.MEMORY)) {
+            LeaseTable.Ended past =
+                    uuid.isPresent()
+                            ? GpuLeases.ended(
+                                    leases.pastOf(uuid.get(), from, report.uids(), limit), live)
+                            : _ -> {};
+            if (json) {
+                printJson(report.json(uuid), uuid.isPresent(), live, past);
+            } else {
+                printTables(report, live, past);
+            }
+        }
+        return ExitCode.OK.code();
+    }
+
+    private void printJson(
+            ObjectNode report, boolean ofOneGpu, List<Lease> live, LeaseTable.Ended past)
+            throws IOException {
+        try (JsonGenerator root = LeaseJson.printing(out, false)) {
+            root.writeStartObject();
+            for (var field : report.properties()) {
+                root.writeFieldName(field.getKey());
+                root.writeTree(field.getValue());
+            }
+            root.writeFieldName("leases");
+            if (ofOneGpu) {
+                root.writeStartArray();
+                for (Lease lease : live) {
+                    root.writeTree(LeaseJson.live(lease, leases.state(lease)));
+                }
+                past.each(lease -> root.writeTree(LeaseJson.past(lease)));
+                root.writeEndArray();
+            } else {
+                root.writeNull();
+            }
+            root.writeEndObject();
+        }
+        out.println("");
+    }
+
+    private void printTables(HistoryReport report, List<Lease> live, LeaseTable.Ended past)
+            throws IOException {
+        for (String line : report.lines(screen)) {
+            out.println(line);
+        }
+        LeaseTable table = LeaseTable.withEnds(Instant.now());
+        live.forEach(lease -> table.live(lease, leases.state(lease)));
+        table.printBelow(past, screen, out::println);
+    }
+
+    private Instant from() {
+        try {
+            return Moment.parse(since, Instant.now(), ZoneId.systemDefault());
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--since: " + e.getMessage(), e);
+        }
+    }
+
+    private void checkLimit() {
+        boolean typed = spec.commandLine().getParseResult().hasMatchedOption(LIMIT);
+        if (typed && gpu == null) {
+            throw new ParameterException(
+                    spec.commandLine(), LIMIT + " is about the leases of one GPU; add " + GPU);
+        }
+        if (limit < 0 || limit > MAX) {
+            throw new ParameterException(
+                    spec.commandLine(), LIMIT + " " + limit + " is not between 0 and " + MAX);
+        }
+    }
+
+    private List<Lease> live(String uuid, HistoryReport report) throws IOException {
+        return leases.live().reversed().stream()
+                .filter(lease ->
+                        lease.claim().gpus().stream()
+                                .anyMatch(claimed -> claimed.uuid().equals(uuid)))
+                .filter(lease -> report.counts(lease.claim().owner()))
+                .toList();
+    }
+
+    /** One that the host has not any more is known by its UUID, from the history. */
+    private String uuid() throws IOException, RefusedException {
+        String lower = gpu.toLowerCase(Locale.ROOT);
+        List<Gpu> present = HostDriver.read(host).gpus();
+        if (!lower.startsWith("gpu-")) {
+            return GpuResolver.resolve(List.of(gpu), present).getFirst().uuid();
+        }
+        List<Gpu> shown = leases.status(present).stream().map(GpuStatus::gpu).toList();
+        Set<String> gone =
+                leases.pastGpus().stream()
+                        .filter(uuid -> uuid.toLowerCase(Locale.ROOT).startsWith(lower))
+                        .collect(Collectors.toSet());
+        shown.forEach(it -> gone.remove(it.uuid()));
+        boolean isShown =
+                shown.stream().anyMatch(it -> it.uuid().toLowerCase(Locale.ROOT).startsWith(lower));
+        return !isShown && gone.size() == 1
+                ? gone.iterator().next()
+                : GpuResolver.resolve(List.of(gpu), shown).getFirst().uuid();
+    }
+}

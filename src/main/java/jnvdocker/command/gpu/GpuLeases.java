@@ -1,0 +1,133 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.lease.Lease;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.registry.PastLeases;
+import jnvdocker.screen.Printout;
+import jnvdocker.screen.Screen;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+@Command(
+        name = "leases",
+        description = {
+            "Lists the leases that GPUs are held under, the latest first.",
+            "GPUS are the indices that they had when they were claimed."
+        })
+final class GpuLeases implements Callable<Integer> {
+    private static final String LIMIT = "--limit";
+    private static final int MAX = 100_000;
+
+    /** Of what is shown again and again. */
+    private static final int MAX_WATCHED = 1000;
+
+    private final Leases leases;
+    private final Screen screen;
+    private final Printout out;
+
+    @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--all",
+            description = "List those that have ended, too, with the evidence of their end.")
+    private boolean all;
+
+    @Option(
+            names = {"-n", LIMIT},
+            paramLabel = "N",
+            defaultValue = "20",
+            description = "With --all: at most so many that have ended (${DEFAULT-VALUE}).")
+    private int limit;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    @Mixin private final Watch watch = new Watch();
+
+    GpuLeases(Leases leases, Screen screen, Printout out) {
+        this.leases = leases;
+        this.screen = screen;
+        this.out = out;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        checkLimit();
+        List<Lease> live = leases.live().reversed();
+        try (var _ = out.reserve(PastLeases.MEMORY)) {
+            LeaseTable.Ended past = ended(leases.past(all ? limit : 0), live);
+            if (json) {
+                printJson(live, past);
+                leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
+            } else {
+                Instant now = Instant.now();
+                LeaseTable table = all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now);
+                live.forEach(lease -> table.live(lease, leases.state(lease)));
+                table.print(past, screen, out::println);
+                Optional<String> unwritten = leases.unwrittenEnd();
+                if (unwritten.isPresent()) {
+                    out.println(unwritten.get());
+                }
+            }
+        }
+        return ExitCode.OK.code();
+    }
+
+    /** What ends while this is printed is live here. */
+    static LeaseTable.Ended ended(PastLeases past, List<Lease> live) {
+        Set<Long> shown = live.stream().map(Lease::id).collect(Collectors.toSet());
+        return visitor ->
+                past.each(lease -> {
+                    if (!shown.contains(lease.id())) {
+                        visitor.visit(lease);
+                    }
+                });
+    }
+
+    private void printJson(List<Lease> live, LeaseTable.Ended past) throws IOException {
+        try (JsonGenerator list = LeaseJson.printing(out, watch.isAsked())) {
+            list.writeStartArray();
+            for (Lease lease : live) {
+                list.writeTree(LeaseJson.live(lease, leases.state(lease)));
+            }
+            past.each(lease -> list.writeTree(LeaseJson.past(lease)));
+            list.writeEndArray();
+        }
+        out.println("");
+    }
+
+    private void checkLimit() {
+        boolean typed = spec.commandLine().getParseResult().hasMatchedOption(LIMIT);
+        if (typed && !all) {
+            throw new ParameterException(
+                    spec.commandLine(), LIMIT + " is about leases that have ended; add --all");
+        }
+        int most = watch.isAsked() ? MAX_WATCHED : MAX;
+        if (limit < 0 || limit > most) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    LIMIT
+                            + " "
+                            + limit
+                            + " is not between 0 and "
+                            + most
+                            + (watch.isAsked() ? ", as --watch needs it" : ""));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.screen.Colour;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
+import jnvdocker.words.Span;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "ls",
+        description = {
+            "Lists the GPUs, and who has them, or uses them without having them.",
+            "AGE is how long a GPU has been held, or idle since it was held last."
+        })
+final class GpuLs implements Callable<Integer> {
+    private final Host host;
+    private final Leases leases;
+    private final Screen screen;
+
+    @Spec private CommandSpec spec;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    @Mixin private final Watch watch = new Watch();
+
+    GpuLs(Host host, Leases leases, Screen screen) {
+        this.host = host;
+        this.leases = leases;
+        this.screen = screen;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        List<GpuStatus> gpus = leases.status(HostDriver.read(host).gpus());
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            ArrayNode all = LeaseJson.array();
+            gpus.forEach(gpu -> all.add(LeaseJson.gpu(gpu)));
+            out.println(watch.json(all));
+            leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
+        } else {
+            table(gpus, Instant.now()).lines(screen).forEach(out::println);
+            queue(leases.waiting().size()).ifPresent(out::println);
+            leases.unwrittenEnd().ifPresent(out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    static TextTable table(List<GpuStatus> gpus, Instant now) {
+        TextTable table =
+                new TextTable(
+                        Column.of("GPU"),
+                        Column.of("UUID"),
+                        new Column("MODEL", Column.Cut.FIRST),
+                        Column.of("STATE"),
+                        Column.of("USER"),
+                        new Column("CONTAINER", Column.Cut.LAST),
+                        Column.of("AGE"),
+                        new Column("NOTE", Column.Cut.NEXT));
+        for (GpuStatus status : gpus) {
+            Gpu gpu = status.gpu();
+            String state = status.state().toString();
+            table.row(
+                    gpu.index(),
+                    gpu.shortUuid(),
+                    gpu.model(),
+                    new TextTable.Cell(state, Colour.ofState(state)),
+                    user(status),
+                    container(status),
+                    age(status, now),
+                    status.note());
+        }
+        return table;
+    }
+
+    /** Where to see who waits for GPUs; empty when nobody does. */
+    static Optional<String> queue(int waiting) {
+        return waiting == 0
+                ? Optional.empty()
+                : Optional.of(
+                        waiting
+                                + (waiting == 1 ? " waits" : " wait")
+                                + " for GPUs: jnvdocker gpu queue");
+    }
+
+    private static String user(GpuStatus status) {
+        return status.lease()
+                .map(Holding::user)
+                .or(() -> status.user().map(Holding::user))
+                .orElse("-");
+    }
+
+    private static String container(GpuStatus status) {
+        return status.lease()
+                .map(Holding::container)
+                .or(() -> status.user().map(LeaseText::name))
+                .orElse("-");
+    }
+
+    private static String age(GpuStatus status, Instant now) {
+        return status.lease()
+                .map(Lease::since)
+                .map(since -> Span.between(since, now))
+                .or(() -> status.idleSince().map(since -> "idle " + Span.between(since, now)))
+                .orElse("-");
+    }
+}

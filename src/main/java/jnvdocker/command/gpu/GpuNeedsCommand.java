@@ -1,0 +1,102 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.screen.Screen;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "needs",
+        description = {
+            "Shows what an image asks for and whether this host has it; exit 1 if it has not.",
+            "Nothing is pulled. A FILE is what docker save makes, or an OCI image layout in a tar,"
+                    + " plain or compressed with gzip or zstd; it is read as the user."
+        })
+final class GpuNeedsCommand implements Callable<Integer> {
+    private static final int NOT_MET = 1;
+
+    private final Host host;
+    private final CudaVersions cuda;
+    private final ImageSource images;
+    private final Screen screen;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "IMAGE|FILE",
+            description = {
+                "An image that the Docker engine has, or an archive of images.",
+                "A file begins with /, ./ or ../, or ends in .tar, .tar.gz, .tgz,",
+                ".tar.zst or .tzst."
+            })
+    private String source;
+
+    @Option(
+            names = "--image",
+            paramLabel = "NAME",
+            description = "Which one, of several images in a FILE.")
+    private String image;
+
+    @Option(names = "--json", description = "Print JSON.")
+    private boolean json;
+
+    GpuNeedsCommand(Host host, CudaVersions cuda, ImageSource images, Screen screen) {
+        this.host = host;
+        this.cuda = cuda;
+        this.images = images;
+        this.screen = screen;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        NeedsReport report = report(find());
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(LeaseJson.text(report.json()));
+        } else {
+            report.lines(screen).forEach(out::println);
+        }
+        return report.isMet() ? ExitCode.OK.code() : NOT_MET;
+    }
+
+    private ImageSource.Found find() throws IOException, RefusedException {
+        if (source.isEmpty()) {
+            throw new ParameterException(spec.commandLine(), "the image's name is empty");
+        }
+        if (ImageSource.isFile(source)) {
+            return images.archive(source, Optional.ofNullable(image));
+        }
+        if (image != null) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--image chooses one of a FILE's, and " + source + " is none");
+        }
+        return images.image(source);
+    }
+
+    private NeedsReport report(ImageSource.Found found) throws IOException {
+        DriverVersion driver;
+        try {
+            driver = HostDriver.readVersion(host);
+        } catch (NoDriverException e) {
+            return NeedsReport.of(found, Optional.empty(), e.getMessage());
+        }
+        return NeedsReport.of(found, Optional.of(cuda.facts(driver)), "");
+    }
+}

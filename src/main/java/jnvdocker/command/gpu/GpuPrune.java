@@ -1,0 +1,125 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.grant.Pruned;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
+import jnvdocker.upkeep.Prune;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "prune",
+        description = {
+            "Removes driver volumes that no container names, other than the loaded driver's,",
+            "and claims whose containers are gone; says what is kept, and why. For root."
+        })
+final class GpuPrune implements Callable<Integer> {
+    private final Prune prune;
+    private final Request request;
+
+    @Spec private CommandSpec spec;
+
+    @Option(names = "--dry-run", description = "Only say what would be removed.")
+    private boolean dry;
+
+    @Option(
+            names = "--other-engines",
+            description =
+                    "Claims of other engines than the daemon's, too, which can't be asked: if they"
+                            + " still have containers of them, those can't be started any more.")
+    private boolean otherEngines;
+
+    @Option(names = "--json", description = "Print JSON.")
+    private boolean json;
+
+    GpuPrune(Prune prune, Request request) {
+        this.prune = prune;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws RefusedException {
+        if (request.peer().uid() != 0) {
+            throw new RefusedException("only root may prune volumes: sudo jnvdocker gpu prune");
+        }
+        List<Pruned> done = prune.run(dry, otherEngines);
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(LeaseJson.text(object(done)));
+        } else {
+            lines(done).forEach(out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    private List<String> lines(List<Pruned> done) {
+        TextTable table =
+                new TextTable(
+                        Column.of("VOLUME"),
+                        Column.of("DONE"),
+                        Column.of("FREED"),
+                        new Column("WHY", Column.Cut.NEXT));
+        for (Pruned volume : done) {
+            table.row(
+                    volume.volume(),
+                    action(volume),
+                    volume.removed() ? bytes(volume.freed()) : "-",
+                    volume.why());
+        }
+        table.row(
+                removed(done) + " of " + done.size(),
+                dry ? "would go" : "removed",
+                bytes(freed(done)),
+                "");
+        return table.lines(Screen.of(request));
+    }
+
+    private String action(Pruned volume) {
+        if (!volume.removed()) {
+            return "kept";
+        }
+        return dry ? "would go" : "removed";
+    }
+
+    private static long removed(List<Pruned> done) {
+        return done.stream().filter(Pruned::removed).count();
+    }
+
+    private static long freed(List<Pruned> done) {
+        return done.stream().mapToLong(Pruned::freed).sum();
+    }
+
+    private static String bytes(long bytes) {
+        return String.format(Locale.ROOT, "%,d", bytes);
+    }
+
+    private ObjectNode object(List<Pruned> done) {
+        ObjectNode root = LeaseJson.object();
+        root.put("dry_run", dry);
+        root.put("freed_bytes", freed(done));
+        ArrayNode volumes = root.putArray("volumes");
+        for (Pruned volume : done) {
+            volumes.addObject()
+                    .put("volume", volume.volume())
+                    .put("action", action(volume).replace(' ', '_'))
+                    .put("freed_bytes", volume.removed() ? volume.freed() : null)
+                    .put("why", volume.why());
+        }
+        return root;
+    }
+}

@@ -1,0 +1,122 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Span;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "queue",
+        description = {
+            "Lists those who wait for GPUs, first come first.",
+            "PID is that of the process that waits. For one who can't be served as things are",
+            "nothing free is kept: NOTE says why."
+        })
+final class GpuQueue implements Callable<Integer> {
+    private final Leases leases;
+    private final Screen screen;
+
+    @Spec private CommandSpec spec;
+
+    @Option(names = "--json", description = "Print JSON.")
+    private boolean json;
+
+    @Mixin private final Watch watch = new Watch();
+
+    GpuQueue(Leases leases, Screen screen) {
+        this.leases = leases;
+        this.screen = screen;
+    }
+
+    @Override
+    public Integer call() {
+        List<Leases.Waiter> waiting = leases.waiting();
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(watch.json(array(waiting)));
+        } else {
+            lines(waiting, Instant.now(), screen).forEach(out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    static List<String> lines(List<Leases.Waiter> waiting, Instant now, Screen screen) {
+        if (waiting.isEmpty()) {
+            return List.of("nobody waits for GPUs");
+        }
+        TextTable table =
+                new TextTable(
+                        Column.of("PLACE"),
+                        Column.of("USER"),
+                        new Column("ASKS FOR", Column.Cut.NEXT),
+                        new Column("FOR", Column.Cut.LAST),
+                        Column.of("SINCE"),
+                        Column.of("AGE"),
+                        Column.of("PID"),
+                        new Column("NOTE", Column.Cut.NEXT));
+        int place = 0;
+        for (Leases.Waiter waiter : waiting) {
+            Ticket ticket = waiter.ticket();
+            table.row(
+                    ++place,
+                    Quote.shown(ticket.owner().name()),
+                    Quote.shown(LeaseText.asked(ticket.request())),
+                    LeaseText.purpose(ticket),
+                    LeaseText.time(ticket.since()),
+                    Span.between(ticket.since(), now),
+                    ticket.client().pid(),
+                    waiter.obstacle().map(why -> "others pass: " + why).orElse(""));
+        }
+        return table.lines(screen);
+    }
+
+    /** Programs depend on the keys, as on those of {@link LeaseJson}. */
+    static ArrayNode array(List<Leases.Waiter> waiting) {
+        ArrayNode all = LeaseJson.array();
+        for (Leases.Waiter waiter : waiting) {
+            Ticket ticket = waiter.ticket();
+            ObjectNode root = all.addObject();
+            root.put("place", all.size());
+            root.put("user", ticket.owner().name());
+            root.put("uid", LeaseJson.uid(ticket.owner()).orElse(null));
+            root.put("asks_for", LeaseText.asked(ticket.request()));
+            root.put("count", ticket.request() instanceof GpuRequest.Count(int gpus) ? gpus : null);
+            if (ticket.request() instanceof GpuRequest.Devices(List<String> ids)) {
+                ids.forEach(root.putArray("gpus")::add);
+            } else {
+                root.putNull("gpus");
+            }
+            Optional<String> what = Optional.of(ticket.image()).filter(it -> !it.equals("?"));
+            boolean process = ticket.isOfProcess();
+            boolean task = ticket.isOfTask();
+            root.put("image", what.filter(_ -> !process && !task).orElse(null));
+            root.put("command", what.filter(_ -> process).orElse(null));
+            root.put("task", what.filter(_ -> task).orElse(null));
+            root.put("since", ticket.since().toString());
+            root.put("pid", ticket.client().pid());
+            root.put("obstacle", waiter.obstacle().orElse(null));
+        }
+        return all;
+    }
+}

@@ -1,0 +1,131 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.grant.Leases;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "release",
+        description = {
+            "Ends the lease of a container that is gone; anybody may ask for that.",
+            "With --force also one that docker may be about to start again, or a reservation: for"
+                    + " the user whose it is. What runs keeps its GPUs, unless it is root who asks."
+        })
+final class GpuRelease implements Callable<Integer> {
+    private final Leases leases;
+    private final Request request;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "CLAIM",
+            description = "A claim's id or the beginning of it, or its container's name.")
+    private String claim;
+
+    @Option(
+            names = "--force",
+            description = "Though it may be needed again; the history tells who did it, and why.")
+    private boolean force;
+
+    @Option(
+            names = "--reason",
+            paramLabel = "TEXT",
+            description = "Why; --force needs it. At most " + Reason.LONGEST + " characters.")
+    private String reason;
+
+    GpuRelease(Leases leases, Request request) {
+        this.leases = leases;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        checkUsage();
+        Lease lease = LiveClaim.find(claim, leases.live());
+        Optional<String> runs = force ? byForce(lease) : Optional.empty();
+        if (!force) {
+            leases.release(lease.claim().id());
+        }
+        spec.commandLine()
+                .getOut()
+                .println("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
+        runs.map(what -> warning(lease.claim(), what))
+                .ifPresent(spec.commandLine().getErr()::println);
+        return ExitCode.OK.code();
+    }
+
+    /** Returns what runs all the same. */
+    private Optional<String> byForce(Lease lease) throws IOException, RefusedException {
+        refuseOthers(lease);
+        String id = lease.claim().id();
+        String why = who() + ": " + Quote.shown(reason.strip());
+        if (request.peer().uid() == 0) {
+            return leases.releaseByForce(id, why).runs();
+        }
+        leases.releaseUnused(id, why);
+        return Optional.empty();
+    }
+
+    private static String warning(Claim claim, String runs) {
+        return "jnvdocker: warning: "
+                + runs
+                + ", and can use "
+                + (claim.isOfTask() ? "what it has opened" : "its GPUs")
+                + " as before, though others get "
+                + (claim.gpus().size() == 1 ? "it" : "them")
+                + " now; "
+                + LeaseText.toEnd(claim);
+    }
+
+    private void checkUsage() {
+        if (force != (reason != null && !reason.isBlank())) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--force and --reason go together: say why, in a few words");
+        }
+        if (force) {
+            Reason.check(reason, spec);
+        }
+    }
+
+    private void refuseOthers(Lease lease) throws RefusedException {
+        boolean isOwner = Caller.owner(request).uid() == lease.claim().owner().uid();
+        if (request.peer().uid() != 0 && !isOwner) {
+            throw new RefusedException(
+                    "claim "
+                            + lease.claim().id()
+                            + " is "
+                            + Holding.user(lease)
+                            + "'s; only "
+                            + Holding.user(lease)
+                            + " and root may release it by force, ask one of them");
+        }
+    }
+
+    /** {@code alice (uid 1000) as root}. */
+    private String who() {
+        Owner caller = Caller.owner(request);
+        String name = Quote.shown(caller.name());
+        String uid = "uid " + Integer.toUnsignedString(caller.uid());
+        boolean asRoot = request.peer().uid() == 0 && caller.uid() != 0;
+        return (name.equals(uid) ? uid : name + " (" + uid + ")") + (asRoot ? " as root" : "");
+    }
+}

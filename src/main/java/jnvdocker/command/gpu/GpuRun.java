@@ -1,0 +1,150 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.GpuWait;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.Waiting;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IParameterPreprocessor;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Stack;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+/** {@code gpu run}: the client becomes a program of the host that has GPUs to itself. */
+@Command(
+        name = "run",
+        synopsisHeading = "Usage: ",
+        customSynopsis = "jnvdocker gpu run [--gpus GPUS] [--gpu-wait[=DURATION]] [--] COMMAND…",
+        description = {
+            "Runs a program of the host, in no container, with GPUs to itself.",
+            "Nobody else gets them until it and all that it has started have ended.",
+            "CUDA_VISIBLE_DEVICES names them by UUID."
+        })
+final class GpuRun implements Callable<Integer> {
+    private static final String VARIABLE = "CUDA_VISIBLE_DEVICES=";
+
+    private final GpuInventory inventory;
+    private final Leases leases;
+    private final Request request;
+    private final ClientConnection client;
+    private Optional<GpuRequest> wanted = Optional.empty();
+    private Optional<Waiting> waiting = Optional.empty();
+
+    @Option(
+            names = "--gpus",
+            paramLabel = "GPUS",
+            description =
+                    "all, none, a number or device=<ids>, as docker spells it; else NV_GPU counts,"
+                            + " else it is 1.")
+    private String gpus;
+
+    @Option(
+            names = "--gpu-wait",
+            paramLabel = "DURATION",
+            arity = "0..1",
+            preprocessor = Attached.class,
+            description = "Wait for GPUs that are taken, for so long or for ever.")
+    private String gpuWait;
+
+    @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "The program, its arguments.")
+    private List<String> command;
+
+    GpuRun(GpuInventory inventory, Leases leases, Request request, ClientConnection client) {
+        this.inventory = inventory;
+        this.leases = leases;
+        this.request = request;
+        this.client = client;
+    }
+
+    /** A duration is one only behind an equals sign: what follows may be the program. */
+    private static final class Attached implements IParameterPreprocessor {
+        @Override
+        public boolean preprocess(
+                Stack<String> arguments,
+                CommandSpec commandSpec,
+                ArgSpec option,
+                Map<String, Object> info) {
+            if (!"=".equals(info.get("separator"))) {
+                arguments.push("true");
+            }
+            return false;
+        }
+    }
+
+    @Override
+    public Integer call() throws RefusedException {
+        waiting = GpuWait.of(Optional.ofNullable(gpuWait), request, client);
+        wanted = Optional.of(wanted());
+        return ExitCode.OK.code();
+    }
+
+    private GpuRequest wanted() throws RefusedException {
+        if (gpus != null) {
+            return GpuRequest.parseOption(gpus);
+        }
+        return GpuRequest.parseVariable(request.variable("NV_GPU"))
+                .orElseGet(() -> new GpuRequest.Count(1));
+    }
+
+    private static String name(String word) {
+        return Quote.shown(word.substring(word.lastIndexOf('/') + 1));
+    }
+
+    /** Whether it was typed, and well. */
+    boolean isReady() {
+        return wanted.isPresent();
+    }
+
+    /**
+     * Has the client become the program, as soon as there are GPUs for it. Nothing of the command
+     * line as it was read is needed for that: many may wait, for long.
+     */
+    void start() throws IOException, RefusedException {
+        ProcessId process = Caller.process(request);
+        Optional<Claim> claim =
+                leases.claim(
+                        new LeaseRequest(
+                                wanted.orElseThrow(),
+                                Caller.owner(request),
+                                process,
+                                Claim.HOST,
+                                name(command.getFirst()),
+                                waiting));
+        if (claim.isPresent()) {
+            try {
+                Leases.gpus(claim.get(), inventory.read().gpus());
+                leases.becomes(claim.get(), process);
+            } catch (IOException | RefusedException | RuntimeException e) {
+                leases.cancel(claim.get());
+                throw e;
+            }
+        }
+        String visible =
+                claim.map(Claim::gpus).orElse(List.of()).stream()
+                        .map(ClaimedGpu::uuid)
+                        .collect(Collectors.joining(",", VARIABLE, ""));
+        // The last that the client hears of us.
+        client.program(List.of(visible), command);
+    }
+}

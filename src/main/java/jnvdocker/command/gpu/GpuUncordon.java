@@ -1,0 +1,46 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+@Command(name = "uncordon", description = "Has cordoned GPUs given out again, for root.")
+final class GpuUncordon implements Callable<Integer> {
+    private final Host host;
+    private final Leases leases;
+    private final Request request;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "GPU",
+            arity = "1..*",
+            description = "Its index, UUID or the beginning of that, or PCI address.")
+    private List<String> ids;
+
+    GpuUncordon(Host host, Leases leases, Request request) {
+        this.host = host;
+        this.leases = leases;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        List<Gpu> gpus = GpuCordon.find(ids, host, request, "uncordon");
+        leases.uncordon(gpus);
+        spec.commandLine().getOut().println("uncordoned " + GpuCordon.names(gpus));
+        return ExitCode.OK.code();
+    }
+}

@@ -1,0 +1,77 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.command.caller.Installation;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.upkeep.Uninstall;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+@Command(
+        name = "uninstall",
+        description = {
+            "Removes every volume of ours from the Docker engine, then stops the daemon.",
+            "Without that the engine would wait for us whenever it starts. For root."
+        })
+final class GpuUninstall implements Callable<Integer> {
+    private final Uninstall uninstall;
+    private final Installation installation;
+    private final Request request;
+    private boolean done;
+
+    @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--remove-containers",
+            description =
+                    "Remove stopped containers that have such volumes, too: they can't be started"
+                            + " without jnvdocker.")
+    private boolean removeContainers;
+
+    GpuUninstall(Uninstall uninstall, Installation installation, Request request) {
+        this.uninstall = uninstall;
+        this.installation = installation;
+        this.request = request;
+    }
+
+    /** Whether nothing is left to do but to stop the daemon. */
+    boolean isDone() {
+        return done;
+    }
+
+    @Override
+    public Integer call() throws RefusedException {
+        if (request.peer().uid() != 0) {
+            throw new RefusedException(
+                    "only root may uninstall jnvdocker: sudo jnvdocker gpu uninstall");
+        }
+        Uninstall.Removed removed = uninstall.run(removeContainers);
+        done = true;
+        PrintWriter out = spec.commandLine().getOut();
+        tell(out, "containers", removed.containers());
+        tell(out, "volumes", removed.volumes());
+        out.println("the daemon stops; what is left is for you to remove:");
+        installation.leftByHand().forEach(command -> out.println("    " + command));
+        return ExitCode.OK.code();
+    }
+
+    private static void tell(PrintWriter out, String what, List<String> names) {
+        if (!names.isEmpty()) {
+            out.println(
+                    "removed the "
+                            + what
+                            + " "
+                            + names.stream().map(Quote::shown).collect(Collectors.joining(", ")));
+        }
+    }
+}

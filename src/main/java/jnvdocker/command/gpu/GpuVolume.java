@@ -1,0 +1,129 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
+import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.Manifest;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.files.DriverFiles;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+@Command(
+        name = "volume",
+        description = {
+            "Shows the volume of the loaded driver, which containers get at /usr/local/nvidia.",
+            "Makes it if it is not there yet."
+        })
+final class GpuVolume implements Callable<Integer> {
+    private final Host host;
+    private final DriverVolumeStore volumes;
+    private final ServedVolumes served;
+    private final Screen screen;
+
+    @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--verify",
+            description =
+                    "Compare every file with the host's and follow every link; exit 1 if"
+                            + " one is wrong.")
+    private boolean verify;
+
+    GpuVolume(Host host, DriverVolumeStore volumes, ServedVolumes served, Screen screen) {
+        this.host = host;
+        this.volumes = volumes;
+        this.served = served;
+        this.screen = screen;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        PrintWriter out = spec.commandLine().getOut();
+        DriverVersion driver = HostDriver.readVersion(host);
+        DriverVolume volume = volumes.build(host, driver);
+        served.prepare(host, driver);
+        summary(volume).forEach(out::println);
+        out.println();
+        if (verify) {
+            return verify(volume, out);
+        }
+        files(volume.manifest()).forEach(out::println);
+        out.println();
+        leftOut(volume.manifest()).forEach(out::println);
+        return ExitCode.OK.code();
+    }
+
+    private int verify(DriverVolume volume, PrintWriter out) throws IOException {
+        List<String> problems = served.verify(host, volume);
+        if (problems.isEmpty()) {
+            out.println("verified: every file is the host's and every link leads to one");
+            return ExitCode.OK.code();
+        }
+        problems.forEach(problem -> out.println("wrong: " + problem));
+        out.println(
+                "remove the volume when no container uses it; it is made again: rm -r "
+                        + volume.path());
+        return 1;
+    }
+
+    private List<String> summary(DriverVolume volume) {
+        Manifest manifest = volume.manifest();
+        String cloned =
+                volume.cloned().entrySet().stream()
+                        .map(way -> way.getValue() + " by " + way.getKey())
+                        .collect(Collectors.joining(", "));
+        return List.of(
+                "Volume:   nvidia_driver_" + volume.version(),
+                "Folder:   " + volume.path(),
+                "Served:   " + served(volume),
+                "Files:    %d, %,d bytes (%s)"
+                        .formatted(manifest.files().size(), volume.bytes(), cloned),
+                "Links:    " + manifest.links().size(),
+                "Left out: " + manifest.leftOut().size());
+    }
+
+    /** What containers see of it. */
+    private String served(DriverVolume volume) {
+        ServedVolumes.Served now = served.known(volume);
+        return now.path()
+                + now.copied().map(why -> ", writable: " + why).orElse(", read-only for everybody");
+    }
+
+    private List<String> files(Manifest manifest) {
+        TextTable table =
+                new TextTable(
+                        Column.of("FILE"),
+                        Column.of("BYTES"),
+                        Column.of("CLONED"),
+                        Column.of("FROM"));
+        for (Manifest.Entry file : manifest.files()) {
+            table.row(file.folder() + "/" + file.name(), file.size(), file.cloned(), file.source());
+        }
+        for (DriverFiles.DriverLink link : manifest.links()) {
+            table.row(link.folder() + "/" + link.name(), "-", "link to", link.target());
+        }
+        return table.lines(screen);
+    }
+
+    private List<String> leftOut(Manifest manifest) {
+        TextTable table = new TextTable(Column.of("LEFT OUT"), new Column("WHY", Column.Cut.NEXT));
+        manifest.leftOut().forEach(file -> table.row(file.path(), file.reason()));
+        return table.lines(screen);
+    }
+}

@@ -1,0 +1,116 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.RefusedStart;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.screen.Screen;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "why",
+        description = "Says why a GPU is free or not, who had it before, and what to do.")
+final class GpuWhy implements Callable<Integer> {
+    private static final int PAST = 5;
+
+    private final Host host;
+    private final Leases leases;
+    private final Screen screen;
+
+    @Spec private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "GPU",
+            description = "Its index, UUID or the beginning of that, or PCI address.")
+    private String id;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    GpuWhy(Host host, Leases leases, Screen screen) {
+        this.host = host;
+        this.leases = leases;
+        this.screen = screen;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        GpuStatus status = find(HostDriver.read(host).gpus());
+        List<Lease> past = leases.pastOf(status.gpu(), PAST);
+        List<String> sentences = new ArrayList<>(sentences(status, past));
+        leases.refusedStarts().stream()
+                .filter(refused -> isOf(refused, status.gpu()))
+                .forEach(refused -> sentences.add(Explanation.refused(refused)));
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(LeaseJson.text(object(status, sentences, past)));
+            leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
+            return ExitCode.OK.code();
+        }
+        sentences.forEach(out::println);
+        leases.unwrittenEnd().ifPresent(out::println);
+        if (!past.isEmpty()) {
+            out.println();
+            LeaseTable.withEnds(Instant.now())
+                    .print(
+                            visitor -> {
+                                for (Lease lease : past) {
+                                    visitor.visit(lease);
+                                }
+                            },
+                            screen,
+                            out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    private static boolean isOf(RefusedStart refused, Gpu gpu) {
+        return refused.claim().gpus().stream().anyMatch(its -> its.uuid().equals(gpu.uuid()));
+    }
+
+    /** One that the driver does not show any more is known by its UUID alone. */
+    private GpuStatus find(List<Gpu> present) throws IOException, RefusedException {
+        List<GpuStatus> all = leases.status(present);
+        boolean isUuid = id.toLowerCase(Locale.ROOT).startsWith("gpu-");
+        List<Gpu> candidates = isUuid ? all.stream().map(GpuStatus::gpu).toList() : present;
+        Gpu found = GpuResolver.resolve(List.of(id), candidates).getFirst();
+        return all.stream().filter(status -> status.gpu().equals(found)).findFirst().orElseThrow();
+    }
+
+    private List<String> sentences(GpuStatus status, List<Lease> past) {
+        Explanation explanation = new Explanation(status, Instant.now());
+        return status.lease()
+                .map(lease -> explanation.held(lease, leases.explain(lease)))
+                .orElseGet(() -> explanation.free(past.stream().findFirst()));
+    }
+
+    private static ObjectNode object(GpuStatus status, List<String> sentences, List<Lease> past) {
+        ObjectNode root = LeaseJson.gpu(status);
+        root.put("explanation", String.join(" ", sentences));
+        ArrayNode leases = root.putArray("past_leases");
+        past.forEach(lease -> leases.add(LeaseJson.past(lease)));
+        return root;
+    }
+}

@@ -1,0 +1,81 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
+
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** What a lease is shown as. Names come from users and engines, so they are quoted. */
+final class Holding {
+    private static final int SHORT_ID = 12;
+
+    private Holding() {}
+
+    static String user(Lease lease) {
+        return Quote.shown(lease.claim().owner().name());
+    }
+
+    /**
+     * The container's name, or its image in brackets as long as it has no name; or a process of the
+     * host; or a Mesos task.
+     */
+    static String container(Lease lease) {
+        if (lease.claim().isOfProcess()) {
+            return LeaseText.process(lease.claim(), lease.holder().process());
+        }
+        if (lease.claim().isOfTask()) {
+            return LeaseText.task(lease.claim());
+        }
+        return Quote.shown(lease.claim().displayName());
+    }
+
+    static String user(GpuUse use) {
+        return LeaseText.owner(use).map(Owner::name).map(Quote::shown).orElse("-");
+    }
+
+    /** As docker shows it. */
+    static String shortId(String container) {
+        return Quote.shown(container.substring(0, Math.min(SHORT_ID, container.length())));
+    }
+
+    /** Indices: {@code 0,2}. */
+    static String indices(Lease lease) {
+        return lease.claim().gpus().stream()
+                .map(gpu -> String.valueOf(gpu.index()))
+                .collect(Collectors.joining(","));
+    }
+
+    /** {@code GPU 0 (GPU-5c1a0000), GPU 2 (GPU-5c1a2006)}. */
+    static String gpus(Lease lease) {
+        return lease.claim().gpus().stream()
+                .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
+                .collect(Collectors.joining(", "));
+    }
+
+    /** The GPUs that the same claim has besides this one. */
+    static String others(Lease lease, Gpu gpu) {
+        return lease.claim().gpus().stream()
+                .filter(claimed -> !claimed.uuid().equals(gpu.uuid()))
+                .map(ClaimedGpu::index)
+                .map(index -> "GPU " + index)
+                .collect(Collectors.joining(", "));
+    }
+
+    /** The process whose end frees the GPUs, as far as it is known. */
+    static Optional<ProcessId> process(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Client(ProcessId client) -> Optional.of(client);
+            case Holder.Process process -> Optional.of(process.process());
+            case Holder.MesosContainer container -> Optional.of(container.process());
+            case Holder.Container container -> container.init();
+        };
+    }
+}

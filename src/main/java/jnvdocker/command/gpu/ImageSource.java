@@ -1,0 +1,172 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.archive.ArchivedImage;
+import jnvdocker.archive.BadArchiveException;
+import jnvdocker.archive.ImageArchive;
+import jnvdocker.archive.Platform;
+import jnvdocker.command.caller.UserEngine;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.protocol.CallResult;
+import jnvdocker.protocol.CallStream;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.Request;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Where an image is looked at: in the engine that the user's docker talks to, or in an archive.
+ * Nothing is pulled.
+ *
+ * <p>An archive is opened by the client, as the user, and its bytes come through the connection:
+ * the daemon is root, and would read any file for whoever may use its socket.
+ */
+final class ImageSource {
+    private static final int PATIENCE_SECONDS = 60;
+
+    private static final List<String> ENDINGS =
+            List.of(".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst");
+    private static final List<String> STARTS = List.of("/", "./", "../");
+
+    private final DockerEngine engine;
+    private final Request request;
+    private final ClientConnection client;
+    private final Semaphore reading;
+
+    /**
+     * @param name as typed, or as the archive has it
+     * @param file the archive, if it is out of one
+     * @param platform empty where the engine was asked, or the image does not say
+     */
+    record Found(
+            String name, Optional<String> file, Optional<Platform> platform, ImageConfig config) {}
+
+    /**
+     * @param reading one permit, of which all sources take turns: what is kept of one archive takes
+     *     a good part of the daemon's memory
+     */
+    ImageSource(DockerEngine engine, Request request, ClientConnection client, Semaphore reading) {
+        this.reading = reading;
+        this.engine = engine;
+        this.request = request;
+        this.client = client;
+    }
+
+    /** By its name alone, so that it is the same wherever it is typed. No image is so called. */
+    static boolean isFile(String word) {
+        String lower = word.toLowerCase(Locale.ROOT);
+        return ENDINGS.stream().anyMatch(lower::endsWith)
+                || STARTS.stream().anyMatch(word::startsWith);
+    }
+
+    Found image(String name) throws IOException, RefusedException {
+        UserEngine where = UserEngine.withoutOptions(request, client, engine.socket());
+        ImageConfig config =
+                where instanceof UserEngine.Ours
+                        ? engine.image(name).orElseThrow(() -> missing(name))
+                        : inspected(name);
+        return new Found(name, Optional.empty(), Optional.empty(), config);
+    }
+
+    private static RefusedException missing(String name) {
+        return new RefusedException(
+                "the Docker engine has no image "
+                        + Quote.quoted(name)
+                        + ", and none is pulled for this; pull it: docker pull "
+                        + Quote.shown(name)
+                        + " (or name a file: docker save -o FILE.tar)");
+    }
+
+    /** By the user's own docker, which says itself what is wrong. */
+    private ImageConfig inspected(String name) throws IOException, RefusedException {
+        CallResult result =
+                client.capture(
+                        request.dockerWith(
+                                List.of(
+                                        "image",
+                                        "inspect",
+                                        "--format",
+                                        "{{json .Config}}",
+                                        "--",
+                                        name)));
+        if (!result.succeeded()) {
+            throw new RefusedException(
+                    "docker does not show the image "
+                            + Quote.quoted(name)
+                            + " and has said why; if it is missing, pull it: docker pull "
+                            + Quote.shown(name));
+        }
+        return ImageConfig.parse(result.output());
+    }
+
+    /**
+     * @param image the name of one of those in it, if that was said
+     */
+    Found archive(String file, Optional<String> image) throws IOException, RefusedException {
+        ArchivedImage found;
+        try {
+            found = read(file).choose(image, Platform.linux(System.getProperty("os.arch")));
+        } catch (BadArchiveException e) {
+            throw new RefusedException(Quote.shown(file) + ": " + e.getMessage());
+        }
+        return new Found(
+                found.name(), Optional.of(file), Optional.of(found.platform()), found.config());
+    }
+
+    private void waitForTurn(String file) throws RefusedException {
+        try {
+            if (reading.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+                return;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        throw new RefusedException(
+                Quote.shown(file)
+                        + ": another archive is being read, and they are read one at a time; try"
+                        + " again when that is done");
+    }
+
+    private ImageArchive read(String file)
+            throws IOException, RefusedException, BadArchiveException {
+        waitForTurn(file);
+        try (CallStream bytes = client.stream(List.of("cat", "--", file))) {
+            ImageArchive archive = null;
+            BadArchiveException bad = null;
+            try {
+                archive = ImageArchive.read(bytes);
+            } catch (BadArchiveException e) {
+                bad = e;
+            }
+            if (bytes.isStalled()) {
+                throw new RefusedException(
+                        Quote.shown(file)
+                                + ": it comes too slowly, or nothing comes any more, and others"
+                                + " wait for their turn; copy it to a disk of this host, and name"
+                                + " that file");
+            }
+            int exitCode = bytes.end();
+            if (exitCode != 0) {
+                throw new RefusedException(
+                        Quote.shown(file)
+                                + ": can't be read to its end (exit code "
+                                + exitCode
+                                + " of cat, which was run as you and has said why); name a file"
+                                + " that you may read");
+            }
+            if (bad != null) {
+                throw bad;
+            }
+            return archive;
+        } finally {
+            reading.release();
+        }
+    }
+}

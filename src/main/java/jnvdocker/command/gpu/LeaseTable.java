@@ -1,0 +1,131 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.registry.PastLeases;
+import jnvdocker.screen.Colour;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TableLayout;
+import jnvdocker.screen.TextTable;
+import jnvdocker.words.Span;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Leases, a line each. Those that have ended may be many, and are not kept. */
+final class LeaseTable {
+    private static final List<Column> COLUMNS =
+            List.of(
+                    Column.of("LEASE"),
+                    Column.of("CLAIM"),
+                    Column.of("USER"),
+                    new Column("CONTAINER", Column.Cut.LAST),
+                    Column.of("GPUS"),
+                    Column.of("STATE"),
+                    Column.of("SINCE"),
+                    Column.of("AGE"));
+
+    private final TableLayout layout;
+    private final Instant now;
+    private final boolean withEnds;
+    private final List<List<TextTable.Cell>> live = new ArrayList<>();
+
+    private LeaseTable(Instant now, boolean withEnds, List<Column> columns) {
+        this.layout = new TableLayout(columns.toArray(Column[]::new));
+        this.now = now;
+        this.withEnds = withEnds;
+    }
+
+    /** For leases that GPUs are held under. */
+    static LeaseTable ofLive(Instant now) {
+        return new LeaseTable(now, false, COLUMNS);
+    }
+
+    /** For leases that have ended as well, with when and why. */
+    static LeaseTable withEnds(Instant now) {
+        List<Column> columns = new ArrayList<>(COLUMNS);
+        columns.add(Column.of("UNTIL"));
+        columns.add(new Column("EVIDENCE", Column.Cut.NEXT));
+        return new LeaseTable(now, true, columns);
+    }
+
+    void live(Lease lease, GpuStatus.State state) {
+        live.add(row(lease, state.toString(), Span.between(lease.since(), now), "-", "-"));
+    }
+
+    /**
+     * @param lease one that has ended; its age is how long it lasted
+     */
+    private List<TextTable.Cell> past(Lease lease) {
+        Lease.End end = lease.end().orElseThrow();
+        String age = Span.between(lease.since(), end.at());
+        return row(lease, "ENDED", age, LeaseText.time(end.at()), end.evidence());
+    }
+
+    private List<TextTable.Cell> row(
+            Lease lease, String state, String age, String until, String evidence) {
+        List<Object> cells = new ArrayList<>();
+        cells.add(lease.id());
+        cells.add(lease.claim().id());
+        cells.add(Holding.user(lease));
+        cells.add(Holding.container(lease));
+        cells.add(Holding.indices(lease));
+        cells.add(new TextTable.Cell(state, Colour.ofState(state)));
+        cells.add(LeaseText.time(lease.since()));
+        cells.add(age);
+        if (withEnds) {
+            cells.add(until);
+            cells.add(evidence);
+        }
+        return TableLayout.cells(cells.toArray());
+    }
+
+    /** Where lines go. */
+    @FunctionalInterface
+    interface Printing {
+        void println(String line) throws IOException;
+    }
+
+    /** Some or all leases, each time that they are asked for. */
+    @FunctionalInterface
+    interface Ended {
+        void each(PastLeases.Visitor visitor) throws IOException;
+    }
+
+    /** With those that have ended, which are gone over twice: the first time for the widths. */
+    void print(Ended past, Screen screen, Printing out) throws IOException {
+        measure(past);
+        printMeasured(past, screen, out);
+    }
+
+    /** Likewise after an empty line; nothing at all when there are none. */
+    void printBelow(Ended past, Screen screen, Printing out) throws IOException {
+        if (measure(past)) {
+            out.println("");
+            printMeasured(past, screen, out);
+        }
+    }
+
+    private boolean measure(Ended past) throws IOException {
+        live.forEach(layout::measure);
+        boolean[] any = {!live.isEmpty()};
+        past.each(lease -> {
+            any[0] = true;
+            layout.measure(past(lease));
+        });
+        return any[0];
+    }
+
+    private void printMeasured(Ended past, Screen screen, Printing out) throws IOException {
+        int[] widths = layout.widths(screen);
+        out.println(TableLayout.line(layout.titles(), widths, screen));
+        for (List<TextTable.Cell> row : live) {
+            out.println(TableLayout.line(row, widths, screen));
+        }
+        past.each(lease -> out.println(TableLayout.line(past(lease), widths, screen)));
+    }
+}

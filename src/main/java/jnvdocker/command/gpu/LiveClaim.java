@@ -1,0 +1,64 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/** Finds the claim that somebody means among those that hold GPUs. */
+final class LiveClaim {
+    private LiveClaim() {}
+
+    /**
+     * @param text a claim's id or the beginning of one, or a container's name
+     * @throws RefusedException when it means none, or more than one
+     */
+    static Lease find(String text, List<Lease> live) throws RefusedException {
+        List<Lease> meant = meant(text, live);
+        if (meant.isEmpty()) {
+            throw new RefusedException(
+                    "no claim or container "
+                            + Quote.quoted(text)
+                            + " holds a GPU; "
+                            + (live.isEmpty() ? "none does" : "those that do: " + names(live))
+                            + " ('jnvdocker gpu leases')");
+        }
+        if (meant.size() > 1) {
+            throw new RefusedException(
+                    Quote.quoted(text)
+                            + " means more than one claim: "
+                            + names(meant)
+                            + "; type more of its claim's id");
+        }
+        return meant.getFirst();
+    }
+
+    /** A name is anybody's to choose: it does not win over the beginning of somebody's id. */
+    private static List<Lease> meant(String text, List<Lease> live) {
+        if (text.isEmpty()) {
+            return List.of();
+        }
+        List<Lease> exact = matching(live, claim -> claim.id().equals(text));
+        return exact.isEmpty()
+                ? matching(live, claim -> claim.id().startsWith(text) || isItsName(text, claim))
+                : exact;
+    }
+
+    private static boolean isItsName(String text, Claim claim) {
+        return claim.container().filter(it -> it.name().equals(text)).isPresent();
+    }
+
+    private static List<Lease> matching(List<Lease> live, Predicate<Claim> condition) {
+        return live.stream().filter(lease -> condition.test(lease.claim())).toList();
+    }
+
+    private static String names(List<Lease> leases) {
+        return leases.stream()
+                .map(lease -> lease.claim().id() + " " + Holding.container(lease))
+                .collect(Collectors.joining(", "));
+    }
+}

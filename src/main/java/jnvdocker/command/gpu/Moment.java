@@ -1,0 +1,72 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.words.Quote;
+import jnvdocker.words.Span;
+
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
+import java.util.regex.Pattern;
+
+/**
+ * A moment of the past as people write it: how long ago, {@code 7d}, or a date, {@code 2026-11-01},
+ * with or without a time of day, in the host's time zone unless another is written.
+ */
+final class Moment {
+    private static final String DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
+    private static final String TIME = "T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)?";
+    private static final Pattern DAY = Pattern.compile(DATE);
+    private static final Pattern LOCAL = Pattern.compile(DATE + TIME);
+    private static final Pattern WITH_OFFSET = Pattern.compile(DATE + TIME + "(Z|[+-]..:..)");
+
+    private Moment() {}
+
+    /**
+     * @throws IllegalArgumentException quoting the text, and saying what would do
+     */
+    static Instant parse(String text, Instant now, ZoneId zone) {
+        if (!text.contains("-")) {
+            return now.minus(span(text));
+        }
+        Instant moment;
+        try {
+            moment = date(text, zone);
+        } catch (DateTimeException e) {
+            throw new IllegalArgumentException(
+                    Quote.quoted(text)
+                            + " is no date; write one as in 2026-11-01 or 2026-11-01T09:00, or how"
+                            + " long ago, as in 7d",
+                    e);
+        }
+        if (moment.isAfter(now)) {
+            throw new IllegalArgumentException(
+                    Quote.quoted(text) + " is not in the past; take an earlier one");
+        }
+        return moment;
+    }
+
+    private static Duration span(String text) {
+        try {
+            return Span.parse(text);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(e.getMessage() + ", or a date, as in 2026-11-01", e);
+        }
+    }
+
+    private static Instant date(String text, ZoneId zone) {
+        if (DAY.matcher(text).matches()) {
+            return LocalDate.parse(text).atStartOfDay(zone).toInstant();
+        }
+        if (LOCAL.matcher(text).matches()) {
+            return LocalDateTime.parse(text).atZone(zone).toInstant();
+        }
+        if (WITH_OFFSET.matcher(text).matches()) {
+            return OffsetDateTime.parse(text).toInstant();
+        }
+        throw new DateTimeException("neither a date nor one with a time");
+    }
+}

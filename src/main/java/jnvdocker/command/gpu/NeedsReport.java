@@ -1,0 +1,245 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.labels.Alternative;
+import jnvdocker.labels.AskedFor;
+import jnvdocker.labels.BadImageException;
+import jnvdocker.labels.CudaVersion;
+import jnvdocker.labels.DriverFacts;
+import jnvdocker.labels.GpuNeeds;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.labels.NamedRequirement;
+import jnvdocker.labels.Outcome;
+import jnvdocker.labels.Unchecked;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
+import jnvdocker.words.Quote;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** What an image asks for, and whether this host has it, for people and for programs. */
+final class NeedsReport {
+    /** A table shows at most so many alternatives of a variable; an image may have thousands. */
+    private static final int ALTERNATIVES = 100;
+
+    private final ImageSource.Found image;
+    private final AskedFor asked;
+    private final Optional<DriverFacts> driver;
+    private final boolean gpus;
+    private final boolean checkDisabled;
+    private final List<NamedRequirement> requirements;
+    private final List<String> reasons;
+    private final List<String> unchecked;
+
+    /**
+     * @param driver empty when none is loaded
+     * @param noDriver the words for that
+     */
+    static NeedsReport of(ImageSource.Found image, Optional<DriverFacts> driver, String noDriver) {
+        try {
+            GpuNeeds needs = GpuNeeds.of(image.config());
+            List<String> reasons = new ArrayList<>();
+            if (needs.gpus() && driver.isEmpty()) {
+                reasons.add(noDriver);
+            }
+            driver.map(needs::unmetBy).ifPresent(reasons::addAll);
+            return new NeedsReport(image, driver, needs, reasons);
+        } catch (BadImageException e) {
+            return new NeedsReport(image, driver, e.getMessage());
+        }
+    }
+
+    private NeedsReport(
+            ImageSource.Found image,
+            Optional<DriverFacts> driver,
+            GpuNeeds needs,
+            List<String> reasons) {
+        this.image = image;
+        this.asked = AskedFor.of(image.config());
+        this.driver = driver;
+        this.gpus = needs.gpus();
+        this.checkDisabled = needs.requireDisabled();
+        this.requirements = checkDisabled ? disabled(image.config()) : needs.requirements();
+        this.reasons = List.copyOf(reasons);
+        this.unchecked =
+                driver.map(needs::unchecked).orElse(List.of()).stream()
+                        .map(Unchecked::message)
+                        .toList();
+    }
+
+    /** Of an image that asks for GPUs in words that can't be understood. */
+    private NeedsReport(
+            ImageSource.Found image, Optional<DriverFacts> driver, String misunderstanding) {
+        this.image = image;
+        this.asked = AskedFor.of(image.config());
+        this.driver = driver;
+        this.gpus = true;
+        this.checkDisabled = false;
+        this.requirements = List.of();
+        this.reasons = List.of(misunderstanding);
+        this.unchecked = List.of();
+    }
+
+    /** Those that would be checked; none if they can't be understood, which is no matter then. */
+    private static List<NamedRequirement> disabled(ImageConfig image) {
+        try {
+            return GpuNeeds.of(image, Collections.singletonMap("NVIDIA_DISABLE_REQUIRE", null))
+                    .requirements();
+        } catch (BadImageException e) {
+            return List.of();
+        }
+    }
+
+    /** Whether {@code jnvdocker run} would start it here, as far as this goes. */
+    boolean isMet() {
+        return reasons.isEmpty();
+    }
+
+    List<String> lines(Screen screen) {
+        List<String> lines = new ArrayList<>();
+        lines.add("Image:         " + name());
+        lines.add("GPUs:          " + (gpus ? "yes (" + shown(asked.by()) + ")" : "no"));
+        asked.cuda()
+                .ifPresent(
+                        cuda -> lines.add("CUDA version:  " + Quote.shown(cuda) + labelRemark()));
+        asked.capabilities().ifPresent(words -> lines.add("Capabilities:  " + Quote.shown(words)));
+        if (checkDisabled) {
+            lines.add(
+                    "Check:         none (NVIDIA_DISABLE_REQUIRE="
+                            + Quote.shown(asked.disableRequire().orElse(""))
+                            + ")");
+        }
+        lines.add("This host:     " + driver.map(NeedsReport::host).orElse("no NVIDIA driver"));
+        lines.addAll(table(screen));
+        lines.add("");
+        unchecked.forEach(each -> lines.add("Not known: " + each));
+        reasons.forEach(reason -> lines.add("Not met: " + reason));
+        if (isMet()) {
+            lines.add(
+                    gpus
+                            ? "Met: this host has what the image asks for"
+                            : "Met: no GPU is asked for");
+        }
+        return lines;
+    }
+
+    private String name() {
+        String name = Quote.shown(image.name());
+        String platform =
+                image.platform().map(it -> " (" + Quote.shown(it.toString()) + ")").orElse("");
+        return image.file().map(file -> name + platform + " in " + Quote.shown(file)).orElse(name);
+    }
+
+    private static String shown(List<String> texts) {
+        return texts.stream().map(Quote::shown).collect(Collectors.joining(", "));
+    }
+
+    private String labelRemark() {
+        boolean decides =
+                requirements.stream().noneMatch(each -> each.name().equals("NVIDIA_REQUIRE_CUDA"));
+        return " or newer (label com.nvidia.cuda.version"
+                + (decides ? "" : "; NVIDIA_REQUIRE_CUDA decides instead")
+                + ")";
+    }
+
+    private static String host(DriverFacts facts) {
+        return "driver "
+                + facts.driver()
+                + ", CUDA version "
+                + facts.cuda().map(CudaVersion::toString).orElse("unknown");
+    }
+
+    private List<String> table(Screen screen) {
+        if (requirements.isEmpty()) {
+            return List.of();
+        }
+        TextTable table =
+                new TextTable(
+                        Column.of("VARIABLE"),
+                        new Column("ONE OF", Column.Cut.NEXT),
+                        new Column("HERE", Column.Cut.NEXT));
+        for (NamedRequirement named : requirements) {
+            String variable = Quote.shown(named.name());
+            List<Alternative> all = named.requirement().alternatives();
+            for (Alternative alternative : all.subList(0, Math.min(all.size(), ALTERNATIVES))) {
+                table.row(variable, Quote.shown(alternative.whole()), here(alternative));
+                variable = "";
+            }
+            if (all.size() > ALTERNATIVES) {
+                table.row("", "and " + (all.size() - ALTERNATIVES) + " more", "--json has them");
+            }
+        }
+        List<String> lines = new ArrayList<>(List.of(""));
+        lines.addAll(table.lines(screen));
+        return lines;
+    }
+
+    private String here(Alternative alternative) {
+        return driver.map(facts ->
+                        switch (alternative.test(facts)) {
+                            case MET -> "met";
+                            case UNMET ->
+                                    "not met: "
+                                            + alternative.only(Outcome.UNMET, facts).values(facts);
+                            case UNKNOWN ->
+                                    "taken for met: "
+                                            + alternative
+                                                    .only(Outcome.UNKNOWN, facts)
+                                                    .values(facts);
+                        })
+                .orElse("-");
+    }
+
+    /** Programs depend on the keys, as on those of {@link LeaseJson}. */
+    ObjectNode json() {
+        ObjectNode root = LeaseJson.object();
+        root.put("image", image.name());
+        root.put("file", image.file().orElse(null));
+        root.put("platform", image.platform().map(Object::toString).orElse(null));
+        root.put("gpus", gpus);
+        asked.by().forEach(root.putArray("asked_by")::add);
+        root.put("cuda_label", asked.cuda().orElse(null));
+        root.put("driver_capabilities", asked.capabilities().orElse(null));
+        root.put("require_disabled", checkDisabled);
+        ArrayNode all = root.putArray("requirements");
+        requirements.forEach(named -> add(all.addObject(), named));
+        root.put("driver", driver.map(facts -> facts.driver().text()).orElse(null));
+        root.put(
+                "driver_cuda",
+                driver.flatMap(DriverFacts::cuda).map(CudaVersion::toString).orElse(null));
+        root.put("met", isMet());
+        reasons.forEach(root.putArray("reasons")::add);
+        unchecked.forEach(root.putArray("unchecked")::add);
+        return root;
+    }
+
+    private void add(ObjectNode root, NamedRequirement named) {
+        root.put("variable", named.name());
+        root.put("met", driver.map(named.requirement()::isMetBy).orElse(null));
+        ArrayNode alternatives = root.putArray("alternatives");
+        for (Alternative alternative : named.requirement().alternatives()) {
+            ObjectNode each = alternatives.addObject();
+            each.put("conditions", alternative.whole());
+            each.put("outcome", driver.map(facts -> word(alternative.test(facts))).orElse(null));
+            each.put(
+                    "unmet",
+                    driver.map(facts -> alternative.only(Outcome.UNMET, facts))
+                            .filter(unmet -> !unmet.conditions().isEmpty())
+                            .map(Alternative::whole)
+                            .orElse(null));
+            each.put("values", driver.map(alternative::values).orElse(null));
+        }
+    }
+
+    private static String word(Outcome outcome) {
+        return outcome.name().toLowerCase(Locale.ROOT);
+    }
+}

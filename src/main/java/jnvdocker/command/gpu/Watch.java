@@ -1,0 +1,113 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.WatchScreen;
+import jnvdocker.words.Quote;
+
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.TypeConversionException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.LocalTime;
+import java.time.format.DateTimeFormatter;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** {@code --watch}: the same again, every few seconds. */
+final class Watch {
+    private static final String OPTION = "--watch";
+    private static final Pattern SECONDS = Pattern.compile("[0-9]{1,4}");
+    private static final Pattern TYPED = Pattern.compile(" " + OPTION + "([= ][0-9]+)?");
+    private static final int LONGEST = 3600;
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss");
+
+    @Option(
+            names = OPTION,
+            arity = "0..1",
+            paramLabel = "SECONDS",
+            fallbackValue = "2",
+            converter = Interval.class,
+            description =
+                    "Show it again every 1 to 3600 seconds (${FALLBACK-VALUE}), until Ctrl-C.")
+    private Duration interval;
+
+    static final class Interval implements ITypeConverter<Duration> {
+        @Override
+        public Duration convert(String value) {
+            int seconds = SECONDS.matcher(value).matches() ? Integer.parseInt(value) : 0;
+            if (seconds < 1 || seconds > LONGEST) {
+                throw new TypeConversionException(
+                        Quote.quoted(value)
+                                + " is no number of seconds; write one from 1 to "
+                                + LONGEST);
+            }
+            return Duration.ofSeconds(seconds);
+        }
+    }
+
+    /**
+     * Whether a command line asks for that.
+     *
+     * @param typed one that was understood
+     */
+    static boolean isAsked(ParseResult typed) {
+        return typed.hasSubcommand()
+                && typed.subcommand().hasMatchedOption(OPTION)
+                && !typed.subcommand().isUsageHelpRequested();
+    }
+
+    /**
+     * What is shown this time. The client asks again after a while, so that whoever watches follows
+     * a terminal that is resized and a daemon that is restarted, and the daemon remembers nothing.
+     *
+     * @param words those after {@code jnvdocker gpu}
+     * @param typed the same, understood
+     */
+    record Round(List<String> words, ParseResult typed, Screen screen) {
+        void show(String text, ClientConnection client) throws IOException {
+            Duration interval = typed.subcommand().matchedOptionValue(OPTION, null);
+            if (typed.subcommand().matchedOptionValue("--json", false)) {
+                client.out(text);
+            } else if (screen.isTerminal()) {
+                String title = title(interval, hostName(), LocalTime.now());
+                client.print(new WatchScreen(title, text.lines().toList(), screen).text());
+            } else {
+                client.out(text + "\n");
+            }
+            client.again(interval);
+        }
+
+        private String title(Duration interval, String host, LocalTime now) {
+            return "every "
+                    + interval.toSeconds()
+                    + "s: jnvdocker gpu "
+                    + Quote.shown(TYPED.matcher(String.join(" ", words)).replaceAll(""))
+                    + "   "
+                    + Quote.shown(host)
+                    + ", "
+                    + TIME.format(now);
+        }
+
+        private static String hostName() throws IOException {
+            return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+        }
+    }
+
+    /** Whether this command's command line asks for that. */
+    boolean isAsked() {
+        return interval != null;
+    }
+
+    /** A document, on one line when others follow. */
+    String json(JsonNode node) {
+        return interval == null ? LeaseJson.text(node) : LeaseJson.line(node);
+    }
+}

@@ -1,0 +1,34 @@
+package jnvdocker.command.mesos;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.grant.Leases;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.HostDriver;
+import jnvdocker.mesos.agent.AgentFlags;
+import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * The host that a Mesos agent offers.
+ *
+ * @param policy what its tasks get
+ * @param config where that is written
+ */
+public record AgentHost(
+        GpuInventory inventory, CudaVersions cuda, Leases leases, MesosPolicy policy, Path config) {
+
+    /** The agent's flags as of now. */
+    AgentFlags flags(AgentFlags.Wanted wanted) throws RefusedException, IOException {
+        HostDriver driver = inventory.read();
+        AgentFlags.Facts facts =
+                new AgentFlags.Facts(
+                        driver.version(),
+                        cuda.of(driver.version()),
+                        leases.status(driver.gpus()),
+                        config);
+        return AgentFlags.of(wanted, facts, policy);
+    }
+}

@@ -1,0 +1,167 @@
+package jnvdocker.command.mesos;
+
+import jnvdocker.command.caller.GpuWait;
+import jnvdocker.container.Allocation;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.Owners;
+import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.mesos.launch.ContainerConfig;
+import jnvdocker.mesos.launch.GpuShare;
+import jnvdocker.mesos.launch.RuntimeFolder;
+import jnvdocker.mesos.launch.TaskCgroups;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The claims of Mesos containers. An agent offers GPUs again seconds before the container is gone
+ * that had them, so each waits a while for what others have.
+ */
+public final class MesosClaims {
+    /** The sandbox of a container tells whose task it is of, and what nested one. */
+    private static final Pattern SANDBOX =
+            Pattern.compile(".*/executors/([^/]+)/runs/[^/]+(?:.*/([^/]{1,8})[^/]*)?");
+
+    private final Leases leases;
+    private final MesosPolicy policy;
+    private final GpuInventory inventory;
+    private final Processes processes = Processes.ofThisMachine();
+
+    /** Whose GPUs are just being claimed. Those of a group that share some ask all at once. */
+    private final Set<String> underWay = new HashSet<>();
+
+    public MesosClaims(Leases leases, MesosPolicy policy, GpuInventory inventory) {
+        this.leases = leases;
+        this.policy = policy;
+        this.inventory = inventory;
+    }
+
+    /**
+     * Gives a container the GPUs of its share, for as long as anything of it lives. The same
+     * container gets the same, however often it is asked for.
+     *
+     * @param process that the agent has started the container with, and that asks
+     */
+    Allocation claim(
+            GpuShare share, TaskCgroups cgroups, ProcessId process, ClientConnection client)
+            throws IOException, RefusedException {
+        String id = share.owner().id();
+        Claim claim;
+        begin(id, client);
+        try {
+            Optional<Claim> known = leases.ofMesosContainer(id);
+            claim = known.isPresent() ? known.get() : make(share, cgroups, process, client);
+        } finally {
+            end(id);
+        }
+        // It may have waited for them.
+        return new Allocation(Leases.gpus(claim, inventory.read().gpus()), List.of(), Map.of());
+    }
+
+    private void begin(String id, ClientConnection client) throws IOException {
+        synchronized (underWay) {
+            while (!underWay.add(id)) {
+                client.waits();
+                try {
+                    underWay.wait();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new IOException("the daemon is stopping", e);
+                }
+            }
+        }
+    }
+
+    private void end(String id) {
+        synchronized (underWay) {
+            underWay.remove(id);
+            underWay.notifyAll();
+        }
+    }
+
+    private Claim make(
+            GpuShare share, TaskCgroups cgroups, ProcessId process, ClientConnection client)
+            throws IOException, RefusedException {
+        ContainerConfig config = share.config();
+        String name = name(config.directory(), share.owner());
+        Claim claim =
+                leases.claim(
+                                new LeaseRequest(
+                                        share.request(),
+                                        candidates(share.request()),
+                                        owner(config),
+                                        process,
+                                        Claim.MESOS,
+                                        name,
+                                        Optional.of(
+                                                GpuWait.of(
+                                                        Optional.of(policy.patience()), client))))
+                        .orElseThrow();
+        try {
+            leases.becomes(
+                    claim,
+                    process,
+                    new Claim.ContainerRef(share.owner().id(), name),
+                    new Holder.MesosContainer(
+                            share.isInherited() ? processOf(share.owner()) : process,
+                            share.owner().path().toString(),
+                            cgroups.freezer(),
+                            cgroups.outermostDevices()));
+            return claim;
+        } catch (IOException | RefusedException | RuntimeException e) {
+            leases.cancel(claim);
+            throw e;
+        }
+    }
+
+    /** The UUIDs of those that Mesos tasks get; none when they get any. */
+    private Set<String> candidates(GpuRequest request) throws IOException, RefusedException {
+        List<Gpu> given = policy.givenOf(inventory.read().gpus(), request);
+        return policy.isRestricted()
+                ? given.stream().map(Gpu::uuid).collect(Collectors.toSet())
+                : Set.of();
+    }
+
+    private ProcessId processOf(RuntimeFolder folder) throws IOException, RefusedException {
+        return folder.pid()
+                .flatMap(processes::find)
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "the Mesos container "
+                                        + folder.id()
+                                        + " has ended, whose GPUs this one was to use; start the"
+                                        + " task again"));
+    }
+
+    private static Owner owner(ContainerConfig config) {
+        return config.user().isEmpty() ? Owners.of(0) : Owners.named(Quote.shown(config.user()));
+    }
+
+    private static String name(String directory, RuntimeFolder container) {
+        Matcher sandbox = SANDBOX.matcher(directory);
+        if (!sandbox.matches()) {
+            return container.id();
+        }
+        String nested = sandbox.group(2) == null ? "" : "/" + sandbox.group(2);
+        return Quote.shown(sandbox.group(1) + nested);
+    }
+}

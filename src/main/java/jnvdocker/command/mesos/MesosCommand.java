@@ -1,0 +1,84 @@
+package jnvdocker.command.mesos;
+
+import jnvdocker.command.caller.CommandGroup;
+import jnvdocker.command.caller.Installation;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.Request;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.List;
+
+/** {@code jnvdocker mesos …}: has a Mesos agent give its tasks GPUs through us. */
+public final class MesosCommand {
+    private final AgentHost host;
+    private final Installation installation;
+    private final Path socket;
+    private final MesosLaunch launch;
+    private final MesosTaskLaunch taskLaunch;
+
+    /**
+     * @param socket where the daemon is asked
+     * @param launch what our mesos-containerizer asks of a container
+     * @param taskLaunch what it asks of a task in one
+     */
+    public MesosCommand(
+            AgentHost host,
+            Installation installation,
+            Path socket,
+            MesosLaunch launch,
+            MesosTaskLaunch taskLaunch) {
+        this.host = host;
+        this.installation = installation;
+        this.socket = socket;
+        this.launch = launch;
+        this.taskLaunch = taskLaunch;
+    }
+
+    @Command(
+            name = "jnvdocker mesos",
+            description = "Has this host's Mesos agent give its tasks GPUs through jnvdocker.",
+            synopsisSubcommandLabel = "COMMAND")
+    private static final class Mesos extends CommandGroup.Root {}
+
+    /**
+     * @param arguments those after {@code mesos}
+     */
+    public void run(List<String> arguments, Request request, ClientConnection client)
+            throws IOException, RefusedException {
+        switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
+            case MesosLaunch.WORD -> launch.run(arguments, request, client);
+            case MesosTaskLaunch.WORD -> taskLaunch.run(arguments, request, client);
+            default -> typed(arguments, request, client);
+        }
+    }
+
+    /** What people may type. */
+    private void typed(List<String> arguments, Request request, ClientConnection client)
+            throws IOException {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine mesos =
+                CommandGroup.of(
+                        new CommandLine(new Mesos())
+                                .addSubcommand(
+                                        new MesosInstall(host, installation, socket, request))
+                                .addSubcommand(new MesosFlags(host, request)),
+                        request);
+        mesos.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        int code = mesos.execute(arguments.toArray(String[]::new));
+        if (!err.toString().isEmpty()) {
+            client.err(err.toString().stripTrailing());
+        }
+        if (!out.toString().isEmpty()) {
+            client.out(out.toString().stripTrailing());
+        }
+        client.exit(code);
+    }
+}

@@ -1,0 +1,204 @@
+package jnvdocker.command.mesos;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.start.DriverCheck;
+import jnvdocker.container.Allocation;
+import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.UserSettings;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.GpuNeeds;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.mesos.launch.ContainerConfig;
+import jnvdocker.mesos.launch.GpuShare;
+import jnvdocker.mesos.launch.LaunchInfo;
+import jnvdocker.mesos.launch.Prestart;
+import jnvdocker.mesos.launch.RuntimeFolder;
+import jnvdocker.mesos.launch.TaskCgroups;
+import jnvdocker.mesos.launch.TaskEnvironment;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.protocol.Request;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * {@code mesos launch}: an agent is about to launch a container with GPUs, and our {@code
+ * mesos-containerizer} asks how. The straight line from what the agent has written down to the
+ * launch info for the agent's own helper.
+ */
+public final class MesosLaunch {
+    static final String WORD = "launch";
+    private static final Logger LOG = LoggerFactory.getLogger(MesosLaunch.class);
+
+    /** Where {@code mesos-containerizer} says which program the helper is to run. */
+    private static final String PRESTART = "JNVDOCKER_PRESTART";
+
+    private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
+    private static final ImageConfig NO_IMAGE = new ImageConfig(Map.of(), Map.of());
+
+    private final Host host;
+    private final GpuInventory inventory;
+    private final DriverCheck driverCheck;
+    private final ServedVolumes volumes;
+    private final ContainerPlanner planner;
+    private final MesosClaims claims;
+    private final Processes processes = Processes.ofThisMachine();
+
+    public MesosLaunch(
+            Host host,
+            GpuInventory inventory,
+            CudaVersions cuda,
+            ServedVolumes volumes,
+            ContainerPlanner planner,
+            MesosClaims claims) {
+        this.host = host;
+        this.inventory = inventory;
+        this.driverCheck = new DriverCheck(cuda);
+        this.volumes = volumes;
+        this.planner = planner;
+        this.claims = claims;
+    }
+
+    /**
+     * @param words the last two are the agent's folder of the container, and the launch info
+     */
+    void run(List<String> words, Request request, ClientConnection client)
+            throws IOException, RefusedException {
+        refuseOthersThanAgents(request);
+        refuseUnless(words.size() == 3);
+        String prestart = request.variable(PRESTART);
+        refuseUnless(prestart.startsWith("/"));
+        LaunchInfo info = LaunchInfo.parse(words.get(2));
+        try {
+            RuntimeFolder folder = RuntimeFolder.of(words.get(1));
+            edit(info, folder, prestart, Caller.process(request), client);
+        } catch (RefusedException e) {
+            info = refused(words, prestart, e.getMessage());
+        } catch (IOException e) {
+            info = refused(words, prestart, FileErrors.describe(e));
+        }
+        client.print(info.toString());
+        client.exit(ExitCode.OK);
+    }
+
+    /** Agents run as root, and the GPUs of their containers are not for others to reserve. */
+    static void refuseOthersThanAgents(Request request) throws RefusedException {
+        if (request.peer().uid() != 0) {
+            throw new RefusedException(
+                    "only root may launch the containers of a Mesos agent; start the agent as"
+                            + " root");
+        }
+    }
+
+    static void refuseUnless(boolean wellFormed) throws RefusedException {
+        if (!wellFormed) {
+            throw new RefusedException(
+                    "'mesos launch' and 'mesos launch-task' are what mesos-containerizer asks;"
+                            + " take 'jnvdocker mesos --help' for what people may type");
+        }
+    }
+
+    /** For the task's user, who sees what the helper runs; not for the agent. */
+    private static LaunchInfo refused(List<String> words, String prestart, String reason)
+            throws IOException {
+        LOG.warn("{} is not launched: {}", Quote.shown(words.get(1)), reason);
+        LaunchInfo info = LaunchInfo.parse(words.get(2));
+        info.appendPreExecCommand(prestart, Prestart.refuse(reason));
+        return info;
+    }
+
+    private void edit(
+            LaunchInfo info,
+            RuntimeFolder folder,
+            String prestart,
+            ProcessId process,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        ContainerConfig config = folder.config();
+        if (config.debug() || isExecutorOfGroups(info, folder, config)) {
+            return;
+        }
+        GpuShare share = GpuShare.of(folder, config);
+        ImageConfig image = config.image().orElse(NO_IMAGE);
+        boolean driver = config.rootfs().isPresent() && wantsDriver(image, info, share);
+        if (!share.hasGpus() && !driver) {
+            return;
+        }
+        HostDriver loaded = inventory.read();
+        if (driver) {
+            driverCheck.check(GpuNeeds.withGpus(image, info.environment()), loaded, client);
+        }
+        TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);
+        Allocation allocation =
+                share.hasGpus() ? claims.claim(share, cgroups, process, client) : Allocation.NONE;
+        TaskEnvironment environment = TaskEnvironment.of(info, config);
+        ContainerEdits edits =
+                planner.plan(
+                        new ContainerPlanner.Container(
+                                new ImageConfig(image.labels(), environment.variables()),
+                                allocation,
+                                settings(info, config),
+                                loaded.version(),
+                                true));
+        if (!driver) {
+            edits = new ContainerEdits(edits.devices(), List.of(), Map.of(), Map.of());
+        }
+        environment.set(edits.environment());
+        info.appendPreExecCommand(
+                prestart,
+                Prestart.apply(
+                        edits,
+                        config.rootfs(),
+                        folders(edits, loaded, process),
+                        cgroups.devices()));
+    }
+
+    /** Its GPUs are the sum of its tasks', each of which is launched in a container of its own. */
+    private static boolean isExecutorOfGroups(
+            LaunchInfo info, RuntimeFolder folder, ContainerConfig config) {
+        return !folder.isNested() && !config.commandTask() && info.isDefaultExecutor();
+    }
+
+    /** As under Mesos' own support, an image that says void gets the nodes, but no driver. */
+    private static boolean wantsDriver(ImageConfig image, LaunchInfo info, GpuShare share)
+            throws RefusedException {
+        String visible = image.environment().get(VISIBLE);
+        boolean declines = visible != null && (visible.isEmpty() || visible.equals("void"));
+        return !declines && (share.hasGpus() || GpuNeeds.of(image, info.environment()).gpus());
+    }
+
+    /** Whatever the task's user sets for search paths is kept, and ours comes behind it. */
+    private static UserSettings settings(LaunchInfo info, ContainerConfig config) {
+        Set<String> targets = config.rootfs().map(info::mountTargets).orElse(Set.of());
+        return new UserSettings(Set.of(), targets, Set.of());
+    }
+
+    private Map<String, Path> folders(ContainerEdits edits, HostDriver driver, ProcessId process)
+            throws IOException {
+        Map<String, Path> folders = new HashMap<>();
+        for (VolumeMount mount : edits.mounts()) {
+            folders.put(
+                    mount.volume(), volumes.serve(host, driver.version(), process.pid()).path());
+        }
+        return folders;
+    }
+}

@@ -1,0 +1,261 @@
+package jnvdocker.command.start;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.GpuWait;
+import jnvdocker.command.caller.UserEngine;
+import jnvdocker.command.caller.UserVariables;
+import jnvdocker.container.Allocation;
+import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.UserSettings;
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.docker.cli.DockerArguments;
+import jnvdocker.docker.cli.DockerCommandLine;
+import jnvdocker.docker.cli.RunCommand;
+import jnvdocker.docker.cli.Verb;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.Waiting;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.GpuNeeds;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.Claim;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.Request;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * {@code docker run} and {@code docker create}: the straight line from what the user typed to what
+ * docker is run with.
+ */
+public final class StartContainer {
+    private static final Duration ENGINE_LIMIT = Duration.ofSeconds(20);
+
+    private final Host host;
+    private final GpuInventory inventory;
+    private final DriverCheck driverCheck;
+    private final DockerEngine engine;
+    private final DriverVolumeStore volumes;
+    private final ContainerPlanner planner;
+    private final Leases leases;
+    private final Policy policy;
+    private final TypedDevices devices;
+
+    /**
+     * What the lab's configuration says about containers.
+     *
+     * @param defaultGpus for an image that asks for GPUs, when its user does not say which
+     * @param allowPrivileged whether a container with GPUs may be privileged
+     * @param configFile where this was said, for messages
+     */
+    public record Policy(GpuRequest defaultGpus, boolean allowPrivileged, String configFile) {}
+
+    public StartContainer(
+            Host host,
+            GpuInventory inventory,
+            CudaVersions cuda,
+            DockerEngine engine,
+            DriverVolumeStore volumes,
+            ContainerPlanner planner,
+            DeviceNodes nodes,
+            Leases leases,
+            Policy policy) {
+        this.host = host;
+        this.inventory = inventory;
+        this.driverCheck = new DriverCheck(cuda);
+        this.engine = engine;
+        this.volumes = volumes;
+        this.planner = planner;
+        this.leases = leases;
+        this.policy = policy;
+        this.devices = new TypedDevices(inventory, nodes, policy);
+    }
+
+    public void run(Request request, ClientConnection client) throws IOException, RefusedException {
+        DockerCommandLine typed =
+                DockerCommandLine.parse(request.arguments(), verb -> help(verb, request, client));
+        switch (typed) {
+            case DockerCommandLine.NotOurs _ ->
+                    client.exec(request.dockerWith(request.arguments()));
+            case DockerCommandLine.LeaveToDocker(List<String> argv) ->
+                    client.exec(request.dockerWith(argv));
+            case RunCommand run -> start(run, request, client);
+        }
+    }
+
+    private static String help(Verb verb, Request request, ClientConnection client)
+            throws IOException {
+        return client.capture(request.dockerWith(List.of(verb.word(), "--help"))).output();
+    }
+
+    private void start(RunCommand run, Request request, ClientConnection client)
+            throws IOException, RefusedException {
+        refuseCdi(run);
+        UserEngine where = UserEngine.of(run, request, client, engine.socket());
+        if (where instanceof UserEngine.Unknown(int exitCode)) {
+            client.exit(exitCode);
+            return;
+        }
+        // Paths on another machine mean nothing here.
+        TypedGpus typed =
+                where instanceof UserEngine.Remote ? TypedGpus.byName(run) : devices.of(run);
+        if (run.gpus().isPresent() || !typed.isEmpty()) {
+            refuseWhereItCannotWork(run, where);
+        }
+        switch (new ImageFinder(engine, request, client).find(run, where)) {
+            case ImageFinder.Absent _ -> client.exec(request.dockerWith(run.typed()));
+            case ImageFinder.NotPulled _ -> client.exit(run.verb() == Verb.RUN ? 125 : 1);
+            case ImageFinder.Found(ImageConfig image, RunCommand rest) ->
+                    startImage(rest, image, typed, where, request, client);
+        }
+    }
+
+    private void startImage(
+            RunCommand run,
+            ImageConfig image,
+            TypedGpus typed,
+            UserEngine where,
+            Request request,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        Map<String, String> variables = new UserVariables(request, client).of(run);
+        GpuNeeds needs = GpuNeeds.of(image, variables);
+        Optional<GpuRequest> wanted = wanted(run, typed, request, needs, client);
+        if (wanted.isEmpty()) {
+            client.exec(request.dockerWith(run.with(List.of())));
+            return;
+        }
+        refuseWhereItCannotWork(run, where);
+        Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
+        HostDriver driver = inventory.read();
+        GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
+        driverCheck.check(checked, driver, client);
+        volumes.build(host, driver.version());
+        boolean plainRuntime = isPlainRuntime(run, where);
+        Optional<Claim> claim =
+                leases.claim(
+                        new LeaseRequest(
+                                wanted.get(),
+                                Caller.owner(request),
+                                Caller.process(request),
+                                engineOf(where),
+                                Quote.shown(run.image()),
+                                waiting));
+        try {
+            // It may have waited for days.
+            HostDriver now = inventory.read();
+            if (!now.version().equals(driver.version())) {
+                driverCheck.check(checked, now, client);
+                volumes.build(host, now.version());
+            }
+            Allocation allocation =
+                    claim.isPresent()
+                            ? leases.allocation(claim.get(), now.gpus())
+                            : Allocation.NONE;
+            typed.refuseUnlessAmong(allocation.gpus(), now.gpus());
+            ContainerEdits edits =
+                    planner.plan(
+                            new ContainerPlanner.Container(
+                                    image,
+                                    allocation,
+                                    settings(run, typed, variables),
+                                    now.version(),
+                                    plainRuntime));
+            client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
+        } catch (IOException | RefusedException | RuntimeException e) {
+            if (claim.isPresent()) {
+                leases.cancel(claim.get());
+            }
+            throw e;
+        }
+    }
+
+    /** Only this engine's word counts for its containers. */
+    private String engineOf(UserEngine where) throws IOException {
+        return where instanceof UserEngine.OtherSocket(String url) ? url : engine.id(ENGINE_LIMIT);
+    }
+
+    /**
+     * Which GPUs, or empty when neither the user nor the image asks for any. An option counts
+     * always; NV_GPU only chooses among GPUs that the image asks for.
+     */
+    private Optional<GpuRequest> wanted(
+            RunCommand run,
+            TypedGpus typed,
+            Request request,
+            GpuNeeds needs,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        if (!typed.isEmpty()) {
+            return Optional.of(typed.with(run.gpus(), inventory.read().gpus()));
+        }
+        if (run.gpus().isPresent()) {
+            return run.gpus();
+        }
+        String variable = request.variable("NV_GPU");
+        if (needs.gpus()) {
+            return GpuRequest.parseVariable(variable).or(() -> Optional.of(policy.defaultGpus()));
+        }
+        if (!variable.isBlank()) {
+            client.message(
+                    "NV_GPU is not used: the image "
+                            + run.image()
+                            + " asks for no GPU; give it one with --gpus");
+        }
+        return Optional.empty();
+    }
+
+    private static void refuseCdi(RunCommand run) throws RefusedException {
+        if (!run.cdiDevices().isEmpty()) {
+            String device = run.cdiDevices().getFirst();
+            throw new RefusedException(
+                    "--device "
+                            + device
+                            + " has the engine hand out a GPU past jnvdocker; use --gpus device="
+                            + device.substring(device.indexOf('=') + 1)
+                            + ", or docker itself");
+        }
+    }
+
+    private void refuseWhereItCannotWork(RunCommand run, UserEngine where) throws RefusedException {
+        if (where instanceof UserEngine.Remote(String url)) {
+            throw new RefusedException(
+                    "the engine at "
+                            + url
+                            + " is not on this machine, whose driver and GPUs are the ones known"
+                            + " here; run jnvdocker on that machine, or docker without GPUs");
+        }
+        if (run.privileged() && !policy.allowPrivileged()) {
+            throw new RefusedException(
+                    "--privileged shows the container every GPU of the host, whoever has them;"
+                            + " leave it out (--cap-add and --device give single rights), or have"
+                            + " an administrator set allow_privileged = true in "
+                            + policy.configFile());
+        }
+    }
+
+    /** Of an engine that we don't know we assume the worst: "void" harms no other runtime. */
+    private boolean isPlainRuntime(RunCommand run, UserEngine where) throws IOException {
+        return where instanceof UserEngine.Ours
+                && engine.runtimes().isPlain(run.runtime().orElse(""));
+    }
+
+    private static UserSettings settings(
+            RunCommand run, TypedGpus typed, Map<String, String> variables) {
+        return new UserSettings(variables.keySet(), Set.copyOf(run.mountTargets()), typed.nodes());
+    }
+}

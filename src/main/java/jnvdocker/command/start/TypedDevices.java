@@ -1,0 +1,140 @@
+package jnvdocker.command.start;
+
+import jnvdocker.docker.cli.DeviceOption;
+import jnvdocker.docker.cli.RunCommand;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.use.DeviceRule;
+import jnvdocker.use.HostPaths;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * Finds the GPUs behind {@code --device} and {@code --device-cgroup-rule} by their numbers, as the
+ * kernel does: what a node is called and where it lies is its user's choice.
+ */
+final class TypedDevices {
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    private final GpuInventory inventory;
+    private final DeviceNodes nodes;
+    private final HostPaths paths;
+    private final StartContainer.Policy policy;
+
+    TypedDevices(GpuInventory inventory, DeviceNodes nodes, StartContainer.Policy policy) {
+        this.inventory = inventory;
+        this.nodes = nodes;
+        this.paths = new HostPaths(nodes, LIMIT);
+        this.policy = policy;
+    }
+
+    /**
+     * @throws RefusedException for what opens GPUs that can't be told apart from other devices
+     */
+    TypedGpus of(RunCommand run) throws RefusedException, IOException {
+        List<DeviceOption> devices = run.devices().stream().filter(DeviceOption::opened).toList();
+        if (devices.isEmpty() && run.deviceRules().isEmpty()) {
+            return TypedGpus.byName(run);
+        }
+        try {
+            return of(devices, run.deviceRules(), nodes.gpuMajor());
+        } catch (NoDriverException e) {
+            return TypedGpus.byName(run);
+        }
+    }
+
+    private TypedGpus of(List<DeviceOption> devices, List<String> rules, int major)
+            throws RefusedException, IOException {
+        Set<Integer> minors = new TreeSet<>();
+        Set<Integer> named = new TreeSet<>();
+        String option = TypedGpus.DEVICE;
+        for (String text : rules) {
+            Set<Integer> covered = covered(text, major);
+            if (!covered.isEmpty()) {
+                option = typed("--device-cgroup-rule", text);
+                minors.addAll(covered);
+            }
+        }
+        for (DeviceOption device : devices) {
+            for (int minor : minors(device)) {
+                minors.add(minor);
+                if (device.isCalledAsAGpu()) {
+                    named.add(minor);
+                }
+            }
+        }
+        return new TypedGpus(minors, named, option);
+    }
+
+    /** The minors of the host's GPUs that a rule lets be opened, if it is about the driver's. */
+    private Set<Integer> covered(String text, int major) throws RefusedException, IOException {
+        Set<Integer> covered = new TreeSet<>();
+        Optional<DeviceRule> rule = DeviceRule.parse(text);
+        if (rule.isPresent() && (rule.get().isOfAnyMajor() || rule.get().major() == major)) {
+            soundMinors().stream()
+                    .filter(minor -> rule.get().covers(major, minor))
+                    .forEach(covered::add);
+        }
+        if (covered.isEmpty() || !rule.get().isOfAnyMajor()) {
+            return covered;
+        }
+        if (!policy.allowPrivileged()) {
+            throw new RefusedException(
+                    typed("--device-cgroup-rule", text)
+                            + " lets the container open GPUs of the host, whoever has them; give"
+                            + " the major number of the devices that it needs, and GPUs with"
+                            + " --gpus, or have an administrator set allow_privileged = true in "
+                            + policy.configFile());
+        }
+        // As good as --privileged, which asks for no GPU either.
+        return Set.of();
+    }
+
+    private Set<Integer> minors(DeviceOption device) throws RefusedException, IOException {
+        DeviceNodes.Reached reached;
+        try {
+            reached = paths.given(device.host());
+        } catch (IOException e) {
+            throw new RefusedException(
+                    typed("--device", device.typed())
+                            + ": it can't be told whether that is a GPU ("
+                            + FileErrors.describe(e)
+                            + "); name the device's own node in /dev");
+        }
+        if (!reached.complete()) {
+            throw new RefusedException(
+                    typed("--device", device.typed())
+                            + " names a folder with more files than jnvdocker looks through for"
+                            + " nodes of GPUs; name the nodes themselves");
+        }
+        if (!reached.folder()) {
+            return reached.minors();
+        }
+        // A node may be left of a GPU that the host has no longer.
+        Set<Integer> minors = new TreeSet<>(reached.minors());
+        minors.retainAll(soundMinors());
+        return minors;
+    }
+
+    private Set<Integer> soundMinors() throws IOException {
+        return inventory.read().gpus().stream()
+                .filter(Gpu::isSound)
+                .map(Gpu::minor)
+                .collect(Collectors.toSet());
+    }
+
+    private static String typed(String option, String value) {
+        return option + " " + Quote.quoted(value);
+    }
+}

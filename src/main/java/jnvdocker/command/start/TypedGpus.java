@@ -1,0 +1,91 @@
+package jnvdocker.command.start;
+
+import jnvdocker.docker.cli.RunCommand;
+import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.words.RefusedException;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * GPUs that a container gets by docker's own options for devices, known by minors. Whoever types
+ * such an option asks for these GPUs.
+ *
+ * @param nodes those among them whose node is in the container under the name of a GPU's node
+ * @param option what names one of them, for messages: {@code a --device that names a GPU's node}
+ */
+record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
+    static final String DEVICE = "a --device that names a GPU's node";
+
+    TypedGpus {
+        minors = Set.copyOf(minors);
+        nodes = Set.copyOf(nodes);
+    }
+
+    /** What the names alone tell. */
+    static TypedGpus byName(RunCommand run) {
+        Set<Integer> minors = Set.copyOf(run.gpuNodes());
+        return new TypedGpus(minors, minors, DEVICE);
+    }
+
+    boolean isEmpty() {
+        return minors.isEmpty();
+    }
+
+    /** What these options and {@code --gpus} ask for between them. */
+    GpuRequest with(Optional<GpuRequest> request, List<Gpu> gpus) throws RefusedException {
+        Set<String> addresses = addresses(gpus);
+        if (request.isEmpty()) {
+            return new GpuRequest.Devices(List.copyOf(addresses));
+        }
+        return switch (request.get()) {
+            case GpuRequest.All all -> all;
+            case GpuRequest.Devices(List<String> ids) -> {
+                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.pciAddress()));
+                yield new GpuRequest.Devices(List.copyOf(addresses));
+            }
+            case GpuRequest.Count _, GpuRequest.None _ ->
+                    throw new RefusedException(
+                            "--gpus="
+                                    + request.get()
+                                    + " and "
+                                    + option
+                                    + " do not go together; name all GPUs in one of them, as --gpus"
+                                    + " '\"device=0,1\"'");
+        };
+    }
+
+    private Set<String> addresses(List<Gpu> gpus) throws RefusedException {
+        Set<String> addresses = new TreeSet<>();
+        for (Gpu gpu : gpus) {
+            if (minors.contains(gpu.minor())) {
+                addresses.add(gpu.pciAddress());
+            }
+        }
+        if (addresses.size() < minors.size()) {
+            throw new RefusedException(
+                    "--device names a GPU's node that this host does not have; 'jnvdocker gpu ls'"
+                            + " shows those that it has");
+        }
+        return addresses;
+    }
+
+    /** All GPUs are not those that are cordoned or sick. */
+    void refuseUnlessAmong(List<Gpu> given, List<Gpu> gpus) throws RefusedException {
+        for (Gpu gpu : gpus) {
+            if (minors.contains(gpu.minor()) && !given.contains(gpu)) {
+                throw new RefusedException(
+                        option
+                                + " gives the container GPU "
+                                + gpu.index()
+                                + ", which --gpus all leaves out ('jnvdocker gpu why "
+                                + gpu.index()
+                                + "' tells why); leave one of the two options out");
+            }
+        }
+    }
+}

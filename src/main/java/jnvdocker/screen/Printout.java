@@ -1,0 +1,95 @@
+package jnvdocker.screen;
+
+import jnvdocker.protocol.ClientConnection;
+
+import java.io.IOException;
+import java.io.Writer;
+
+/**
+ * What a command prints. The client gets it a piece at a time, so that it may be of any length; a
+ * short one is kept until the command has ended.
+ */
+public final class Printout extends Writer {
+    private static final int PIECE = 32 << 10;
+
+    private final ClientConnection client;
+    private final boolean whole;
+    private final StringBuilder text = new StringBuilder();
+    private boolean begun;
+    private IOException failure;
+
+    /**
+     * @param whole whether all of it is kept, and counts as the client's memory
+     */
+    public Printout(ClientConnection client, boolean whole) {
+        this.client = client;
+        this.whole = whole;
+    }
+
+    @Override
+    public void write(char[] characters, int offset, int length) throws IOException {
+        check();
+        text.append(characters, offset, length);
+        if (text.length() < PIECE) {
+            return;
+        }
+        try {
+            if (whole) {
+                client.take(length);
+            } else {
+                client.print(text.toString());
+                text.setLength(0);
+                begun = true;
+            }
+        } catch (IOException e) {
+            failure = e;
+            throw e;
+        }
+    }
+
+    public void println(String line) throws IOException {
+        write(line);
+        write("\n");
+    }
+
+    /**
+     * @throws IOException when the client did not take all that was printed: it wants no more
+     */
+    private void check() throws IOException {
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Something that is kept while it is printed counts as the client's memory. */
+    public Reserved reserve(long bytes) throws IOException {
+        client.take(bytes);
+        return () -> client.give(bytes);
+    }
+
+    @FunctionalInterface
+    public interface Reserved extends AutoCloseable {
+        @Override
+        void close();
+    }
+
+    /** What the client has not got yet. */
+    public String rest() {
+        return text.toString().stripTrailing();
+    }
+
+    /** Sends that. */
+    public void end() throws IOException {
+        String rest = rest();
+        if (begun || !rest.isEmpty()) {
+            client.out(rest);
+        }
+    }
+
+    /** Nothing goes before it must. */
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,61 @@
+package jnvdocker.screen;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A terminal full of text, which takes the place of the one before it. The cursor is left below, so
+ * that whatever ends the watch leaves a terminal that can be used.
+ *
+ * @param title what this is, and of when
+ */
+public record WatchScreen(String title, List<String> lines, Screen screen) {
+    private static final String HOME = "\u001b[H";
+    private static final String ERASE_REST = "\u001b[K";
+    private static final String ERASE_BELOW = "\u001b[J";
+
+    /** All of it, control sequences included. */
+    public String text() {
+        StringBuilder text = new StringBuilder(HOME);
+        fitting()
+                .forEach(line ->
+                        text.append(line).append(isFull(line) ? "" : ERASE_REST).append('\n'));
+        return text.append(ERASE_BELOW).toString();
+    }
+
+    /** On a line that is full the cursor stays at its last character, which would be erased. */
+    private boolean isFull(String line) {
+        int width = Screen.width(line);
+        return width > 0 && screen.columns() > 0 && width % screen.columns() == 0;
+    }
+
+    /**
+     * As many lines as there is room for, the cursor's included: else the first would scroll away.
+     */
+    private List<String> fitting() {
+        List<String> all = new ArrayList<>();
+        all.add(screen.columns() == 0 ? title : Screen.shortened(title, screen.columns()));
+        all.add("");
+        all.addAll(lines);
+        int room = screen.rows() - 1;
+        if (screen.rows() == 0 || height(all) <= room) {
+            return all;
+        }
+        List<String> shown = new ArrayList<>(all);
+        while (shown.size() > 1 && height(shown) > room - 1) {
+            shown.removeLast();
+        }
+        shown.add("… " + (all.size() - shown.size()) + " more");
+        return shown;
+    }
+
+    private int height(List<String> text) {
+        return text.stream().mapToInt(this::height).sum();
+    }
+
+    private int height(String line) {
+        return screen.columns() == 0
+                ? 1
+                : Math.max(1, Math.ceilDiv(Screen.width(line), screen.columns()));
+    }
+}

@@ -1,0 +1,224 @@
+package jnvdocker.upkeep;
+
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
+import jnvdocker.grant.ClaimPrune;
+import jnvdocker.grant.ContainerEngine.Listed;
+import jnvdocker.grant.Pruned;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.MountSources;
+import jnvdocker.process.Processes;
+import jnvdocker.volume.Cloned;
+import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.plugin.DriverVolumes;
+import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+
+/**
+ * Removes volumes that nobody needs any more: of drivers that are not loaded, and of claims whose
+ * containers are gone.
+ *
+ * <p>The engine's list says who needs one. A container may be made between that list and a removal,
+ * so each volume goes through the engine first, which refuses when a container names it by then.
+ * One that is made after that loses nothing: a volume of an older driver is served from the loaded
+ * driver's folder whether there is one of its own or not, and one of a newer driver than the loaded
+ * is refused at every start. A claim is held by a lease as long as its container is being made.
+ */
+public final class Prune {
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private final DockerEngine engine;
+    private final Host host;
+    private final DriverVolumeStore store;
+    private final ServedVolumes served;
+    private final DriverVolumes drivers;
+    private final ClaimPrune claims;
+    private final Processes processes;
+    private final MountSources sources = MountSources.ofThisMachine();
+    private final String pluginName;
+
+    public Prune(
+            DockerEngine engine,
+            Host host,
+            DriverVolumeStore store,
+            ServedVolumes served,
+            DriverVolumes drivers,
+            ClaimPrune claims,
+            Processes processes,
+            String pluginName) {
+        this.engine = engine;
+        this.host = host;
+        this.store = store;
+        this.served = served;
+        this.drivers = drivers;
+        this.claims = claims;
+        this.processes = processes;
+        this.pluginName = pluginName;
+    }
+
+    /**
+     * What was removed and what is kept: the drivers' volumes, then the claims'.
+     *
+     * @param dry whether only to say what would be removed
+     * @param otherEngines whether claims of other engines than the daemon's go, too
+     * @throws RefusedException naming what is in the way, and what has been removed before that;
+     *     nothing is when the engine does not answer
+     */
+    public synchronized List<Pruned> run(boolean dry, boolean otherEngines)
+            throws RefusedException {
+        List<Pruned> done = new ArrayList<>();
+        try {
+            ClaimPrune.Wish wish = new ClaimPrune.Wish(users(), dry, otherEngines);
+            drivers(wish, done);
+            claims.run(wish, done);
+            return done;
+        } catch (IOException e) {
+            throw new RefusedException(FileErrors.describe(e) + before(done, dry));
+        }
+    }
+
+    /** Names of the containers that name a volume of ours, by volume. */
+    private Map<String, List<String>> users() throws IOException {
+        Map<String, List<String>> users = new TreeMap<>();
+        for (Listed container : engine.withVolumesOf(pluginName, LIMIT)) {
+            for (String volume : container.volumes()) {
+                users.computeIfAbsent(volume, _ -> new ArrayList<>())
+                        .add(Quote.shown(container.name()));
+            }
+        }
+        return users;
+    }
+
+    private void drivers(ClaimPrune.Wish wish, List<Pruned> done) throws IOException {
+        Optional<DriverVersion> loaded = loaded();
+        if (loaded.isPresent()) {
+            // Else each namespace that was made since has our mount, and looks like a user of it.
+            served.releaseOthers(loaded.get());
+        }
+        Map<String, ProcessId> mounted = mounted();
+        for (DriverVersion driver : served.versions()) {
+            Optional<String> why = keeps(driver, loaded, mounted, wish);
+            done.add(
+                    why.isPresent()
+                            ? Pruned.kept(DriverVolumes.name(driver), why.get())
+                            : remove(driver, loaded.orElseThrow(), wish.dry()));
+        }
+    }
+
+    private static Optional<String> keeps(
+            DriverVersion driver,
+            Optional<DriverVersion> loaded,
+            Map<String, ProcessId> mounted,
+            ClaimPrune.Wish wish) {
+        if (loaded.isEmpty()) {
+            return Optional.of("no driver is loaded, and the next may be this one");
+        }
+        if (loaded.get().equals(driver)) {
+            return Optional.of("its driver is loaded");
+        }
+        return wish.named(DriverVolumes.name(driver))
+                // A container that names another one may have been served this one.
+                .or(() ->
+                        Optional.ofNullable(mounted.get(driver.text()))
+                                .map(process ->
+                                        "a process (pid " + process.pid() + ") has it mounted"));
+    }
+
+    private Pruned remove(DriverVersion driver, DriverVersion loaded, boolean dry)
+            throws IOException {
+        String volume = DriverVolumes.name(driver);
+        long freed = served.freedBytes(driver);
+        String why =
+                "driver "
+                        + loaded
+                        + " is loaded, and no container names it"
+                        + shared(driver, freed);
+        if (!dry) {
+            try {
+                if (!engine.removeVolume(volume, LIMIT)) {
+                    return Pruned.kept(volume, "a container was just made that names it");
+                }
+                // The engine may not have known it, so that it has not asked us.
+                drivers.remove(volume);
+            } catch (VolumeException e) {
+                return Pruned.kept(volume, e.getMessage());
+            } catch (EngineException e) {
+                // An engine that is gone is no reason to keep one volume after another.
+                engine.withVolumesOf(pluginName, LIMIT);
+                return Pruned.kept(volume, e.getMessage());
+            }
+        }
+        return new Pruned(volume, true, freed, why);
+    }
+
+    /** Why less is freed than the volume has, as far as it is whole and can be known. */
+    private String shared(DriverVersion driver, long freed) {
+        Optional<DriverVolume> volume = store.find(driver);
+        if (volume.isEmpty()) {
+            return "";
+        }
+        boolean cloned = volume.get().cloned().containsKey(Cloned.REFLINK);
+        return (freed < volume.get().bytes() ? "; hard links free nothing" : "")
+                + (cloned ? "; less is freed where blocks are shared (reflink)" : "");
+    }
+
+    /** No driver may be loaded while another one is being installed. */
+    private Optional<DriverVersion> loaded() throws IOException {
+        try {
+            return Optional.of(HostDriver.readVersion(host));
+        } catch (NoDriverException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Processes of containers that have a driver's volume mounted, by version. */
+    private Map<String, ProcessId> mounted() throws IOException {
+        List<String> above = new ArrayList<>();
+        for (Path folder : served.folders()) {
+            above.add(
+                    processes
+                            .mountRoot(folder)
+                            .map(Pattern::quote)
+                            .orElse(".*/" + Pattern.quote(folder.getFileName().toString())));
+        }
+        try {
+            Map<String, ProcessId> mounted =
+                    new TreeMap<>(
+                            processes.oldestWithMount(
+                                    Pattern.compile(
+                                            "(?:"
+                                                    + String.join("|", above)
+                                                    + ")/([^/]+)(?:/.*)?")));
+            sources.with(ServedVolumes.FILE_SYSTEM, served.source()).forEach(mounted::putIfAbsent);
+            return mounted;
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+
+    private static String before(List<Pruned> done, boolean dry) {
+        return Uninstall.before(
+                dry
+                        ? List.of()
+                        : done.stream().filter(Pruned::removed).map(Pruned::volume).toList());
+    }
+}

@@ -1,0 +1,189 @@
+package jnvdocker.upkeep;
+
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.ContainerEngine.Listed;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.Reconciler;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.volume.plugin.VolumePlugin;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * Leaves nothing of ours in the engine. What it remembered would cost its next start 15 seconds for
+ * each volume, and again for each container with one, since nobody answers any more.
+ */
+public final class Uninstall {
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
+    private final DockerEngine engine;
+    private final Leases leases;
+    private final Reconciler reconciler;
+    private final VolumePlugin plugin;
+    private final ServedVolumes served;
+    private final String pluginName;
+
+    public Uninstall(
+            DockerEngine engine,
+            Leases leases,
+            Reconciler reconciler,
+            VolumePlugin plugin,
+            ServedVolumes served,
+            String pluginName) {
+        this.engine = engine;
+        this.leases = leases;
+        this.reconciler = reconciler;
+        this.plugin = plugin;
+        this.served = served;
+        this.pluginName = pluginName;
+    }
+
+    /** What has been removed: names of containers and volumes. */
+    public record Removed(List<String> containers, List<String> volumes) {}
+
+    /**
+     * Removes every volume of ours, and what is mounted for them. Once that is done, no claim is
+     * granted and no volume made any more; when it fails, they are again.
+     *
+     * @param withContainers whether to remove stopped containers that have such volumes, too
+     * @throws RefusedException naming what is in the way, the engine that does not answer for
+     *     example
+     */
+    public synchronized Removed run(boolean withContainers) throws RefusedException {
+        Removed removed = new Removed(new ArrayList<>(), new ArrayList<>());
+        boolean done = false;
+        leases.stop();
+        plugin.stop();
+        try {
+            remove(withContainers, removed);
+            done = true;
+            return removed;
+        } catch (RefusedException e) {
+            throw new RefusedException(e.getMessage() + before(removed));
+        } catch (IOException e) {
+            throw new RefusedException(FileErrors.describe(e) + before(removed));
+        } finally {
+            if (!done) {
+                plugin.resume();
+                leases.resume();
+            }
+        }
+    }
+
+    private void remove(boolean withContainers, Removed removed)
+            throws RefusedException, IOException {
+        List<Listed> containers = engine.withVolumesOf(pluginName, LIMIT);
+        refuseRunning(containers);
+        if (!withContainers) {
+            refuseStopped(containers);
+        }
+        refuseOtherEngines();
+        SortedSet<String> volumes = new TreeSet<>(engine.volumesOf(pluginName, LIMIT));
+        for (Listed container : containers) {
+            // One that is not on disk any more is not listed, and remembered by the engine.
+            volumes.addAll(container.volumes());
+            engine.removeContainer(container.id(), LIMIT);
+            removed.containers().add(container.name());
+        }
+        reconciler.reconcile();
+        refuseHolders();
+        for (String volume : volumes) {
+            if (!engine.removeVolume(volume, LIMIT)) {
+                throw new RefusedException(
+                        "a container was just made that names the volume "
+                                + volume
+                                + "; try again");
+            }
+            removed.volumes().add(volume);
+        }
+        refuseStopped(engine.withVolumesOf(pluginName, LIMIT));
+        served.releaseAll();
+    }
+
+    private static void refuseRunning(List<Listed> containers) throws RefusedException {
+        List<Listed> running = containers.stream().filter(Listed::isActive).toList();
+        if (!running.isEmpty()) {
+            throw new RefusedException(
+                    "containers run with GPU volumes: "
+                            + names(running, ", ")
+                            + "; stop them first: docker stop "
+                            + names(running, " "));
+        }
+    }
+
+    private static void refuseStopped(List<Listed> containers) throws RefusedException {
+        if (!containers.isEmpty()) {
+            throw new RefusedException(
+                    "stopped containers have GPU volumes: "
+                            + names(containers, ", ")
+                            + "; without jnvdocker they could not start any more, and each would"
+                            + " make the Docker engine wait 15 seconds whenever it starts; remove"
+                            + " them: docker rm "
+                            + names(containers, " ")
+                            + ", or have 'jnvdocker gpu uninstall --remove-containers' do it");
+        }
+    }
+
+    /** Whoever got GPUs before claims were refused, and has not started a container yet. */
+    private void refuseHolders() throws RefusedException, IOException {
+        List<Lease> live = leases.live();
+        if (!live.isEmpty()) {
+            throw new RefusedException(
+                    "GPUs are held: "
+                            + live.stream()
+                                    .map(lease -> LeaseText.holder(lease) + " holds them")
+                                    .collect(Collectors.joining(", "))
+                            + "; try again when they are free ('jnvdocker gpu leases')");
+        }
+    }
+
+    /** The volumes that such a container has are none that this engine knows to be in use. */
+    private void refuseOtherEngines() throws RefusedException, IOException {
+        for (Claim claim : leases.claimsWithVolume()) {
+            if (claim.engine().contains("://")) {
+                String volume = ClaimNames.volume(claim.id());
+                throw new RefusedException(
+                        "the engine at "
+                                + claim.engine()
+                                + " may have a container with the volume "
+                                + volume
+                                + ", and is not ours to ask; remove both there: docker -H "
+                                + claim.engine()
+                                + " volume rm "
+                                + volume);
+            }
+        }
+    }
+
+    private static String before(Removed removed) {
+        List<String> gone = new ArrayList<>(removed.containers());
+        gone.addAll(removed.volumes());
+        return before(gone);
+    }
+
+    /** For who is told that it went wrong in the middle. */
+    static String before(List<String> removed) {
+        return removed.isEmpty() ? "" : " (removed before that: " + shown(removed, ", ") + ")";
+    }
+
+    private static String names(List<Listed> containers, String separator) {
+        return shown(containers.stream().map(Listed::name).toList(), separator);
+    }
+
+    private static String shown(List<String> names, String separator) {
+        return names.stream().map(Quote::shown).collect(Collectors.joining(separator));
+    }
+}

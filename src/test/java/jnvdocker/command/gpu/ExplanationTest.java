@@ -1,0 +1,112 @@
+package jnvdocker.command.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Optional;
+
+class ExplanationTest {
+    private static final String NINE = LeaseText.time(Samples.AT_NINE);
+
+    @Test
+    void heldGpuHasAHolderAReasonAndAWayOut() {
+        Lease lease = Samples.held(1, "train-7", 0, 2);
+        assertEquals(
+                List.of(
+                        "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is held by alice's container"
+                                + " train-7 since "
+                                + NINE
+                                + " (3h).",
+                        "Container 3f2a9c01d4e5 of image nvidia/cuda:12.2, under claim"
+                                + " 000000000111, together with GPU 2.",
+                        "What keeps it: its process (pid 4711) runs.",
+                        "To free it: docker stop train-7; if that is gone already: jnvdocker gpu"
+                                + " release 000000000111"),
+                explain(GpuStatus.State.HELD, lease).held(lease, "its process (pid 4711) runs"));
+    }
+
+    @Test
+    void reservedGpuHasNoContainerYet() {
+        Lease lease = Samples.reserved(1, 0);
+        List<String> sentences =
+                explain(GpuStatus.State.RESERVED, lease).held(lease, "docker run (pid 4700) runs");
+        assertTrue(
+                sentences.get(0).contains("is reserved by alice's docker run (pid 4700) since"),
+                sentences::toString);
+        assertEquals(
+                "A container that is not known yet of image nvidia/cuda:12.2, under claim"
+                        + " 000000000111.",
+                sentences.get(1));
+    }
+
+    @Test
+    void freeGpuHasHadAHolder() {
+        Lease last = Samples.ended(1, "train-7", Samples.AT_NINE, "it is gone", 0);
+        GpuStatus status = Samples.free(0, Optional.of(Samples.AT_NINE));
+        assertEquals(
+                List.of(
+                        "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is free, idle since "
+                                + NINE
+                                + " (3h).",
+                        "It was last held by alice's container train-7.",
+                        "To take it: jnvdocker run --gpus device=0 …"),
+                new Explanation(status, Samples.NOW).free(Optional.of(last)));
+    }
+
+    @Test
+    void gpuThatNobodyHadIsFree() {
+        GpuStatus status = Samples.free(0, Optional.empty());
+        assertEquals(
+                "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is free; nobody is known to have had"
+                        + " it.",
+                new Explanation(status, Samples.NOW).free(Optional.empty()).getFirst());
+    }
+
+    @Test
+    void usedGpuSaysWhoAndWhatToDo() {
+        assertEquals(
+                List.of(
+                        "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by root's process"
+                                + " python3 (pid 4711), which jnvdocker did not start.",
+                        "What is seen: python3 (pid 4711) has /dev/nvidia0 open.",
+                        "It is given out again when that has ended: ask its user, or root may end"
+                                + " it with kill 4711; what does not count can be named in the"
+                                + " configuration (ignore)."),
+                new Explanation(Samples.used(0, false), Samples.NOW).free(Optional.empty()));
+        assertEquals(
+                List.of(
+                        "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by container plain-1,"
+                                + " which jnvdocker did not start.",
+                        "Container 3f2a9c01d4e5 of image cuda was given it by docker (--gpus),"
+                                + " which counts while it is idle, too.",
+                        "Likewise by python3 (pid 4711).",
+                        "It is given out again when that has ended: docker stop plain-1; what does"
+                                + " not count can be named in the configuration (ignore)."),
+                new Explanation(Samples.used(0, true), Samples.NOW).free(Optional.empty()));
+    }
+
+    @Test
+    void missingGpuIsSaidToBeMissing() {
+        Lease lease = Samples.held(1, "train-7", 0);
+        List<String> sentences =
+                explain(GpuStatus.State.MISSING, lease).held(lease, "its process (pid 4711) runs");
+        assertTrue(
+                sentences
+                        .getFirst()
+                        .startsWith(
+                                "GPU 0 (GPU-5c1a0000), which the driver does not show any more, is"
+                                        + " held by alice's"),
+                sentences::toString);
+    }
+
+    private static Explanation explain(GpuStatus.State state, Lease lease) {
+        return new Explanation(Samples.taken(0, state, lease, ""), Samples.NOW);
+    }
+}

@@ -1,0 +1,65 @@
+package jnvdocker.command.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.screen.Screen;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Optional;
+
+class GpuLsTest {
+    private static final List<GpuStatus> GPUS =
+            List.of(
+                    Samples.free(0, Optional.empty()),
+                    Samples.free(1, Optional.of(Samples.AT_NINE)),
+                    Samples.taken(
+                            2, GpuStatus.State.HELD, Samples.held(1, "train-7", 2), "starting"),
+                    Samples.taken(3, GpuStatus.State.RESERVED, Samples.reserved(2, 3), ""));
+
+    @Test
+    void lineSaysWhoHasTheGpuAndForHowLong() {
+        assertEquals(
+                List.of(
+                        "GPU   UUID           MODEL                   STATE      USER    CONTAINER "
+                                + "           AGE       NOTE",
+                        "0     GPU-5c1a0000   NVIDIA A100-SXM4-40GB   FREE       -       -         "
+                                + "           -",
+                        "1     GPU-5c1a1001   NVIDIA A100-SXM4-40GB   FREE       -       -         "
+                                + "           idle 3h",
+                        "2     GPU-5c1a2002   NVIDIA A100-SXM4-40GB   HELD       alice   train-7   "
+                                + "           3h        starting",
+                        "3     GPU-5c1a3003   NVIDIA A100-SXM4-40GB   RESERVED   alice  "
+                                + " (nvidia/cuda:12.2)   3h"),
+                GpuLs.table(GPUS, Samples.NOW).lines(Screen.NONE));
+    }
+
+    @Test
+    void modelIsShortenedForANarrowTerminal() {
+        Screen narrow = new Screen(94, 0, true, true);
+        List<String> lines = GpuLs.table(GPUS, Samples.NOW).lines(narrow);
+        assertTrue(lines.stream().allMatch(line -> Screen.width(line) <= 94), lines::toString);
+        assertTrue(lines.get(1).contains("   NVIDIA A100…   "), lines::toString);
+        assertTrue(lines.get(1).contains("   \u001b[32mFREE\u001b[0m   "), lines::toString);
+    }
+
+    @Test
+    void whoWaitsIsCounted() {
+        assertEquals(Optional.empty(), GpuLs.queue(0));
+        assertEquals(Optional.of("1 waits for GPUs: jnvdocker gpu queue"), GpuLs.queue(1));
+        assertEquals(Optional.of("2 wait for GPUs: jnvdocker gpu queue"), GpuLs.queue(2));
+    }
+
+    @Test
+    void nameDoesNothingToATerminal() {
+        GpuStatus gpu =
+                Samples.taken(0, GpuStatus.State.HELD, Samples.held(1, "\u001b[2Jx", 0), "");
+        String line = GpuLs.table(List.of(gpu), Samples.NOW).lines(Screen.NONE).get(1);
+        assertFalse(line.contains("\u001b"), line);
+        assertTrue(line.contains("\\u{1b}[2Jx"), line);
+    }
+}

@@ -1,0 +1,97 @@
+package jnvdocker.command.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.screen.Screen;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+class GpuQueueTest {
+    private static final List<Leases.Waiter> WAITING =
+            List.of(
+                    ticket(7, "alice", new GpuRequest.Count(2), "ENGINE", "nvidia/cuda"),
+                    ticket(9, "b\u001b[2J", new GpuRequest.All(), Claim.MESOS, "train\u0007"),
+                    ticket(
+                            12,
+                            "carol",
+                            new GpuRequest.Devices(List.of("1", "GPU-5c1a")),
+                            Claim.HOST,
+                            "python3",
+                            "GPU 1 is cordoned"));
+
+    private static Leases.Waiter ticket(
+            long id,
+            String user,
+            GpuRequest request,
+            String engine,
+            String image,
+            String... obstacle) {
+        ProcessId client = new ProcessId((int) (4700 + id), 1);
+        Owner owner = new Owner(1000, user);
+        return new Leases.Waiter(
+                new Ticket(id, client, owner, request, Samples.AT_NINE, engine, image, Set.of()),
+                Stream.of(obstacle).findFirst());
+    }
+
+    @Test
+    void lineIsInItsOrder() {
+        String nine = LeaseText.time(Samples.AT_NINE);
+        List<String> lines = GpuQueue.lines(WAITING, Samples.NOW, Screen.NONE);
+        assertEquals(
+                List.of(
+                        List.of("PLACE", "USER", "ASKS FOR", "FOR", "SINCE", "AGE", "PID", "NOTE"),
+                        List.of("1", "alice", "2 GPUs", "nvidia/cuda", nine, "3h", "4707"),
+                        List.of(
+                                "2",
+                                "b\\u{1b}[2J",
+                                "all GPUs",
+                                "Mesos task train\\u{7}",
+                                nine,
+                                "3h",
+                                "4709"),
+                        List.of(
+                                "3",
+                                "carol",
+                                "GPUs 1, GPU-5c1a",
+                                "python3",
+                                nine,
+                                "3h",
+                                "4712",
+                                "others pass: GPU 1 is cordoned")),
+                lines.stream().map(line -> List.of(line.split(" {3,}"))).toList());
+    }
+
+    @Test
+    void nobodyIsSaidInWords() {
+        assertEquals(
+                List.of("nobody waits for GPUs"),
+                GpuQueue.lines(List.of(), Samples.NOW, Screen.NONE));
+        assertEquals("[]", LeaseJson.line(GpuQueue.array(List.of())));
+    }
+
+    @Test
+    void jsonHasEveryKey() {
+        assertEquals(
+                "{'place':1,'user':'alice','uid':1000,'asks_for':'2 GPUs','count':2,'gpus':null,"
+                        + "'image':'nvidia/cuda','command':null,'task':null,"
+                        + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null}",
+                LeaseJson.line(GpuQueue.array(WAITING).get(0)).replace('"', '\''));
+        assertEquals(
+                "['1','GPU-5c1a']",
+                LeaseJson.line(GpuQueue.array(WAITING).get(2).get("gpus")).replace('"', '\''));
+        assertEquals("train\u0007", GpuQueue.array(WAITING).get(1).get("task").asText());
+        assertEquals("python3", GpuQueue.array(WAITING).get(2).get("command").asText());
+        assertEquals("GPU 1 is cordoned", GpuQueue.array(WAITING).get(2).get("obstacle").asText());
+    }
+}

@@ -1,0 +1,112 @@
+package jnvdocker.command.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Owner;
+import jnvdocker.screen.Screen;
+
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+class HistoryReportTest {
+    /** {@code 2024-01-02 09:12} wherever we are. */
+    private static final Instant FROM =
+            LocalDateTime.of(2024, 1, 2, 9, 12).atZone(ZoneId.systemDefault()).toInstant();
+
+    private static final GpuTime TIME =
+            new GpuTime(
+                    FROM,
+                    FROM.plus(Duration.ofDays(7)),
+                    List.of(
+                            use(new Owner(1001, "alice"), Duration.ofHours(1_234), 12, 9, 2, 7),
+                            use(new Owner(1002, "b\u001b[2J"), Duration.ofMinutes(617), 3, 1, 0, 1),
+                            use(new Owner(-1, "somebody"), Duration.ofSeconds(20), 1, 0, 0, 0)));
+
+    private static GpuTime.Use use(
+            Owner owner, Duration time, int leases, int containers, int held, int lastDay) {
+        return new GpuTime.Use(
+                owner, time, leases, containers, held, FROM.plus(Duration.ofDays(lastDay)));
+    }
+
+    private static HistoryReport report(String user) {
+        return new HistoryReport(TIME, Optional.ofNullable(user), Optional.empty());
+    }
+
+    @Test
+    void whoHasHadMostComesFirst() {
+        assertEquals(
+                """
+                USER         GPU-HOURS   SHARE   LEASES   CONTAINERS   GPUS NOW   LAST
+                alice        1,234.00    99%     12       9            2          now
+                b\\u{1b}[2J   10.28       <1%     3        1            0          2024-01-03 09:12
+                somebody     0.01        <1%     1        0            0          2024-01-02 09:12
+                1,244.29 GPU-hours since 2024-01-02 09:12 (7d)\
+                """,
+                String.join("\n", report(null).lines(Screen.NONE)));
+    }
+
+    /** The share of one user is the same whether others are shown or not. */
+    @Test
+    void oneUserIsNamedByNameOrUid() {
+        assertEquals(report("alice").lines(Screen.NONE), report("1001").lines(Screen.NONE));
+        assertEquals(
+                List.of(
+                        "USER    GPU-HOURS   SHARE   LEASES   CONTAINERS   GPUS NOW   LAST",
+                        "alice   1,234.00    99%     12       9            2          now",
+                        "1,234.00 GPU-hours since 2024-01-02 09:12 (7d)"),
+                report("alice").lines(Screen.NONE));
+        assertEquals(Optional.of(Set.of(1001)), report("alice").uids());
+        assertEquals(Optional.empty(), report(null).uids());
+    }
+
+    @Test
+    void whoHasHadNoneIsTold() {
+        assertEquals(
+                List.of("carol has held no GPU since 2024-01-02 09:12 (7d)"),
+                report("carol").lines(Screen.NONE));
+        assertEquals(
+                List.of("nobody has held a GPU since 2024-01-02 09:12 (1h)"),
+                new HistoryReport(
+                                new GpuTime(FROM, FROM.plus(Duration.ofHours(1)), List.of()),
+                                Optional.empty(),
+                                Optional.empty())
+                        .lines(Screen.NONE));
+    }
+
+    @Test
+    void aWindowThatBeginsBeforeTheHistoryIsToldOf() {
+        Instant kept = FROM.plus(Duration.ofDays(1));
+        HistoryReport report = new HistoryReport(TIME, Optional.empty(), Optional.of(kept));
+        assertEquals(
+                "1,244.29 GPU-hours since 2024-01-02 09:12 (7d); what ended before 2024-01-03"
+                        + " 09:12 is not kept (keep_history)",
+                report.lines(Screen.NONE).getLast());
+        assertEquals(kept.toString(), report.json(Optional.empty()).path("kept_since").asText());
+    }
+
+    @Test
+    void jsonHasNumbersAndEveryKey() {
+        ObjectNode json = report(null).json(Optional.of("GPU-1"));
+        assertEquals(FROM.toString(), json.path("from").asText());
+        assertEquals("GPU-1", json.path("gpu").asText());
+        assertEquals(1244.288889, json.path("gpu_hours").asDouble());
+        assertEquals(
+                "{\"user\":\"alice\",\"uid\":1001,\"gpu_hours\":1234.0,\"share\":0.991731,"
+                        + "\"leases\":12,\"containers\":9,\"gpus_now\":2,\"last\":\""
+                        + TIME.until()
+                        + "\"}",
+                json.path("users").path(0).toString());
+        assertEquals(true, json.path("users").path(2).path("uid").isNull());
+        assertEquals(true, json.path("kept_since").isNull());
+    }
+}

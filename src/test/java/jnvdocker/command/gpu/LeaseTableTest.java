@@ -1,0 +1,67 @@
+package jnvdocker.command.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.screen.Screen;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+class LeaseTableTest {
+    private static final String NINE = LeaseText.time(Samples.AT_NINE);
+
+    @Test
+    void lineSaysWhoHoldsWhatSinceWhen() throws IOException {
+        LeaseTable table = LeaseTable.ofLive(Samples.NOW);
+        table.live(Samples.held(12, "train-7", 0, 2), GpuStatus.State.HELD);
+        assertEquals(
+                List.of("12", "000000000ccc", "alice", "train-7", "0,2", "HELD", NINE, "3h"),
+                cells(lines(table, _ -> {}).get(1)));
+    }
+
+    @Test
+    void endHasItsEvidence() throws IOException {
+        LeaseTable table = LeaseTable.withEnds(Samples.NOW);
+        table.live(Samples.held(12, "train-8", 1), GpuStatus.State.STUCK);
+        var end = Samples.AT_NINE.plusSeconds(90);
+        Lease past = Samples.ended(11, "train-7", end, "it is gone", 0);
+        List<String> lines = lines(table, visitor -> visitor.visit(past));
+        assertEquals(List.of("3h", "-", "-"), cells(lines.get(1)).subList(7, 10));
+        assertEquals(
+                List.of("ENDED", NINE, "1m", LeaseText.time(end), "it is gone"),
+                cells(lines.get(2)).subList(5, 10));
+    }
+
+    /** Far more than are kept. */
+    @Test
+    void rowsAreAsWideAsTheWidestOfAll() throws IOException {
+        List<String> lines =
+                lines(
+                        LeaseTable.withEnds(Samples.NOW),
+                        visitor -> {
+                            for (int i = 0; i < 3000; i++) {
+                                String name = i == 2999 ? "a-long-name" : "x";
+                                visitor.visit(Samples.ended(i + 1, name, Samples.NOW, "", 0));
+                            }
+                        });
+        assertEquals(3001, lines.size());
+        int gpus = lines.getFirst().indexOf("GPUS");
+        lines.forEach(line -> assertEquals("   ", line.substring(gpus - 3, gpus), line));
+    }
+
+    private static List<String> lines(LeaseTable table, LeaseTable.Ended past) throws IOException {
+        List<String> lines = new ArrayList<>();
+        table.print(past, Screen.NONE, lines::add);
+        return lines;
+    }
+
+    private static List<String> cells(String line) {
+        return List.of(line.split(" {3,}"));
+    }
+}

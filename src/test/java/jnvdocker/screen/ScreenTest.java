@@ -1,0 +1,59 @@
+package jnvdocker.screen;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.posix.Peer;
+import jnvdocker.protocol.Request;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.List;
+import java.util.Map;
+
+class ScreenTest {
+    private static Screen screen(boolean out, Map<String, String> variables) {
+        return Screen.of(
+                new Request(
+                        new Peer(1, 0, 0),
+                        new Request.Terminals(true, out, true),
+                        false,
+                        80,
+                        "/",
+                        List.of("docker"),
+                        List.of("gpu", "ls"),
+                        variables));
+    }
+
+    @Test
+    void whatGoesElsewhereIsNeitherShortenedNorColoured() {
+        assertEquals(Screen.NONE, screen(false, Map.of("TERM", "xterm", "LINES", "24")));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "xterm, , true",
+        "dumb, , false",
+        "'', , false",
+        "xterm, '', true",
+        "xterm, 1, false",
+        "xterm, 0, false"
+    })
+    void coloursAreShownWhereTheyAreWanted(String term, String noColor, boolean hasColours) {
+        Map<String, String> variables =
+                noColor == null ? Map.of("TERM", term) : Map.of("TERM", term, "NO_COLOR", noColor);
+        assertEquals(new Screen(80, 0, true, hasColours), screen(true, variables));
+    }
+
+    @Test
+    void terminalThatDoesNotSayWhatItIsHasNoColours() {
+        assertEquals(new Screen(80, 0, true, false), screen(true, Map.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"24, 24", "0, 0", "-1, 0", "99999, 0", "'', 0", "x, 0"})
+    void heightIsBelieved(String said, int rows) {
+        assertEquals(rows, screen(true, Map.of("LINES", said)).rows());
+    }
+}

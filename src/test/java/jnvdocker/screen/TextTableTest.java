@@ -1,0 +1,117 @@
+package jnvdocker.screen;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+class TextTableTest {
+    @Test
+    void tableWithoutRowsIsItsTitles() {
+        assertEquals(List.of("INDEX   UUID"), table("INDEX", "UUID").lines(Screen.NONE));
+    }
+
+    @Test
+    void columnIsAsWideAsItsWidestCell() {
+        TextTable table = table("INDEX", "UUID", "MODEL");
+        table.row(0, "GPU-5c1a1003", "A100");
+        table.row(1234567, "", "H100 NVL");
+        assertEquals(
+                List.of(
+                        "INDEX     UUID           MODEL",
+                        "0         GPU-5c1a1003   A100",
+                        "1234567                  H100 NVL"),
+                table.lines(Screen.NONE));
+    }
+
+    @Test
+    void linesHaveNoBlanksAtTheirEnd() {
+        TextTable table = table("A", "B");
+        table.row("x", "");
+        table.row("", "");
+        assertEquals(List.of("A   B", "x", ""), table.lines(Screen.NONE));
+    }
+
+    private static TextTable table(String... titles) {
+        return new TextTable(Stream.of(titles).map(Column::of).toArray(Column[]::new));
+    }
+
+    private static Screen wide(int columns) {
+        return new Screen(columns, 0, true, false);
+    }
+
+    private static TextTable gpus() {
+        TextTable table =
+                new TextTable(
+                        Column.of("GPU"),
+                        new Column("MODEL", Column.Cut.FIRST),
+                        new Column("CONTAINER", Column.Cut.LAST),
+                        new Column("NOTE", Column.Cut.NEXT));
+        table.row(
+                0, "NVIDIA A100-SXM4", "resnet-lr-0.01-batch-64", "its container starts just now");
+        table.row(1, "NVIDIA A100-SXM4", "resnet-lr-0.1", "");
+        return table;
+    }
+
+    private static void assertShown(int columns, String... lines) {
+        assertEquals(List.of(lines), gpus().lines(wide(columns)));
+    }
+
+    @Test
+    void withoutATerminalNothingIsShortened() {
+        assertEquals(gpus().lines(wide(1000)), gpus().lines(Screen.NONE));
+        assertEquals(0, gpus().lines(Screen.NONE).stream().filter(it -> it.contains("…")).count());
+    }
+
+    @Test
+    void columnsGiveWayOneAfterTheOther() {
+        assertEquals(gpus().lines(Screen.NONE), gpus().lines(wide(80)));
+        assertShown(
+                79,
+                "GPU   MODEL             CONTAINER                 NOTE",
+                "0     NVIDIA A100-SX…   resnet-lr-0.01-batch-64   its container starts just now",
+                "1     NVIDIA A100-SX…   resnet-lr-0.1");
+        assertShown(
+                70,
+                "GPU   MODEL      CONTAINER                 NOTE",
+                "0     NVIDIA…    resnet-lr-0.01-batch-64   its container starts just…",
+                "1     NVIDIA…    resnet-lr-0.1");
+    }
+
+    /** Neither name would say whose it is, if less of it were left. */
+    @Test
+    void namesStayDifferentAndWhatIsTooWideStaysSo() {
+        String[] narrowest = {
+            "GPU   MODEL      CONTAINER       NOTE",
+            "0     NVIDIA…    resnet-lr-0.…   its contain…",
+            "1     NVIDIA…    resnet-lr-0.1"
+        };
+        assertShown(45, narrowest);
+        assertShown(1, narrowest);
+    }
+
+    @Test
+    void charactersAreCountedAndNotCut() {
+        TextTable table = new TextTable(new Column("NOTE", Column.Cut.FIRST), Column.of("B"));
+        table.row("\ud83d\ude00".repeat(9), "x");
+        assertEquals("\ud83d\ude00".repeat(7) + "…   x", table.lines(wide(5)).get(1));
+    }
+
+    @Test
+    void colourTakesNoRoom() {
+        TextTable table = table("STATE", "USER");
+        table.row(new TextTable.Cell("FREE", Colour.ofState("FREE")), "-");
+        table.row(new TextTable.Cell("UNMANAGED", Colour.ofState("UNMANAGED")), "bob");
+        table.row(new TextTable.Cell("HELD", Colour.ofState("HELD")), "bob");
+        assertEquals(
+                List.of(
+                        "STATE       USER",
+                        "\u001b[32mFREE\u001b[0m        -",
+                        "\u001b[33mUNMANAGED\u001b[0m   bob",
+                        "HELD        bob"),
+                table.lines(new Screen(16, 0, true, true)));
+        assertEquals("FREE        -", table.lines(new Screen(16, 0, true, false)).get(1));
+    }
+}

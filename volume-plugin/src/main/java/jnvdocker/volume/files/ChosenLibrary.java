@@ -1,0 +1,43 @@
+package jnvdocker.volume.files;
+
+import jnvdocker.volume.files.DriverFiles.DriverFile;
+import jnvdocker.volume.files.LibraryName.Owner;
+
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+
+/** A library that belongs to the driver, under the name it gets in the volume. */
+record ChosenLibrary(FoundLibrary library, String name, Owner owner, ElfCheck.Fit fit) {
+    Folder folder() {
+        return fit.folder();
+    }
+
+    String path() {
+        return library.path();
+    }
+
+    int place() {
+        return library.place();
+    }
+
+    Optional<String> soname() {
+        return fit.elf().soname();
+    }
+
+    SortedMap<String, Integer> cacheNames() {
+        return library.cacheNames();
+    }
+
+    Set<String> linkNames() {
+        return library.linkNames();
+    }
+
+    boolean collidesWith(ChosenLibrary other) {
+        return folder() == other.folder() && name.equals(other.name());
+    }
+
+    DriverFile toFile() {
+        return new DriverFile(folder(), name, path(), fit.size());
+    }
+}

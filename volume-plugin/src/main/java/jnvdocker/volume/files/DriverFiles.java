@@ -1,0 +1,104 @@
+package jnvdocker.volume.files;
+
+import jnvdocker.host.Host;
+import jnvdocker.labels.DriverVersion;
+
+import java.io.IOException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Which files of the host belong in the volume of a driver, and under which names. Every library
+ * that bears the driver's version is in one of the lists: {@code files}, or {@code leftOut} with
+ * the reason. The lists are sorted, so the same host gives the same answer.
+ */
+public record DriverFiles(
+        DriverVersion version,
+        List<DriverFile> files,
+        List<DriverLink> links,
+        List<LeftOut> leftOut) {
+
+    /**
+     * A file to go into the volume.
+     *
+     * @param source where it is on the host, as the host spells it, without links
+     * @param name its name in the volume, without a slash
+     * @param size in bytes
+     */
+    public record DriverFile(Folder folder, String name, String source, long size) {}
+
+    /**
+     * A symbolic link in the volume.
+     *
+     * @param target the name of a file in the same folder
+     */
+    public record DriverLink(Folder folder, String name, String target) {}
+
+    /**
+     * @param path as the host spells it
+     * @param reason in words, to be read after the path
+     */
+    public record LeftOut(String path, String reason) {
+        static final String HOST_ONLY = "manages the host's driver";
+        static final String X_SERVER = "a module of the X server";
+        static final String SETTINGS = "belongs to nvidia-settings";
+        static final String ANOTHER_DRIVER = "belongs to driver ";
+        static final String ANOTHER_THREADING = "for the thread-local storage of kernel ";
+        static final String NOT_LINKED = "does not link to this driver's libraries";
+        private static final Set<String> INTENDED =
+                Set.of(HOST_ONLY, X_SERVER, SETTINGS, NOT_LINKED);
+
+        /** Whether no container would ever get it, however well this host is. */
+        public boolean byIntent() {
+            return INTENDED.contains(reason)
+                    || reason.startsWith(ANOTHER_DRIVER)
+                    || reason.startsWith(ANOTHER_THREADING);
+        }
+    }
+
+    public DriverFiles {
+        files =
+                sorted(
+                        files,
+                        Comparator.comparing(DriverFile::folder).thenComparing(DriverFile::name));
+        links =
+                sorted(
+                        links,
+                        Comparator.comparing(DriverLink::folder).thenComparing(DriverLink::name));
+        leftOut =
+                sorted(leftOut, Comparator.comparing(LeftOut::path).thenComparing(LeftOut::reason));
+    }
+
+    /**
+     * @param driver the version of the kernel module that is loaded
+     * @throws DriverVolumeException when the user-space driver is not installed, or is another
+     *     version than the module, or the loader cache is damaged
+     */
+    public static DriverFiles find(Host host, DriverVersion driver) throws IOException {
+        return find(host, driver, Machine.ofThisMachine());
+    }
+
+    static DriverFiles find(Host host, DriverVersion driver, Machine machine) throws IOException {
+        LibrarySearch search = LibrarySearch.of(host, driver, machine);
+        DriverSelection selection = new DriverSelection(driver, machine);
+        search.dead().forEach(selection::leaveOut);
+        search.closed().forEach(selection::leaveOut);
+        for (FoundLibrary library : search.libraries()) {
+            selection.judge(library);
+        }
+        InstalledDriver.check(driver, selection, search);
+        ProgramSearch programs = new ProgramSearch(host, machine, selection.folders());
+        programs.run();
+        return selection.with(programs);
+    }
+
+    /** The bytes of all files. */
+    public long bytes() {
+        return files.stream().mapToLong(DriverFile::size).sum();
+    }
+
+    private static <T> List<T> sorted(List<T> list, Comparator<T> order) {
+        return list.stream().distinct().sorted(order).toList();
+    }
+}

@@ -1,0 +1,180 @@
+package jnvdocker.volume.files;
+
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.files.DriverFiles.DriverFile;
+import jnvdocker.volume.files.DriverFiles.DriverLink;
+import jnvdocker.volume.files.DriverFiles.LeftOut;
+import jnvdocker.volume.files.LibraryName.Owner;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Decides which of the libraries found belong to the driver. Notes why others do not. */
+final class DriverSelection {
+    /** The one ABI of thread-local storage that kernels since 2003 speak. */
+    private static final String TLS_ABI = "2.3.99";
+
+    private static final int MAX_NAMES_IN_TEXT = 4;
+
+    private final DriverVersion driver;
+    private final Machine machine;
+    private final List<ChosenLibrary> chosen = new ArrayList<>();
+    private final List<LeftOut> leftOut = new ArrayList<>();
+
+    DriverSelection(DriverVersion driver, Machine machine) {
+        this.driver = driver;
+        this.machine = machine;
+    }
+
+    void leaveOut(String path, String reason) {
+        leftOut.add(new LeftOut(path, reason));
+    }
+
+    void judge(FoundLibrary library) {
+        String name = nameInVolume(library);
+        LibraryName parsed = LibraryName.parse(name);
+        Owner owner = parsed.owner(driver);
+        switch (owner) {
+            case UNRELATED -> {}
+            case OTHER_DRIVER ->
+                    leaveOut(library.path(), LeftOut.ANOTHER_DRIVER + parsed.version());
+            case X_SERVER -> leaveOut(library.path(), LeftOut.X_SERVER);
+            case SETTINGS -> leaveOut(library.path(), LeftOut.SETTINGS);
+            case DRIVER, OWN_VERSION, GL -> {
+                if (library.path().contains("/xorg/")) {
+                    leaveOut(library.path(), LeftOut.X_SERVER);
+                } else {
+                    inspect(library, name, owner);
+                }
+            }
+        }
+    }
+
+    /** The paths of the libraries that would have that name in that folder of the volume. */
+    List<String> chosen(Folder folder, String name) {
+        return chosen.stream()
+                .filter(library -> library.folder() == folder && library.name().equals(name))
+                .map(ChosenLibrary::path)
+                .toList();
+    }
+
+    /** The folders of the host that libraries were taken from, sorted. */
+    SortedSet<String> folders() {
+        return chosen.stream()
+                .map(library -> Path.of(library.path()).getParent().toString())
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Path and reason of what was left out under that name, at most a few. */
+    List<String> leftOutNamed(String name) {
+        return leftOut.stream()
+                .filter(left -> left.path().endsWith("/" + name))
+                .limit(MAX_NAMES_IN_TEXT)
+                .map(left -> left.path() + ": " + left.reason())
+                .toList();
+    }
+
+    DriverFiles with(ProgramSearch programs) {
+        LinkNames names = new LinkNames(driver, withoutDoubles());
+        List<ChosenLibrary> kept = names.kept();
+        names.leftOut().forEach(leftOut::add);
+        List<DriverLink> links = names.links();
+        Stream<DriverFile> libraries = kept.stream().map(ChosenLibrary::toFile);
+        return new DriverFiles(
+                driver,
+                Stream.concat(libraries, programs.programs().stream()).toList(),
+                links,
+                Stream.concat(leftOut.stream(), programs.leftOut().stream()).toList());
+    }
+
+    /**
+     * A file whose own name says nothing may be reached by a link that has the driver's version.
+     */
+    private String nameInVolume(FoundLibrary library) {
+        if (LibraryName.parse(library.name()).owner(driver) != Owner.UNRELATED) {
+            return library.name();
+        }
+        return library.linkNames().stream()
+                .filter(name -> LibraryName.parse(name).owner(driver) == Owner.DRIVER)
+                .findFirst()
+                .orElse(library.name());
+    }
+
+    private void inspect(FoundLibrary library, String name, Owner owner) {
+        switch (ElfCheck.of(library.file(), machine)) {
+            case ElfCheck.Fit fit -> {
+                Optional<String> objection = objection(fit.elf(), name, owner);
+                if (objection.isEmpty()) {
+                    chosen.add(new ChosenLibrary(library, name, owner, fit));
+                } else if (isNamedAfterDriver(name, owner)) {
+                    leaveOut(library.path(), objection.get());
+                }
+            }
+            case ElfCheck.Unfit unfit -> {
+                if (isNamedAfterDriver(name, owner)) {
+                    leaveOut(library.path(), unfit.reason());
+                }
+            }
+        }
+    }
+
+    private Optional<String> objection(ElfFile elf, String name, Owner owner) {
+        Optional<String> alien = elf.soname().filter(this::isOfAnotherDriver);
+        if (alien.isPresent()) {
+            return alien.map(soname -> "says of itself that it is " + soname);
+        }
+        if (owner == Owner.GL && elf.needed().stream().noneMatch(this::isOfDriver)) {
+            return Optional.of(LeftOut.NOT_LINKED);
+        }
+        if (name.startsWith("libnvidia-tls.")) {
+            return elf.abi()
+                    .filter(abi -> !abi.equals(TLS_ABI))
+                    .map(abi -> LeftOut.ANOTHER_THREADING + abi);
+        }
+        return Optional.empty();
+    }
+
+    private boolean isOfDriver(String library) {
+        return switch (LibraryName.parse(library).owner(driver)) {
+            case DRIVER -> true;
+            case OWN_VERSION, GL, X_SERVER, SETTINGS, OTHER_DRIVER, UNRELATED -> false;
+        };
+    }
+
+    private boolean isOfAnotherDriver(String library) {
+        return LibraryName.parse(library).owner(driver) == Owner.OTHER_DRIVER;
+    }
+
+    /** Another vendor's GL is none of ours, so nothing is said of it. */
+    private boolean isNamedAfterDriver(String name, Owner owner) {
+        return owner != Owner.GL || name.endsWith(".so." + driver);
+    }
+
+    /** Of several files that would have one name, the one the loader comes across first. */
+    private List<ChosenLibrary> withoutDoubles() {
+        List<ChosenLibrary> kept = new ArrayList<>();
+        List<ChosenLibrary> byPlace =
+                chosen.stream()
+                        .sorted(
+                                Comparator.comparingInt(ChosenLibrary::place)
+                                        .thenComparing(ChosenLibrary::path))
+                        .toList();
+        for (ChosenLibrary library : byPlace) {
+            Optional<ChosenLibrary> first =
+                    kept.stream().filter(other -> other.collidesWith(library)).findFirst();
+            if (first.isEmpty()) {
+                kept.add(library);
+            } else {
+                leaveOut(library.path(), "the loader takes " + first.get().path() + " instead");
+            }
+        }
+        return kept;
+    }
+}

@@ -1,0 +1,38 @@
+package jnvdocker.volume.files;
+
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonValue;
+
+/** The folders of a driver volume, as images name them in PATH and LD_LIBRARY_PATH. */
+public enum Folder {
+    BIN("bin"),
+    /** 32-bit libraries. */
+    LIB("lib"),
+    /** 64-bit libraries. */
+    LIB64("lib64");
+
+    private final String text;
+
+    Folder(String text) {
+        this.text = text;
+    }
+
+    /**
+     * @throws IllegalArgumentException quoting the text, when it is none of the three
+     */
+    @JsonCreator
+    static Folder parse(String text) {
+        for (Folder folder : values()) {
+            if (folder.text.equals(text)) {
+                return folder;
+            }
+        }
+        throw new IllegalArgumentException("not a folder of a driver volume: '" + text + "'");
+    }
+
+    @Override
+    @JsonValue
+    public String toString() {
+        return text;
+    }
+}

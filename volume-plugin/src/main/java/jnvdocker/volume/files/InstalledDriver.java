@@ -1,0 +1,84 @@
+package jnvdocker.volume.files;
+
+import jnvdocker.labels.DriverVersion;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Whether the user-space driver is there at all, and is the one that the kernel module needs. */
+final class InstalledDriver {
+    private InstalledDriver() {}
+
+    static void check(DriverVersion driver, DriverSelection selection, LibrarySearch search)
+            throws DriverVolumeException {
+        String wanted = "libcuda.so." + driver;
+        if (!selection.chosen(Folder.LIB64, wanted).isEmpty()) {
+            return;
+        }
+        List<String> unfit = selection.leftOutNamed(wanted);
+        if (!unfit.isEmpty()) {
+            throw new DriverVolumeException(
+                    "the library of driver "
+                            + driver
+                            + " can't be used: "
+                            + String.join("; ", unfit)
+                            + "; install that driver's user-space part again");
+        }
+        List<String> narrow = selection.chosen(Folder.LIB, wanted);
+        if (!narrow.isEmpty()) {
+            throw new DriverVolumeException(
+                    "of driver "
+                            + driver
+                            + " only the 32-bit libraries are installed: "
+                            + String.join(", ", narrow)
+                            + "; install the 64-bit ones too");
+        }
+        List<String> others =
+                search.libraries().stream()
+                        .filter(library -> isOther(library, driver))
+                        .map(FoundLibrary::path)
+                        .toList();
+        throw new DriverVolumeException(
+                others.isEmpty() ? missing(driver, search) : mismatch(driver, others));
+    }
+
+    private static boolean isOther(FoundLibrary library, DriverVersion driver) {
+        LibraryName name = LibraryName.parse(library.name());
+        return name.stem().equals("libcuda")
+                && name.owner(driver) == LibraryName.Owner.OTHER_DRIVER;
+    }
+
+    private static String mismatch(DriverVersion driver, List<String> others) {
+        return "the kernel module that is loaded is of driver "
+                + driver
+                + ", but this host's libraries are of another: "
+                + String.join(", ", others)
+                + "; reload the nvidia kernel module or reboot this host";
+    }
+
+    private static String missing(DriverVersion driver, LibrarySearch search) {
+        return "the user-space part of driver "
+                + driver
+                + " is not installed: "
+                + (search.folders().isEmpty()
+                        ? "this host has no folder of libraries"
+                        : "no libcuda.so."
+                                + driver
+                                + " in "
+                                + String.join(", ", search.folders())
+                                + (search.hasCache()
+                                        ? ""
+                                        : ", and no loader cache to name other folders"))
+                + closed(search)
+                + "; install it and run ldconfig";
+    }
+
+    /** It may be where nobody can look. */
+    private static String closed(LibrarySearch search) {
+        return search.closed().isEmpty()
+                ? ""
+                : search.closed().entrySet().stream()
+                        .map(folder -> folder.getKey() + ": " + folder.getValue())
+                        .collect(Collectors.joining("; ", " (", ")"));
+    }
+}

@@ -1,0 +1,12 @@
+package jnvdocker.volume.files;
+
+import java.io.IOException;
+
+/** A file's bytes are not what its format demands. The message says what is wrong and where. */
+public final class MalformedFileException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    public MalformedFileException(String message) {
+        super(message);
+    }
+}

@@ -1,0 +1,109 @@
+package jnvdocker.volume.files;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.host.Host;
+import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.FolderTree;
+
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Whole hosts, each a file of {@code layouts}: what it is about, its files (see {@link
+ * TestingLayout}), and under {@code gives} what comes of it: every file and link of the driver
+ * volume as it lies on disk and what was left out and why, or else the refusal. The driver that is
+ * loaded is 535.104.05.
+ */
+class HostLayoutsTest {
+    @TempDir Path folder;
+
+    static List<String> layouts() throws Exception {
+        try (Stream<Path> files = Files.list(folder())) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("layouts")
+    void hostGives(String name) throws Exception {
+        List<String> lines = new ArrayList<>();
+        List<String> expected = new ArrayList<>();
+        List<String> part = lines;
+        for (String line : Files.readAllLines(folder().resolve(name))) {
+            if (line.equals("gives")) {
+                part = expected;
+            } else if (!line.isBlank() && !line.startsWith("#")) {
+                part.add(line);
+            }
+        }
+        Path state = folder.resolve("state");
+        Host host = TestingLayout.make(folder.toRealPath().resolve("host"), lines).host();
+
+        String actual =
+                String.join("\n", outcome(host, state))
+                        .replace(host.root().toString(), "HOST")
+                        .replace(TestingLayout.outside(host.root()), "OUTSIDE");
+        assertEquals(String.join("\n", expected), actual, name);
+    }
+
+    private static List<String> outcome(Host host, Path state) throws IOException {
+        DriverVolumeStore store = new DriverVolumeStore(state);
+        List<String> outcome = new ArrayList<>();
+        try {
+            DriverVolume volume = store.build(host, TestingHost.VERSION);
+            outcome.addAll(contents(volume));
+            volume.manifest()
+                    .leftOut()
+                    .forEach(left -> outcome.add("left out " + left.path() + ": " + left.reason()));
+            outcome.addAll(volume.verify(host));
+        } catch (DriverVolumeException e) {
+            outcome.add("refused: " + e.getMessage());
+            assertEquals(List.of(), store.list());
+            assertEquals(
+                    List.of(".lock"), FolderTree.names(state.resolve("volumes/nvidia_driver")));
+        }
+        return outcome;
+    }
+
+    /** From the disk; the manifest adds only where a file came from. */
+    private static List<String> contents(DriverVolume volume) throws IOException {
+        List<String> contents = new ArrayList<>();
+        for (Folder sub : Folder.values()) {
+            Path there = volume.path().resolve(sub.toString());
+            for (String name : FolderTree.names(there)) {
+                Path file = there.resolve(name);
+                String what =
+                        Files.isSymbolicLink(file)
+                                ? " -> " + Files.readSymbolicLink(file)
+                                : " = " + source(volume, sub, name);
+                contents.add(sub + "/" + name + what);
+            }
+        }
+        return contents;
+    }
+
+    private static String source(DriverVolume volume, Folder sub, String name) {
+        return volume.manifest().files().stream()
+                .filter(entry -> entry.folder() == sub && entry.name().equals(name))
+                .findFirst()
+                .orElseThrow()
+                .source();
+    }
+
+    private static Path folder() throws URISyntaxException {
+        URI there = HostLayoutsTest.class.getResource("layouts/lib64-only").toURI();
+        return Path.of(there).getParent();
+    }
+}
