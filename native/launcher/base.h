@@ -15,7 +15,7 @@ void *allocate(void *old, size_t size);
 char *joined(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /*
  * A new string for a message, of what a user or a program has said: its beginning, with nothing that a
- * terminal would act upon. jnvdocker.labels.Quote does the same.
+ * terminal would act upon. jnvdocker.words.Quote does the same.
  */
 char *shown(const char *text);
 bool has_prefix(const char *text, const char *prefix);

@@ -962,7 +962,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
-		/* Who is in the line, or watches, was told so, and may wait for hours. */
+		/* Who is in the queue, or watches, was told so, and may wait for hours. */
 		if (!faithful)
 			await_words(connection);
 		if (!receive(connection, header, sizeof header)) {

@@ -6,7 +6,7 @@ import jnvdocker.command.start.StartContainer;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
@@ -32,7 +32,7 @@ public final class Commands {
     /**
      * @throws IOException when the client is gone
      */
-    public void run(Request request, ClientConnection client) throws IOException {
+    public void run(ClientRequest request, ClientConnection client) throws IOException {
         try {
             dispatch(request, client);
         } catch (RefusedException e) {
@@ -43,7 +43,7 @@ public final class Commands {
         }
     }
 
-    private void dispatch(Request request, ClientConnection client)
+    private void dispatch(ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         List<String> words = DockerCommandLine.words(request.arguments());
         switch (words.isEmpty() ? "" : words.getFirst()) {

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.exc.PropertyBindingException;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
 
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
@@ -44,7 +44,7 @@ import java.util.regex.Pattern;
 public record Config(
         GpuRequest defaultGpus,
         boolean allowPrivileged,
-        Policy policy,
+        LeasePolicy policy,
         List<String> ignore,
         String socketGroup,
         Optional<Duration> keepHistory,
@@ -85,7 +85,7 @@ public record Config(
             return new Config(
                     values.gpus(Objects.requireNonNullElse(defaultGpus, "all")),
                     allowPrivileged,
-                    new Policy(
+                    new LeasePolicy(
                             values.maxGpusPerUser(maxGpusPerUser),
                             values.maxWait(Optional.ofNullable(maxWait)),
                             values.maxWaitsPerUser(maxWaitsPerUser),
@@ -141,10 +141,10 @@ public record Config(
                         value.toString(),
                         "how many times a user may wait for GPUs at a time: write 1 or more, or"
                                 + " leave the key out, for "
-                                + Policy.WAITS_PER_USER,
+                                + LeasePolicy.WAITS_PER_USER,
                         null);
             }
-            return value == null ? Policy.WAITS_PER_USER : value;
+            return value == null ? LeasePolicy.WAITS_PER_USER : value;
         }
 
         Optional<Duration> maxWait(Optional<String> value) throws StartException {

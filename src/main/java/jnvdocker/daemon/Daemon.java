@@ -118,7 +118,7 @@ final class Daemon implements AutoCloseable {
                         planner,
                         nodes,
                         parts.leases(),
-                        new StartContainer.Policy(
+                        new StartContainer.Settings(
                                 config.defaultGpus(),
                                 config.allowPrivileged(),
                                 folders.config().toString()));

@@ -56,7 +56,7 @@ public final class Doctor {
                 new UnitCheck(around.daemon()),
                 new OldPluginCheck(
                         around.host(), around.engine(), around.volumes(), around.daemon()),
-                new StrangerCheck(board, around.leases()),
+                new UnmanagedCheck(board, around.leases()),
                 new DescriptorCheck(around.leases(), board),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),

@@ -71,7 +71,7 @@ public final class ClientConnection implements AutoCloseable {
      *
      * @throws IOException when it is malformed, too long, or does not come
      */
-    public Request request() throws IOException {
+    public ClientRequest request() throws IOException {
         byte[] bytes;
         try (var deadline = deadlines.in(REQUEST_TIME, channel)) {
             try {
@@ -80,8 +80,8 @@ public final class ClientConnection implements AutoCloseable {
                 throw deadline.hasPassed() ? new LateException(REQUEST_TIME) : e;
             }
         }
-        Request request =
-                Request.parse(new Payload.Reader(bytes, memory::take), Posix.peer(channel));
+        ClientRequest request =
+                ClientRequest.parse(new Payload.Reader(bytes, memory::take), Posix.peer(channel));
         memory.give(bytes.length);
         return request;
     }

@@ -22,7 +22,7 @@ enum FrameType {
     DATA('D'),
     /** The daemon wants no more of a stream; how the program ended is the answer. */
     ENOUGH('N'),
-    /** The client has a place in the line, and may ask again if this daemon goes away. */
+    /** The client has a place in the queue, and may ask again if this daemon goes away. */
     WAIT('W'),
     /**
      * For how long to pause, and then to ask the same again, over a new connection: the last frame.

@@ -11,7 +11,7 @@ public final class ProtocolVersionException extends IOException {
                 "this client speaks protocol version "
                         + version
                         + " and the daemon version "
-                        + Request.VERSION
+                        + ClientRequest.VERSION
                         + "; restart jnvdockerd after an upgrade (systemctl restart jnvdocker)");
     }
 }

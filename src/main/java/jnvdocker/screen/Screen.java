@@ -1,6 +1,6 @@
 package jnvdocker.screen;
 
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 
 import java.util.regex.Pattern;
 
@@ -20,7 +20,7 @@ public record Screen(int columns, int rows, boolean isTerminal, boolean hasColou
     private static final Pattern ROWS = Pattern.compile("[0-9]{1,4}");
 
     /** The width in a request may be that of standard error, where no table goes. */
-    public static Screen of(Request request) {
+    public static Screen of(ClientRequest request) {
         if (!request.terminals().out()) {
             return NONE;
         }

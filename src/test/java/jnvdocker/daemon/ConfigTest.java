@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
 
@@ -29,7 +29,7 @@ class ConfigTest {
             new Config(
                     new GpuRequest.All(),
                     false,
-                    new Policy(
+                    new LeasePolicy(
                             OptionalInt.empty(),
                             Optional.empty(),
                             List.of(),
@@ -54,7 +54,7 @@ class ConfigTest {
                 new Config(
                         new GpuRequest.None(),
                         true,
-                        new Policy(
+                        new LeasePolicy(
                                 OptionalInt.of(4),
                                 Optional.of(Duration.ofHours(12)),
                                 10,

@@ -65,7 +65,7 @@ class ClientConnectionTest {
     @Test
     void requestIsReadWithItsPeer() throws IOException {
         sendRequest("run", "cuda");
-        Request request = connection.request();
+        ClientRequest request = connection.request();
         assertEquals(List.of("run", "cuda"), request.arguments());
         assertEquals(List.of("/usr/bin/docker"), request.docker());
         assertEquals(ProcessHandle.current().pid(), request.peer().pid());
@@ -107,7 +107,7 @@ class ClientConnectionTest {
         Arrays.fill(empty, "");
         byte[] payload = request(empty);
         Payload.Reader reader = new Payload.Reader(payload, connection::take);
-        Request.parse(reader, new Peer(1, 1000, 1000));
+        ClientRequest.parse(reader, new Peer(1, 1000, 1000));
         assertTrue(memory.taken() - before - taken > 6_000_000);
     }
 

@@ -3,7 +3,7 @@ package jnvdocker.screen;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.posix.Peer;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,9 +15,9 @@ import java.util.Map;
 class ScreenTest {
     private static Screen screen(boolean out, Map<String, String> variables) {
         return Screen.of(
-                new Request(
+                new ClientRequest(
                         new Peer(1, 0, 0),
-                        new Request.Terminals(true, out, true),
+                        new ClientRequest.Terminals(true, out, true),
                         false,
                         80,
                         "/",

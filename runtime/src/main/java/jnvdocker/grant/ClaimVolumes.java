@@ -8,9 +8,9 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Cordons;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Quota;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -57,8 +57,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ContainerEngine engine;
     private final Reconciler reconciler;
     private final Inventory inventory;
-    private final Strangers strangers;
-    private final Policy policy;
+    private final UnmanagedLook unmanagedLook;
+    private final LeasePolicy policy;
     private final Decisions decisions;
     private final RefusedStarts refusedStarts;
 
@@ -77,8 +77,8 @@ public final class ClaimVolumes implements PluginVolumes {
             ContainerEngine engine,
             Reconciler reconciler,
             Inventory inventory,
-            Strangers strangers,
-            Policy policy,
+            UnmanagedLook unmanagedLook,
+            LeasePolicy policy,
             Decisions decisions,
             RefusedStarts refusedStarts) {
         this.registry = registry;
@@ -89,7 +89,7 @@ public final class ClaimVolumes implements PluginVolumes {
         this.engine = engine;
         this.reconciler = reconciler;
         this.inventory = inventory;
-        this.strangers = strangers;
+        this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.decisions = decisions;
         this.refusedStarts = refusedStarts;
@@ -244,15 +244,16 @@ public final class ClaimVolumes implements PluginVolumes {
         }
     }
 
-    /** A lease that goes on is not taken back: who is a stranger there has come later. */
+    /** A lease that goes on is not taken back: an unmanaged use there has come later. */
     private void refuseUsed(Claim claim, List<Gpu> present) throws IOException, VolumeException {
         Optional<Lease> own = registry.liveOf(claim.id());
         if (own.isPresent() && !own.get().isReservation()) {
             return;
         }
-        List<GpuUse> seen = strangers.lookWithoutEngine(gpus(claim, present));
-        Unmanaged unmanaged =
-                new Unmanaged(strangers.among(seen, registry.live()), policy.allowUnmanaged());
+        List<GpuUse> seen = unmanagedLook.lookWithoutEngine(gpus(claim, present));
+        UnmanagedUses unmanaged =
+                new UnmanagedUses(
+                        unmanagedLook.among(seen, registry.live()), policy.allowUnmanaged());
         List<ClaimedGpu> used =
                 claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
         if (!used.isEmpty()) {

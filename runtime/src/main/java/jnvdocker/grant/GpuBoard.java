@@ -7,7 +7,7 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
@@ -29,7 +29,7 @@ final class GpuBoard {
 
     private final Holdings holdings;
     private final Evidence evidence;
-    private final Unmanaged unmanaged;
+    private final UnmanagedUses unmanaged;
     private final GpuChoice choice;
     private final boolean knowsContainers;
 
@@ -40,7 +40,7 @@ final class GpuBoard {
     GpuBoard(
             Holdings holdings,
             Evidence evidence,
-            Unmanaged unmanaged,
+            UnmanagedUses unmanaged,
             GpuChoice choice,
             boolean knowsContainers) {
         this.holdings = holdings;
@@ -71,16 +71,16 @@ final class GpuBoard {
         if (!gpu.isSound()) {
             return idle(gpu, GpuStatus.State.SICK, Optional.empty(), gpu.trouble());
         }
-        List<GpuUse> strangers = unmanaged.of(gpu);
-        if (!strangers.isEmpty()) {
-            String how = LeaseText.how(strangers.getFirst()) + more(strangers.size() - 1);
+        List<GpuUse> uses = unmanaged.of(gpu);
+        if (!uses.isEmpty()) {
+            String how = LeaseText.how(uses.getFirst()) + more(uses.size() - 1);
             return new GpuStatus(
                     gpu,
                     GpuStatus.State.UNMANAGED,
                     Optional.empty(),
                     Optional.empty(),
                     notes(how, cordon.map(LeaseText::cordoned).orElse("")),
-                    strangers,
+                    uses,
                     cordon);
         }
         Optional<Instant> since = Optional.ofNullable(holdings.idleSince().get(gpu.uuid()));
@@ -125,25 +125,22 @@ final class GpuBoard {
                                     .orElse("ended, may be restarting");
                     case Evidence.Unclear _ -> "starting";
                 };
-        List<GpuUse> strangers = unmanaged.of(gpu);
+        List<GpuUse> uses = unmanaged.of(gpu);
         Optional<Cordon> cordon = choice.cordon(gpu);
         return new GpuStatus(
                 gpu,
                 evidence.state(lease, finding),
                 Optional.of(lease),
                 Optional.empty(),
-                notes(note, also(strangers), cordon.map(LeaseText::cordoned).orElse("")),
-                strangers,
+                notes(note, also(uses), cordon.map(LeaseText::cordoned).orElse("")),
+                uses,
                 cordon);
     }
 
-    private static String also(List<GpuUse> strangers) {
-        return strangers.isEmpty()
+    private static String also(List<GpuUse> uses) {
+        return uses.isEmpty()
                 ? ""
-                : "used by "
-                        + LeaseText.name(strangers.getFirst())
-                        + more(strangers.size() - 1)
-                        + ", too";
+                : "used by " + LeaseText.name(uses.getFirst()) + more(uses.size() - 1) + ", too";
     }
 
     private static GpuStatus missing(String uuid, Lease lease) {

@@ -1,6 +1,6 @@
 package jnvdocker.grant;
 
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.HostClock;
@@ -18,7 +18,7 @@ public record LeaseParts(
         Leases leases,
         ClaimVolumes volumes,
         Reconciler reconciler,
-        LineKeeper keeper,
+        QueueKeeper keeper,
         RefusedStarts refusedStarts,
         ClaimPrune prune,
         Unleased unleased)
@@ -43,7 +43,7 @@ public record LeaseParts(
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
-            Policy policy,
+            LeasePolicy policy,
             HostClock clock,
             Pace pace) {}
 
@@ -61,8 +61,8 @@ public record LeaseParts(
             Decisions decisions = new Decisions();
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
-            Strangers strangers =
-                    new Strangers(
+            UnmanagedLook unmanagedLook =
+                    new UnmanagedLook(
                             world.uses(),
                             registry,
                             evidence,
@@ -81,25 +81,26 @@ public record LeaseParts(
                             remover);
             reconciler.start();
             new LostTasks(registry, world.processes(), world.inventory(), evidence).restore();
-            WaitingLine line = WaitingLine.open(registry, evidence, world.policy(), world.pace());
+            WaitingQueue queue =
+                    WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =
                     new RefusedStarts(
                             registry,
                             world.engine(),
                             world.inventory(),
-                            strangers,
-                            line,
+                            unmanagedLook,
+                            queue,
                             world.policy(),
                             world.pace());
             Cancellation cancellation = new Cancellation(registry, remover);
-            LineKeeper keeper =
-                    new LineKeeper(
+            QueueKeeper keeper =
+                    new QueueKeeper(
                             registry,
                             cancellation,
-                            line,
+                            queue,
                             ender,
                             world.inventory(),
-                            strangers,
+                            unmanagedLook,
                             world.policy(),
                             decisions,
                             world.pace());
@@ -110,10 +111,10 @@ public record LeaseParts(
                             cancellation,
                             ender,
                             reconciler,
-                            line,
+                            queue,
                             keeper,
                             world.inventory(),
-                            strangers,
+                            unmanagedLook,
                             world.policy(),
                             decisions,
                             world.pace());
@@ -124,8 +125,8 @@ public record LeaseParts(
                             reservations,
                             ender,
                             evidence,
-                            line,
-                            strangers,
+                            queue,
+                            unmanagedLook,
                             world.policy(),
                             world.volumeDriver()),
                     new ClaimVolumes(
@@ -137,7 +138,7 @@ public record LeaseParts(
                             world.engine(),
                             reconciler,
                             world.inventory(),
-                            strangers,
+                            unmanagedLook,
                             world.policy(),
                             decisions,
                             refusedStarts),

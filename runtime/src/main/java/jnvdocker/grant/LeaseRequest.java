@@ -44,7 +44,7 @@ public record LeaseRequest(
         this(request, Set.of(), owner, client, engine, image, waiting);
     }
 
-    /** A place in the line for it, which has no number yet. */
+    /** A place in the queue for it, which has no number yet. */
     public Ticket ticket() {
         return new Ticket(0, client, owner, request, Instant.EPOCH, engine, image, candidates);
     }

@@ -12,11 +12,11 @@ import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Policy;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Ticket;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
@@ -51,9 +51,9 @@ public final class Leases {
     private final Reservations reservations;
     private final LeaseEnder ender;
     private final Evidence evidence;
-    private final WaitingLine line;
-    private final Strangers strangers;
-    private final Policy policy;
+    private final WaitingQueue queue;
+    private final UnmanagedLook unmanagedLook;
+    private final LeasePolicy policy;
     private final String volumeDriver;
 
     Leases(
@@ -61,16 +61,16 @@ public final class Leases {
             Reservations reservations,
             LeaseEnder ender,
             Evidence evidence,
-            WaitingLine line,
-            Strangers strangers,
-            Policy policy,
+            WaitingQueue queue,
+            UnmanagedLook unmanagedLook,
+            LeasePolicy policy,
             String volumeDriver) {
         this.registry = registry;
         this.reservations = reservations;
         this.ender = ender;
         this.evidence = evidence;
-        this.line = line;
-        this.strangers = strangers;
+        this.queue = queue;
+        this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.volumeDriver = volumeDriver;
     }
@@ -183,11 +183,11 @@ public final class Leases {
     /** Every GPU of the host, and those that are held and missing, in order of index. */
     public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
         endReservations();
-        List<GpuUse> seen = strangers.look(gpus, Strangers.LIMIT);
+        List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
-        Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
-        return new GpuBoard(holdings, evidence, unmanaged, choice, strangers.knowsContainers())
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), policy);
+        return new GpuBoard(holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers())
                 .status(gpus);
     }
 
@@ -238,7 +238,7 @@ public final class Leases {
 
     /** The processes of the last look that have more files open than are looked at at once. */
     public List<OpenDevices.Beyond> beyondLook() {
-        return strangers.beyond();
+        return unmanagedLook.beyond();
     }
 
     /**
@@ -247,7 +247,7 @@ public final class Leases {
      */
     public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
         Map<String, ProcessId> unknown = new TreeMap<>();
-        for (OtherClaims.Mounted mounted : strangers.otherClaims()) {
+        for (OtherClaims.Mounted mounted : unmanagedLook.otherClaims()) {
             if (mounted.gpus().isEmpty()) {
                 unknown.put(mounted.folder().path(), mounted.process());
             }
@@ -264,7 +264,7 @@ public final class Leases {
 
     /** Those who wait for GPUs, first come first, as they were told last. */
     public List<Waiter> waiting() {
-        return line.places().stream()
+        return queue.places().stream()
                 .map(place ->
                         new Waiter(
                                 place.ticket(), place.standing().flatMap(Place.Standing::obstacle)))

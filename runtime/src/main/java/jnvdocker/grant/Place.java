@@ -8,7 +8,7 @@ import jnvdocker.words.RefusedException;
 import java.util.Optional;
 
 /**
- * Somebody's place in the line: what whoever serves the line has for him, and what he is told
+ * Somebody's place in the queue: what whoever serves the queue has for him, and what he is told
  * meanwhile.
  */
 final class Place {
@@ -28,7 +28,7 @@ final class Place {
     private volatile Optional<Standing> standing = Optional.empty();
 
     /**
-     * How somebody stands in the line.
+     * How somebody stands in the queue.
      *
      * @param number counted from 1
      * @param reason who has what he waits for

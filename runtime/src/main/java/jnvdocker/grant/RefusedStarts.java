@@ -5,10 +5,10 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.RefusedStart;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.VolumeException;
@@ -45,9 +45,9 @@ public final class RefusedStarts {
     private final LeaseRegistry registry;
     private final ContainerEngine engine;
     private final ClaimVolumes.Inventory inventory;
-    private final Strangers strangers;
-    private final WaitingLine line;
-    private final Policy policy;
+    private final UnmanagedLook unmanagedLook;
+    private final WaitingQueue queue;
+    private final LeasePolicy policy;
     private final Pace pace;
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
 
@@ -55,15 +55,15 @@ public final class RefusedStarts {
             LeaseRegistry registry,
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
-            Strangers strangers,
-            WaitingLine line,
-            Policy policy,
+            UnmanagedLook unmanagedLook,
+            WaitingQueue queue,
+            LeasePolicy policy,
             Pace pace) {
         this.registry = registry;
         this.engine = engine;
         this.inventory = inventory;
-        this.strangers = strangers;
-        this.line = line;
+        this.unmanagedLook = unmanagedLook;
+        this.queue = queue;
         this.policy = policy;
         this.pace = pace;
     }
@@ -163,10 +163,10 @@ public final class RefusedStarts {
         } catch (VolumeException e) {
             return false;
         }
-        List<GpuUse> seen = strangers.look(gpus, Strangers.LIMIT);
+        List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
-        Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, line.all(), policy);
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), policy);
         return new Quota(policy, holdings.held()).allows(claim.owner(), claim.gpus().size())
                 && gpus.stream()
                         .filter(gpu -> isOf(claim, gpu))

@@ -7,9 +7,9 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Ticket;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -46,11 +46,11 @@ final class Reservations {
     private final Cancellation cancellation;
     private final LeaseEnder ender;
     private final Reconciler reconciler;
-    private final WaitingLine line;
-    private final LineKeeper keeper;
+    private final WaitingQueue queue;
+    private final QueueKeeper keeper;
     private final ClaimVolumes.Inventory inventory;
-    private final Strangers strangers;
-    private final Policy policy;
+    private final UnmanagedLook unmanagedLook;
+    private final LeasePolicy policy;
     private final Decisions decisions;
     private final Pace pace;
 
@@ -65,11 +65,11 @@ final class Reservations {
             Cancellation cancellation,
             LeaseEnder ender,
             Reconciler reconciler,
-            WaitingLine line,
-            LineKeeper keeper,
+            WaitingQueue queue,
+            QueueKeeper keeper,
             ClaimVolumes.Inventory inventory,
-            Strangers strangers,
-            Policy policy,
+            UnmanagedLook unmanagedLook,
+            LeasePolicy policy,
             Decisions decisions,
             Pace pace)
             throws IOException {
@@ -78,10 +78,10 @@ final class Reservations {
         this.cancellation = cancellation;
         this.ender = ender;
         this.reconciler = reconciler;
-        this.line = line;
+        this.queue = queue;
         this.keeper = keeper;
         this.inventory = inventory;
-        this.strangers = strangers;
+        this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.decisions = decisions;
         this.pace = pace;
@@ -146,7 +146,7 @@ final class Reservations {
         int vanished = 0;
         Hope hope = new Hope();
         while (true) {
-            Choice choice = new Choice(request, line.all());
+            Choice choice = new Choice(request, queue.all());
             switch (reserve(choice)) {
                 case Reserved(Claim claim) -> {
                     if (isThere(claim)) {
@@ -162,7 +162,7 @@ final class Reservations {
                     }
                 }
                 case Missed(GpuChoice.Busy busy) -> {
-                    if (!line.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
+                    if (!queue.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
                         throw new RefusedException(ChoiceText.refusal(busy));
                     }
                 }
@@ -202,16 +202,16 @@ final class Reservations {
     }
 
     /**
-     * What nobody waits for is his who would wait; empty for one who has a place in the line. Of
-     * two who come while the first is looked after so, either may be the first in the line.
+     * What nobody waits for is his who would wait; empty for one who has a place in the queue. Of
+     * two who come while the first is looked after so, either may be the first in the queue.
      */
     private Optional<Claim> atOnce(LeaseRequest request, Waiting waiting)
             throws RefusedException, IOException {
-        if (line.has(request.client())) {
+        if (queue.has(request.client())) {
             return Optional.empty();
         }
         refuseTooLong(waiting);
-        if (reserve(new Choice(request, line.all())) instanceof Reserved(Claim claim)) {
+        if (reserve(new Choice(request, queue.all())) instanceof Reserved(Claim claim)) {
             if (isThere(claim)) {
                 write(claim);
                 return Optional.of(claim);
@@ -318,11 +318,11 @@ final class Reservations {
         }
     }
 
-    /** In the line. Its place stays when this daemon is stopped meanwhile. */
+    /** In the queue. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(LeaseRequest request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
         Optional<Duration> limit = waiting.limit().or(policy::maxWait);
-        Place place = line.enter(request, limit);
+        Place place = queue.enter(request, limit);
         try {
             Claim claim;
             if (earlier.isPresent()) {
@@ -343,15 +343,15 @@ final class Reservations {
                                 .await();
                 write(claim);
             }
-            line.leave(place);
+            queue.leave(place);
             return claim;
         } catch (RefusedException e) {
             takeBack(place);
-            line.leave(place);
+            queue.leave(place);
             throw e;
         } catch (IOException e) {
             takeBack(place);
-            line.lose(place);
+            queue.lose(place);
             throw e;
         }
     }
@@ -387,7 +387,7 @@ final class Reservations {
         @Override
         public String reason() throws RefusedException, IOException {
             List<Ticket> before =
-                    line.all().stream().filter(other -> other.id() < place.id()).toList();
+                    queue.all().stream().filter(other -> other.id() < place.id()).toList();
             Choice choice = new Choice(request, before);
             choice.look();
             return switch (choice.of(registry.holdings())) {
@@ -467,7 +467,7 @@ final class Reservations {
         }
 
         private void look() throws IOException {
-            seen = Optional.of(strangers.look(gpus, Strangers.LIMIT));
+            seen = Optional.of(unmanagedLook.look(gpus, UnmanagedLook.LIMIT));
         }
 
         /**
@@ -486,7 +486,8 @@ final class Reservations {
         }
 
         GpuChoice.Outcome of(Holdings holdings) throws RefusedException {
-            Unmanaged unmanaged = strangers.unmanaged(seen.orElse(List.of()), holdings, policy);
+            UnmanagedUses unmanaged =
+                    unmanagedLook.unmanaged(seen.orElse(List.of()), holdings, policy);
             GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy);
             keepers = choice.keepers();
             return choice.of(request.request(), request.owner(), request.candidates());

@@ -1,7 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
@@ -12,7 +12,7 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Somebody's wait in the line, until he has been given what he waits for. */
+/** Somebody's wait in the queue, until he has been given what he waits for. */
 final class Wait {
     /** He is woken when there is news; this is for who was not. */
     private static final Duration LONGEST = Duration.ofSeconds(10);
@@ -21,7 +21,7 @@ final class Wait {
     private final Waiting waiting;
     private final Optional<Duration> limit;
     private final Place place;
-    private final Policy policy;
+    private final LeasePolicy policy;
     private final Pace pace;
     private final Counter counter;
     private final long began;
@@ -48,7 +48,7 @@ final class Wait {
             Waiting waiting,
             Optional<Duration> limit,
             Place place,
-            Policy policy,
+            LeasePolicy policy,
             Pace pace,
             Instant now,
             Counter counter) {
@@ -115,7 +115,7 @@ final class Wait {
                         + LeaseText.asked(request.request())
                         + ", "
                         + (standing.number() == 1 ? "next" : "number " + standing.number())
-                        + " in line"
+                        + " in the queue"
                         + longest(", for ", " at most")
                         + ": "
                         + standing.reason()

@@ -10,7 +10,7 @@ import java.util.Optional;
  *
  * @param byCommand by UUID
  */
-public record Cordons(Policy policy, Map<String, Cordon.ByCommand> byCommand) {
+public record Cordons(LeasePolicy policy, Map<String, Cordon.ByCommand> byCommand) {
 
     /** What the file says counts before what was typed: it can't be taken back by a command. */
     public Optional<Cordon> of(Gpu gpu) {

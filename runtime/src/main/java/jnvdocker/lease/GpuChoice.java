@@ -23,7 +23,7 @@ import java.util.Set;
 public final class GpuChoice {
     private final List<Gpu> gpus;
     private final Holdings holdings;
-    private final Unmanaged unmanaged;
+    private final UnmanagedUses unmanaged;
     private final Map<String, Ticket> kept;
     private final Cordons cordons;
     private final Quota quota;
@@ -45,9 +45,9 @@ public final class GpuChoice {
     public GpuChoice(
             List<Gpu> gpus,
             Holdings holdings,
-            Unmanaged unmanaged,
+            UnmanagedUses unmanaged,
             Collection<Ticket> waiting,
-            Policy policy) {
+            LeasePolicy policy) {
         this(
                 gpus,
                 holdings,
@@ -61,7 +61,7 @@ public final class GpuChoice {
     private GpuChoice(
             List<Gpu> gpus,
             Holdings holdings,
-            Unmanaged unmanaged,
+            UnmanagedUses unmanaged,
             Map<String, Ticket> kept,
             Cordons cordons,
             Quota quota) {
@@ -77,7 +77,7 @@ public final class GpuChoice {
 
     /**
      * From now on nobody else gets what is free of what somebody waits for, who comes next in the
-     * line. That is no more than he needs, and nothing when he can't be served whoever else gives
+     * queue. That is no more than he needs, and nothing when he can't be served whoever else gives
      * GPUs back.
      *
      * @return whether he can be
@@ -159,7 +159,7 @@ public final class GpuChoice {
             GpuRequest request,
             List<ClaimedGpu> busy,
             List<Lease> leases,
-            Unmanaged unmanaged,
+            UnmanagedUses unmanaged,
             Map<String, Ticket> kept,
             List<Gpu> free)
             implements Busy {}

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param lease under which it is held; empty when it is not
  * @param idleSince when it was last given back; empty when it is held or used, or never was
  * @param note for people, empty when there is nothing to say
- * @param strangers who use it without a lease, be it held or not
+ * @param unmanaged who use it without a lease, be it held or not
  * @param cordon why it gets no new lease, be it held or not; empty when it does
  */
 public record GpuStatus(
@@ -22,16 +22,16 @@ public record GpuStatus(
         Optional<Lease> lease,
         Optional<Instant> idleSince,
         String note,
-        List<GpuUse> strangers,
+        List<GpuUse> unmanaged,
         Optional<Cordon> cordon) {
 
     public GpuStatus {
-        strangers = List.copyOf(strangers);
+        unmanaged = List.copyOf(unmanaged);
     }
 
     /** The one to name of those who use it without a lease, unless somebody holds it. */
     public Optional<GpuUse> user() {
-        return lease.isPresent() ? Optional.empty() : strangers.stream().findFirst();
+        return lease.isPresent() ? Optional.empty() : unmanaged.stream().findFirst();
     }
 
     /** What can be done with a GPU. */

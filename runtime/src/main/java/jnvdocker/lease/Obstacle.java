@@ -16,7 +16,7 @@ public sealed interface Obstacle {
     record Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> leases) implements Obstacle {}
 
     /** Somebody uses them without a lease. */
-    record Used(List<ClaimedGpu> gpus, Unmanaged unmanaged) implements Obstacle {}
+    record Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) implements Obstacle {}
 
     /** The driver can't talk to it. */
     record Sick(Gpu gpu) implements Obstacle {}

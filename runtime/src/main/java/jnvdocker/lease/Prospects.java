@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 final class Prospects {
     private final List<Gpu> gpus;
     private final Holdings holdings;
-    private final Unmanaged unmanaged;
+    private final UnmanagedUses unmanaged;
     private final Cordons cordons;
     private final Quota quota;
     private final Set<Gpu> usable;
@@ -35,7 +35,11 @@ final class Prospects {
      * @param gpus the only ones that he may be given
      */
     Prospects(
-            List<Gpu> gpus, Holdings holdings, Unmanaged unmanaged, Cordons cordons, Quota quota) {
+            List<Gpu> gpus,
+            Holdings holdings,
+            UnmanagedUses unmanaged,
+            Cordons cordons,
+            Quota quota) {
         this.gpus = gpus;
         this.holdings = holdings;
         this.unmanaged = unmanaged;

@@ -10,13 +10,13 @@ import java.util.Set;
 public final class Quota {
     private static final String KEY = "max_gpus_per_user";
 
-    private final Policy policy;
+    private final LeasePolicy policy;
     private final Map<String, Lease> held;
 
     /**
      * @param held the live leases, by the UUIDs of their GPUs
      */
-    public Quota(Policy policy, Map<String, Lease> held) {
+    public Quota(LeasePolicy policy, Map<String, Lease> held) {
         this.policy = policy;
         this.held = held;
     }

@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.Set;
 
 /**
- * A place in the line of those who wait for GPUs.
+ * A place in the queue of those who wait for GPUs.
  *
  * @param id its number: lower ones came before
  * @param client whose place it is, for as long as this process lives

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** The line in the registry. */
+/** The queue in the registry. */
 final class TicketRows {
     private static final String TICKET =
             "SELECT id, pid, start, uid, owner, request, since, engine, image, gpus";

@@ -101,7 +101,7 @@ final class Course {
     private static boolean isLocked() {
         return WALKER.walk(frames ->
                 frames.map(StackWalker.StackFrame::getDeclaringClass)
-                        .anyMatch(it -> it == RegistryDatabase.class || it == WaitingLine.class));
+                        .anyMatch(it -> it == RegistryDatabase.class || it == WaitingQueue.class));
     }
 
     /** Looks at the world, while nothing happens in it. */

@@ -40,16 +40,16 @@ final class GrantCheck {
     /**
      * What was so when somebody began to ask.
      *
-     * @param strangers known to use GPUs
+     * @param unmanaged processes known to use GPUs
      * @param used the GPUs that anybody may have been seen to use without a lease
      * @param leases by the UUIDs of GPUs
      * @param held numbers of leases of containers
      * @param reserved numbers of leases of clients
      */
     record Before(
-            List<Ticket> line,
+            List<Ticket> queue,
             List<Gpu> gpus,
-            Set<SimulatedUses.Use> strangers,
+            Set<SimulatedUses.Use> unmanaged,
             Set<String> used,
             Map<String, Lease> leases,
             Set<Long> held,
@@ -59,16 +59,16 @@ final class GrantCheck {
         return before(world.uses.seen());
     }
 
-    private Before before(Set<SimulatedUses.Use> strangers) throws IOException {
+    private Before before(Set<SimulatedUses.Use> unmanagedLook) throws IOException {
         Set<Long> held = new HashSet<>();
         Set<Long> reserved = new HashSet<>();
         for (Lease lease : registry().live()) {
             (lease.isReservation() ? reserved : held).add(lease.id());
         }
         return new Before(
-                line(),
+                queue(),
                 world.gpus(),
-                strangers,
+                unmanagedLook,
                 world.uses.used(),
                 registry().holdings().held(),
                 held,
@@ -85,7 +85,7 @@ final class GrantCheck {
     }
 
     /** Those who live and wait, or may come back to do so. */
-    private List<Ticket> line() throws IOException {
+    private List<Ticket> queue() throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
@@ -111,10 +111,10 @@ final class GrantCheck {
         Map<String, Lease> held = registry().holdings().held();
         List<Ticket> earlier = earlier(request.client(), before, held);
         Set<String> kept =
-                new ModelLine(world.lab, before.gpus(), before.leases(), before.used())
+                new ModelQueue(world.lab, before.gpus(), before.leases(), before.used())
                         .kept(earlier, gpu -> !gpus.contains(gpu));
         Set<String> keptNow =
-                new ModelLine(world.lab, world.gpus(), until(claim, held), world.uses.used())
+                new ModelQueue(world.lab, world.gpus(), until(claim, held), world.uses.used())
                         .kept(earlier, gpu -> !gpus.contains(gpu));
         kept.retainAll(keptNow);
         kept.retainAll(gpus);
@@ -123,7 +123,7 @@ final class GrantCheck {
                 () -> request.client() + " was given " + kept + ", kept for one of " + earlier);
         boolean named = request.request() instanceof GpuRequest.Devices;
         if (!named || !world.lab.policy().allowUnmanaged()) {
-            noStrangerUses(gpus, before, world.uses.seen());
+            noUnmanagedUse(gpus, before, world.uses.seen());
         }
         allowed(claim, held);
     }
@@ -141,11 +141,11 @@ final class GrantCheck {
         return before;
     }
 
-    /** Those in line who have been given nothing either. */
+    /** Those in the queue who have been given nothing either. */
     private List<Ticket> earlier(ProcessId client, Before before, Map<String, Lease> held)
             throws IOException {
         List<Long> still =
-                line().stream()
+                queue().stream()
                         .filter(ticket ->
                                 held.values().stream()
                                         .noneMatch(lease ->
@@ -159,11 +159,11 @@ final class GrantCheck {
                 world.waiters
                         .place(client)
                         .or(() ->
-                                before.line().stream()
+                                before.queue().stream()
                                         .filter(it -> it.client().equals(client))
                                         .map(Ticket::id)
                                         .findFirst());
-        return before.line().stream()
+        return before.queue().stream()
                 .filter(it -> own.isEmpty() || it.id() < own.get())
                 .filter(it -> still.contains(it.id()))
                 .sorted(Comparator.comparingLong(Ticket::id))
@@ -177,7 +177,7 @@ final class GrantCheck {
             return;
         }
         if (!world.lab.policy().allowUnmanaged()) {
-            noStrangerUses(uuids(lease.claim()), before, world.uses.known());
+            noUnmanagedUse(uuids(lease.claim()), before, world.uses.known());
         }
         if (!before.reserved().contains(lease.id())) {
             allowed(lease.claim(), registry().holdings().held());
@@ -204,10 +204,10 @@ final class GrantCheck {
         return one.since().isAfter(other.since()) ? one.since() : other.since();
     }
 
-    private void noStrangerUses(Set<String> gpus, Before before, Set<SimulatedUses.Use> now) {
+    private void noUnmanagedUse(Set<String> gpus, Before before, Set<SimulatedUses.Use> now) {
         for (SimulatedUses.Use use : now) {
             assertTrue(
-                    !before.strangers().contains(use) || !gpus.contains(use.gpu()),
+                    !before.unmanaged().contains(use) || !gpus.contains(use.gpu()),
                     () -> "a lease of " + gpus + " has begun though " + use);
         }
     }

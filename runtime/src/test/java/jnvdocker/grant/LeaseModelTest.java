@@ -16,9 +16,9 @@ import java.util.List;
 /**
  * Whatever happens to the host, its engine, its containers, its clients and the daemon, and in
  * whatever order: a GPU has one holder, whoever lives keeps what he was given, what nobody has is
- * to be had, who has come first is served first, and nobody is given what a stranger uses or the
- * lab does not allow. The registry and all that works with it are the real ones; see {@link
- * ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
+ * to be had, who has come first is served first, and nobody is given what somebody uses without a
+ * lease or the lab does not allow. The registry and all that works with it are the real ones; see
+ * {@link ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
  */
 class LeaseModelTest {
     private static int sequences;

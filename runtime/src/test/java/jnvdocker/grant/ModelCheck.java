@@ -14,7 +14,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.volume.plugin.VolumeInfo;
@@ -233,17 +233,17 @@ final class ModelCheck {
                 new Evidence(world.machine, world.machine.bootId(), world.machine.state());
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
-        Strangers strangers =
-                new Strangers(
+        UnmanagedLook unmanagedLook =
+                new UnmanagedLook(
                         world.uses.quietly(),
                         registry,
                         evidence,
                         world.daemon.parts().unleased(),
                         new OtherClaims(world.machine, evidence, Pace.REAL));
-        Unmanaged unmanaged =
-                new Unmanaged(
-                        strangers.among(
-                                strangers.lookWithoutEngine(gpus), holdings.held().values()),
+        UnmanagedUses unmanaged =
+                new UnmanagedUses(
+                        unmanagedLook.among(
+                                unmanagedLook.lookWithoutEngine(gpus), holdings.held().values()),
                         false);
         GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), world.lab.policy());
         List<GpuStatus> status =
@@ -356,7 +356,7 @@ final class ModelCheck {
         assertEquals(List.of(), new ClaimFiles(world.state).ids());
     }
 
-    /** Nor has anybody a place in the line. */
+    /** Nor has anybody a place in the queue. */
     void nobodyWaits() throws IOException {
         assertEquals(List.of(), world.daemon.parts().registry().tickets());
     }

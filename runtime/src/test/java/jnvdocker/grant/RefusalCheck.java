@@ -129,7 +129,7 @@ final class RefusalCheck {
     }
 
     /** Those for whom GPUs may be kept, also one that asks just now. */
-    private List<Ticket> line() throws IOException {
+    private List<Ticket> queue() throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
                 .filter(it -> world.machine.lives(it.client()))
@@ -150,8 +150,8 @@ final class RefusalCheck {
         world.uses.known().forEach(use -> seen.add(use.gpu()));
         Set<String> wished = world.lab.wanted(request.request(), gpus);
         taken.addAll(
-                new ModelLine(world.lab, gpus, held, seen)
-                        .kept(line(), gpu -> wished.contains(gpu) && !taken.contains(gpu)));
+                new ModelQueue(world.lab, gpus, held, seen)
+                        .kept(queue(), gpu -> wished.contains(gpu) && !taken.contains(gpu)));
         List<String> usable =
                 gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
         List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();

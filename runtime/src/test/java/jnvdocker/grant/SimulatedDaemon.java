@@ -4,7 +4,7 @@ import jnvdocker.grant.SimulatedEngine.Answer;
 import jnvdocker.grant.SimulatedEngine.Event;
 import jnvdocker.grant.SimulatedEngine.Mood;
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
 import jnvdocker.use.GpuUses;
@@ -51,7 +51,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         List<Gpu> gpus();
 
         /** What the configuration says now. */
-        Policy policy();
+        LeasePolicy policy();
 
         /** Who uses GPUs, whoever gave them. */
         GpuUses uses();

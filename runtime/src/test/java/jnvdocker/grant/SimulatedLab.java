@@ -2,8 +2,8 @@ package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Policy;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.request.GpuRequest;
 
@@ -28,13 +28,13 @@ final class SimulatedLab {
     /** By command. Empty when only the registry can know. */
     private Optional<Set<String>> cordoned = Optional.of(new HashSet<>());
 
-    private Policy policy = TestingLeases.POLICY;
+    private LeasePolicy policy = TestingLeases.POLICY;
 
     SimulatedLab(SimulatedWorld world) {
         this.world = world;
     }
 
-    Policy policy() {
+    LeasePolicy policy() {
         return policy;
     }
 
@@ -119,7 +119,7 @@ final class SimulatedLab {
     boolean configure(Wish wish) throws IOException {
         List<String> all = world.gpus.all();
         policy =
-                new Policy(
+                new LeasePolicy(
                         wish.quota() == 0 ? OptionalInt.empty() : OptionalInt.of(wish.quota()),
                         wish.limitsWait() ? Optional.of(MAX_WAIT) : Optional.empty(),
                         wish.cordon() < all.size() ? List.of(all.get(wish.cordon())) : List.of(),
@@ -167,7 +167,7 @@ final class SimulatedLab {
     /** Every GPU is given out again. */
     void liftCordons() throws IOException {
         policy =
-                new Policy(
+                new LeasePolicy(
                         policy.maxGpusPerUser(),
                         policy.maxWait(),
                         List.of(),

@@ -156,9 +156,9 @@ final class SimulatedUses implements GpuUses {
         return true;
     }
 
-    /** A stranger ends. */
+    /** An unmanaged use ends. */
     boolean end(int index) {
-        List<ProcessId> those = strangersProcesses();
+        List<ProcessId> those = unmanagedProcesses();
         if (those.isEmpty()) {
             return false;
         }
@@ -170,10 +170,10 @@ final class SimulatedUses implements GpuUses {
 
     /** All of them. */
     void end() {
-        strangersProcesses().forEach(world.machine::end);
+        unmanagedProcesses().forEach(world.machine::end);
     }
 
-    private List<ProcessId> strangersProcesses() {
+    private List<ProcessId> unmanagedProcesses() {
         List<ProcessId> those = new ArrayList<>();
         plain.forEach(it -> those.add(it.init()));
         open.stream().filter(it -> it.container().isEmpty()).forEach(it -> those.add(it.process()));
@@ -383,7 +383,9 @@ final class SimulatedUses implements GpuUses {
         return used;
     }
 
-    /** When all that is known of a container was lost, it is a stranger until the engine tells. */
+    /**
+     * When all that is known of a container was lost, its use is unmanaged until the engine tells.
+     */
     private Set<String> unknown(SimulatedContainer container) throws IOException {
         Set<String> gpus = new HashSet<>();
         boolean shown =

@@ -128,10 +128,10 @@ final class SimulatedWaiters {
     /** Those that died while no daemon looked after them. */
     private final Set<ProcessId> unnoticed = new HashSet<>();
 
-    /** The ids of claims that those have been given who were served in the line. */
+    /** The ids of claims that those have been given who were served in the queue. */
     private final Set<String> served = new HashSet<>();
 
-    /** Those who were served in the line and have not been told yet: they keep nobody waiting. */
+    /** Those who were served in the queue and have not been told yet: they keep nobody waiting. */
     private final Set<ProcessId> untold = new HashSet<>();
 
     SimulatedWaiters(SimulatedWorld world) {
@@ -196,7 +196,7 @@ final class SimulatedWaiters {
     private void goOn(Waiter waiter, int moments) throws IOException {
         for (int i = 0; i < moments && waiter.isResting(); i++) {
             world.machine.pass(A_MOMENT);
-            lookAtTheLine();
+            lookAtTheQueue();
             if (waiter.isResting()) {
                 waiter.before = world.grants.before();
                 goOn(waiter);
@@ -204,18 +204,18 @@ final class SimulatedWaiters {
         }
     }
 
-    /** What threads of their own do for all who wait: ends leases, and serves the line. */
-    boolean lookAtTheLine() throws IOException {
+    /** What threads of their own do for all who wait: ends leases, and serves the queue. */
+    boolean lookAtTheQueue() throws IOException {
         if (!world.daemon.isUp() || world.daemon.isBusy()) {
             return false;
         }
-        LineKeeper keeper = world.daemon.parts().keeper();
+        QueueKeeper keeper = world.daemon.parts().keeper();
         world.daemon.perform("ends", keeper::end);
         if (!world.daemon.isUp()) {
             return true;
         }
         GrantCheck.Before before = world.grants.before();
-        world.daemon.perform("line", keeper::tick);
+        world.daemon.perform("queue", keeper::tick);
         if (world.daemon.isUp()) {
             checkServed(before);
         }
@@ -279,7 +279,7 @@ final class SimulatedWaiters {
         }
     }
 
-    /** Whether it waits in the line of the daemon that there is. */
+    /** Whether it waits in the queue of the daemon that there is. */
     boolean isWaiting(ProcessId client) {
         return waiters.stream()
                 .filter(it -> it.process().equals(client) && it.isConnected())
@@ -311,7 +311,7 @@ final class SimulatedWaiters {
         forgetPlaces();
     }
 
-    /** The line is what it was some time ago: some of those in it are not there any more. */
+    /** The queue is what it was some time ago: some of those in it are not there any more. */
     void rollBack(List<Ticket> tickets) {
         tickets.stream()
                 .map(Ticket::client)
@@ -323,7 +323,7 @@ final class SimulatedWaiters {
         return waiters.stream().anyMatch(it -> it.process().equals(client) && it.lives());
     }
 
-    /** The registry has been lost, and the line with it. */
+    /** The registry has been lost, and the queue with it. */
     void forgetPlaces() {
         places.clear();
         last = 0;

@@ -7,7 +7,7 @@ import jnvdocker.grant.SimulatedContainer.State;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUses;
 import jnvdocker.volume.plugin.VolumeException;
@@ -82,7 +82,7 @@ final class SimulatedWorld
     }
 
     @Override
-    public Policy policy() {
+    public LeasePolicy policy() {
         return lab.policy();
     }
 

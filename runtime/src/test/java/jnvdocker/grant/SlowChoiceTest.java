@@ -41,7 +41,7 @@ class SlowChoiceTest {
 
     @TempDir Path state;
     private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), this::moment);
-    private final ProcessId stranger = machine.spawn();
+    private final ProcessId unleased = machine.spawn();
     private final CountDownLatch looking = new CountDownLatch(1);
     private final CountDownLatch told = new CountDownLatch(1);
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -93,7 +93,7 @@ class SlowChoiceTest {
 
         @Override
         public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
-            GpuUse.User user = new GpuUse.User(stranger, "python3", 1002, Optional.empty());
+            GpuUse.User user = new GpuUse.User(unleased, "python3", 1002, Optional.empty());
             return List.of(new GpuUse(B, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
         }
     }
@@ -134,7 +134,7 @@ class SlowChoiceTest {
                 registry.reserve(
                         registry.holdings(),
                         new LeaseRegistry.Reservation(other, machine.spawn())));
-        machine.end(stranger);
+        machine.end(unleased);
         told.countDown();
         assertEquals(List.of(ClaimedGpu.of(B)), chosen.get().gpus());
     }

@@ -152,7 +152,7 @@ class GpuChoiceTest {
                 new GpuChoice(
                         List.of(A),
                         holdings(held(1, ALICE, "train-7", A)),
-                        Unmanaged.NONE,
+                        UnmanagedUses.NONE,
                         List.of(),
                         POLICY);
         assertEquals(
@@ -163,7 +163,7 @@ class GpuChoiceTest {
 
     @Test
     void aGpuThatIsUsedWithoutALeaseIsNeverPicked() throws RefusedException {
-        Unmanaged used = unmanaged(false, process(A), container(C));
+        UnmanagedUses used = unmanaged(false, process(A), container(C));
         GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
         assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO, ALICE));
         assertBusy(
@@ -201,7 +201,7 @@ class GpuChoiceTest {
 
     @Test
     void aGpuThatIsUsedWithoutALeaseMayBeNamedWhereThatIsAllowed() throws RefusedException {
-        Unmanaged used = unmanaged(true, process(A), process(B), container(C), container(D));
+        UnmanagedUses used = unmanaged(true, process(A), process(B), container(C), container(D));
         GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
         assertEquals(new GpuChoice.Chosen(List.of(A, C)), choice.of(devices("0", "2"), ALICE));
         assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE));
@@ -219,7 +219,7 @@ class GpuChoiceTest {
 
     @Test
     void aCordonedGpuGetsNoNewHolder() throws RefusedException {
-        Policy policy = policy(0, "1");
+        LeasePolicy policy = policy(0, "1");
         assertEquals(
                 new GpuChoice.Chosen(List.of(A, C, D)), choice(policy, A, B, C, D).of(EVERY, BOB));
         assertEquals(new GpuChoice.Chosen(List.of(C)), choice(policy, B, C).of(ONE, BOB));
@@ -243,7 +243,7 @@ class GpuChoiceTest {
     void aGpuThatWasCordonedByCommandIsNamedWithWhoDidItAndWhy() {
         var holdings =
                 TestingLeases.cordoned(B, new Cordon.ByCommand(ALICE, time(9, 12), "fan is loud"));
-        GpuChoice choice = new GpuChoice(ALL, holdings, Unmanaged.NONE, List.of(), POLICY);
+        GpuChoice choice = new GpuChoice(ALL, holdings, UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud) and"
                         + " gets no new container; take another (free: 0, 2, 3), or ask an"
@@ -316,7 +316,7 @@ class GpuChoiceTest {
     @Test
     void nothingFreeIsKeptForWhoNeedsWhatIsUsedBehindOurBackOrCordonedOrNotThere()
             throws RefusedException {
-        Unmanaged used = unmanaged(false, process(A));
+        UnmanagedUses used = unmanaged(false, process(A));
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
             GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(waits), POLICY);
@@ -328,7 +328,11 @@ class GpuChoiceTest {
             assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, BOB), request::toString);
             var without =
                     new GpuChoice(
-                            List.of(B, C, D), holdings(), Unmanaged.NONE, List.of(waits), POLICY);
+                            List.of(B, C, D),
+                            holdings(),
+                            UnmanagedUses.NONE,
+                            List.of(waits),
+                            POLICY);
             assertEquals(new GpuChoice.Chosen(List.of(B)), without.of(ONE, BOB));
         }
     }
@@ -336,8 +340,8 @@ class GpuChoiceTest {
     /**
      * @param max GPUs a user may have; 0 for any number
      */
-    private static Policy policy(int max, String... cordon) {
-        return new Policy(
+    private static LeasePolicy policy(int max, String... cordon) {
+        return new LeasePolicy(
                 max == 0 ? OptionalInt.empty() : OptionalInt.of(max),
                 Optional.empty(),
                 List.of(cordon),
@@ -345,13 +349,13 @@ class GpuChoiceTest {
                 POLICY.file());
     }
 
-    private static GpuChoice choice(Policy policy, Gpu... gpus) {
-        return new GpuChoice(List.of(gpus), holdings(), Unmanaged.NONE, List.of(), policy);
+    private static GpuChoice choice(LeasePolicy policy, Gpu... gpus) {
+        return new GpuChoice(List.of(gpus), holdings(), UnmanagedUses.NONE, List.of(), policy);
     }
 
-    private static GpuChoice choice(Policy policy, List<Lease> leases, List<Ticket> waiting) {
+    private static GpuChoice choice(LeasePolicy policy, List<Lease> leases, List<Ticket> waiting) {
         var holdings = TestingLeases.holdings(leases, NEVER_USED);
-        return new GpuChoice(ALL, holdings, Unmanaged.NONE, waiting, policy);
+        return new GpuChoice(ALL, holdings, UnmanagedUses.NONE, waiting, policy);
     }
 
     private static String refusal(GpuChoice choice, GpuRequest request, Owner owner) {
@@ -364,10 +368,10 @@ class GpuChoiceTest {
         }
     }
 
-    private static Unmanaged unmanaged(boolean allowed, GpuUse... uses) {
+    private static UnmanagedUses unmanaged(boolean allowed, GpuUse... uses) {
         Map<String, List<GpuUse>> users = new HashMap<>();
         Stream.of(uses).forEach(use -> users.put(use.gpu().uuid(), List.of(use)));
-        return new Unmanaged(users, allowed);
+        return new UnmanagedUses(users, allowed);
     }
 
     private static GpuUse process(Gpu gpu) {
@@ -392,7 +396,7 @@ class GpuChoiceTest {
                         .map(gpu -> held(gpu.index(), ALICE, "c" + gpu.index(), gpu))
                         .toArray(Lease[]::new);
         GpuChoice.Outcome outcome =
-                new GpuChoice(many, holdings(leases), Unmanaged.NONE, List.of(), POLICY)
+                new GpuChoice(many, holdings(leases), UnmanagedUses.NONE, List.of(), POLICY)
                         .of(ONE, ALICE);
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-00000000) is held by alice's"
@@ -487,7 +491,7 @@ class GpuChoiceTest {
                 new GpuChoice(
                         gpus,
                         TestingLeases.holdings(leases, idle),
-                        Unmanaged.NONE,
+                        UnmanagedUses.NONE,
                         List.of(),
                         POLICY);
         return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request, ALICE)).gpus();
@@ -495,11 +499,11 @@ class GpuChoiceTest {
 
     private static void assertBusy(String refusal, GpuRequest request, Lease... leases)
             throws RefusedException {
-        assertBusy(refusal, request, Unmanaged.NONE, leases);
+        assertBusy(refusal, request, UnmanagedUses.NONE, leases);
     }
 
     private static void assertBusy(
-            String refusal, GpuRequest request, Unmanaged unmanaged, Lease... leases)
+            String refusal, GpuRequest request, UnmanagedUses unmanaged, Lease... leases)
             throws RefusedException {
         GpuChoice.Outcome outcome =
                 new GpuChoice(ALL, holdings(leases), unmanaged, List.of(), POLICY)
@@ -510,7 +514,7 @@ class GpuChoiceTest {
     }
 
     private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
-        GpuChoice choice = new GpuChoice(gpus, holdings(), Unmanaged.NONE, List.of(), POLICY);
+        GpuChoice choice = new GpuChoice(gpus, holdings(), UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(refusal, refusal(choice, request, ALICE));
     }
 }

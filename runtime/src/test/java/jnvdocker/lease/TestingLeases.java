@@ -83,8 +83,8 @@ public final class TestingLeases {
     }
 
     /** What allows everything but to take what others use. */
-    public static final Policy POLICY =
-            new Policy(
+    public static final LeasePolicy POLICY =
+            new LeasePolicy(
                     OptionalInt.empty(),
                     Optional.empty(),
                     List.of(),
@@ -138,7 +138,7 @@ public final class TestingLeases {
         }
     }
 
-    /** A place in the line. */
+    /** A place in the queue. */
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
         return new Ticket(id, CLIENT, owner, request, THEN, "engine", "image", Set.of());
     }

@@ -4,7 +4,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
 
 import java.util.OptionalInt;
@@ -16,7 +16,7 @@ public final class Caller {
     private Caller() {}
 
     /** The user who logged in, else the one who called sudo, else the process's own. */
-    public static Owner owner(Request request) {
+    public static Owner owner(ClientRequest request) {
         OptionalInt login = PROCESSES.loginUid(request.peer().pid());
         if (login.isPresent()) {
             return Owners.of(login.getAsInt());
@@ -31,7 +31,7 @@ public final class Caller {
     /**
      * @throws RefusedException when it is none of this machine's that we can watch
      */
-    public static ProcessId process(Request request) throws RefusedException {
+    public static ProcessId process(ClientRequest request) throws RefusedException {
         return PROCESSES
                 .find(request.peer().pid())
                 .orElseThrow(() ->

@@ -1,6 +1,6 @@
 package jnvdocker.command.caller;
 
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -15,7 +15,7 @@ public final class CallersFolder {
      * @return its absolute path
      * @throws ParameterException when there is no name
      */
-    public static Path of(String name, Request request, CommandSpec spec) {
+    public static Path of(String name, ClientRequest request, CommandSpec spec) {
         if (name.isEmpty()) {
             throw new ParameterException(spec.commandLine(), "a folder's name is empty");
         }

@@ -1,8 +1,8 @@
 package jnvdocker.command.caller;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
@@ -37,7 +37,7 @@ public final class CommandGroup {
     }
 
     /** Settles how a group with all its commands talks. */
-    public static CommandLine of(CommandLine group, Request request) {
+    public static CommandLine of(CommandLine group, ClientRequest request) {
         int columns = request.columns();
         // It would read any file of root's for whoever may use the socket.
         return group.setExpandAtFiles(false)

@@ -2,7 +2,7 @@ package jnvdocker.command.caller;
 
 import jnvdocker.grant.Waiting;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -28,7 +28,7 @@ public final class GpuWait {
      * @param option as typed; it wins over the variable
      */
     public static Optional<Waiting> of(
-            Optional<String> option, Request request, ClientConnection client)
+            Optional<String> option, ClientRequest request, ClientConnection client)
             throws RefusedException {
         String source = option.isPresent() ? "--gpu-wait" : "NV_GPU_WAIT";
         String value = option.orElse(request.variable("NV_GPU_WAIT")).strip();
@@ -40,7 +40,7 @@ public final class GpuWait {
         return Optional.of(of(limit, client));
     }
 
-    /** The client has a place in the line from then on, and is told of it. */
+    /** The client has a place in the queue from then on, and is told of it. */
     public static Waiting of(Optional<Duration> limit, ClientConnection client) {
         return new Waiting(
                 limit,

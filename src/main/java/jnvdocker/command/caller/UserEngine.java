@@ -3,7 +3,7 @@ package jnvdocker.command.caller;
 import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,7 +32,7 @@ public sealed interface UserEngine {
     String DEFAULT_SOCKET = "/var/run/docker.sock";
 
     /** The order of precedence is docker's own: options, DOCKER_HOST, DOCKER_CONTEXT, config. */
-    static UserEngine of(RunCommand run, Request request, ClientConnection client, Path ours)
+    static UserEngine of(RunCommand run, ClientRequest request, ClientConnection client, Path ours)
             throws IOException {
         Optional<String> host = run.host().filter(url -> !url.isEmpty());
         boolean context = run.context().filter(name -> !name.isEmpty()).isPresent();
@@ -52,7 +52,7 @@ public sealed interface UserEngine {
     }
 
     /** The one that docker talks to when no option says which. */
-    static UserEngine withoutOptions(Request request, ClientConnection client, Path ours)
+    static UserEngine withoutOptions(ClientRequest request, ClientConnection client, Path ours)
             throws IOException {
         if (!request.variable("DOCKER_HOST").isEmpty()) {
             return at(request.variable("DOCKER_HOST"), ours);
@@ -64,7 +64,7 @@ public sealed interface UserEngine {
     }
 
     private static UserEngine ofContext(
-            List<String> globals, Request request, ClientConnection client, Path ours)
+            List<String> globals, ClientRequest request, ClientConnection client, Path ours)
             throws IOException {
         List<String> inspect = new ArrayList<>(globals);
         inspect.addAll(List.of("context", "inspect", "--format", "{{.Endpoints.docker.Host}}"));

@@ -3,7 +3,7 @@ package jnvdocker.command.caller;
 import jnvdocker.docker.cli.RunCommand;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 
 import java.io.IOException;
 import java.util.HashMap;
@@ -15,10 +15,10 @@ import java.util.Map;
  * first, then {@code --env}, as docker orders them.
  */
 public final class UserVariables {
-    private final Request request;
+    private final ClientRequest request;
     private final ClientConnection client;
 
-    public UserVariables(Request request, ClientConnection client) {
+    public UserVariables(ClientRequest request, ClientConnection client) {
         this.request = request;
         this.client = client;
     }

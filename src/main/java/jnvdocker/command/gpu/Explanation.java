@@ -120,7 +120,7 @@ final class Explanation {
                                         + given(use)
                                         + "."));
         use.process().ifPresent(process -> sentences.add(seen(use, process) + "."));
-        List<GpuUse> others = status.strangers().stream().skip(1).toList();
+        List<GpuUse> others = status.unmanaged().stream().skip(1).toList();
         if (!others.isEmpty()) {
             sentences.add(
                     "Likewise by "

@@ -9,8 +9,8 @@ import jnvdocker.grant.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 import jnvdocker.upkeep.Prune;
@@ -86,7 +86,7 @@ public final class GpuCommand {
     /**
      * @param arguments those after {@code gpu}
      */
-    public void run(List<String> arguments, Request request, ClientConnection client)
+    public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         GpuRun program = new GpuRun(inventory, leases, request, client);
         execute(arguments, program, request, client);
@@ -96,7 +96,7 @@ public final class GpuCommand {
     }
 
     private void execute(
-            List<String> arguments, GpuRun program, Request request, ClientConnection client)
+            List<String> arguments, GpuRun program, ClientRequest request, ClientConnection client)
             throws IOException {
         boolean mayBeShownAgain = arguments.stream().anyMatch(it -> it.startsWith("--watch"));
         Printout out = new Printout(client, mayBeShownAgain);
@@ -122,7 +122,7 @@ public final class GpuCommand {
     }
 
     private CommandLine commands(
-            Request request,
+            ClientRequest request,
             ClientConnection client,
             Printout out,
             GpuUninstall departure,

@@ -6,8 +6,8 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.words.RefusedException;
 
@@ -31,7 +31,7 @@ import java.util.stream.Collectors;
 final class GpuCordon implements Callable<Integer> {
     private final Host host;
     private final Leases leases;
-    private final Request request;
+    private final ClientRequest request;
 
     @Spec private CommandSpec spec;
 
@@ -48,7 +48,7 @@ final class GpuCordon implements Callable<Integer> {
             description = "Why; users are told. At most " + Reason.LONGEST + " characters.")
     private String reason;
 
-    GpuCordon(Host host, Leases leases, Request request) {
+    GpuCordon(Host host, Leases leases, ClientRequest request) {
         this.host = host;
         this.leases = leases;
         this.request = request;
@@ -79,7 +79,7 @@ final class GpuCordon implements Callable<Integer> {
      *
      * @throws RefusedException when it is not root who asks, or an id means none
      */
-    static List<Gpu> find(List<String> ids, Host host, Request request, String verb)
+    static List<Gpu> find(List<String> ids, Host host, ClientRequest request, String verb)
             throws IOException, RefusedException {
         if (request.peer().uid() != 0) {
             throw new RefusedException(

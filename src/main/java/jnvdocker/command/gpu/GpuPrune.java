@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.grant.Pruned;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
@@ -30,7 +30,7 @@ import java.util.concurrent.Callable;
         })
 final class GpuPrune implements Callable<Integer> {
     private final Prune prune;
-    private final Request request;
+    private final ClientRequest request;
 
     @Spec private CommandSpec spec;
 
@@ -47,7 +47,7 @@ final class GpuPrune implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    GpuPrune(Prune prune, Request request) {
+    GpuPrune(Prune prune, ClientRequest request) {
         this.prune = prune;
         this.request = request;
     }

@@ -6,8 +6,8 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -31,7 +31,7 @@ import java.util.concurrent.Callable;
         })
 final class GpuRelease implements Callable<Integer> {
     private final Leases leases;
-    private final Request request;
+    private final ClientRequest request;
 
     @Spec private CommandSpec spec;
 
@@ -51,7 +51,7 @@ final class GpuRelease implements Callable<Integer> {
             description = "Why; --force needs it. At most " + Reason.LONGEST + " characters.")
     private String reason;
 
-    GpuRelease(Leases leases, Request request) {
+    GpuRelease(Leases leases, ClientRequest request) {
         this.leases = leases;
         this.request = request;
     }

@@ -10,8 +10,8 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -46,7 +46,7 @@ final class GpuRun implements Callable<Integer> {
 
     private final GpuInventory inventory;
     private final Leases leases;
-    private final Request request;
+    private final ClientRequest request;
     private final ClientConnection client;
     private Optional<GpuRequest> wanted = Optional.empty();
     private Optional<Waiting> waiting = Optional.empty();
@@ -70,7 +70,7 @@ final class GpuRun implements Callable<Integer> {
     @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "The program, its arguments.")
     private List<String> command;
 
-    GpuRun(GpuInventory inventory, Leases leases, Request request, ClientConnection client) {
+    GpuRun(GpuInventory inventory, Leases leases, ClientRequest request, ClientConnection client) {
         this.inventory = inventory;
         this.leases = leases;
         this.request = request;

@@ -3,8 +3,8 @@ package jnvdocker.command.gpu;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -20,7 +20,7 @@ import java.util.concurrent.Callable;
 final class GpuUncordon implements Callable<Integer> {
     private final Host host;
     private final Leases leases;
-    private final Request request;
+    private final ClientRequest request;
 
     @Spec private CommandSpec spec;
 
@@ -30,7 +30,7 @@ final class GpuUncordon implements Callable<Integer> {
             description = "Its index, UUID or the beginning of that, or PCI address.")
     private List<String> ids;
 
-    GpuUncordon(Host host, Leases leases, Request request) {
+    GpuUncordon(Host host, Leases leases, ClientRequest request) {
         this.host = host;
         this.leases = leases;
         this.request = request;

@@ -1,8 +1,8 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Installation;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.upkeep.Uninstall;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 final class GpuUninstall implements Callable<Integer> {
     private final Uninstall uninstall;
     private final Installation installation;
-    private final Request request;
+    private final ClientRequest request;
     private boolean done;
 
     @Spec private CommandSpec spec;
@@ -38,7 +38,7 @@ final class GpuUninstall implements Callable<Integer> {
                             + " without jnvdocker.")
     private boolean removeContainers;
 
-    GpuUninstall(Uninstall uninstall, Installation installation, Request request) {
+    GpuUninstall(Uninstall uninstall, Installation installation, ClientRequest request) {
         this.uninstall = uninstall;
         this.installation = installation;
         this.request = request;

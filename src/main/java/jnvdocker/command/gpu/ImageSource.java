@@ -10,7 +10,7 @@ import jnvdocker.labels.ImageConfig;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.CallStream;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -36,7 +36,7 @@ final class ImageSource {
     private static final List<String> STARTS = List.of("/", "./", "../");
 
     private final DockerEngine engine;
-    private final Request request;
+    private final ClientRequest request;
     private final ClientConnection client;
     private final Semaphore reading;
 
@@ -52,7 +52,11 @@ final class ImageSource {
      * @param reading one permit, of which all sources take turns: what is kept of one archive takes
      *     a good part of the daemon's memory
      */
-    ImageSource(DockerEngine engine, Request request, ClientConnection client, Semaphore reading) {
+    ImageSource(
+            DockerEngine engine,
+            ClientRequest request,
+            ClientConnection client,
+            Semaphore reading) {
         this.reading = reading;
         this.engine = engine;
         this.request = request;

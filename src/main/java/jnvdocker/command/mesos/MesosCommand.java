@@ -3,7 +3,7 @@ package jnvdocker.command.mesos;
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
@@ -50,7 +50,7 @@ public final class MesosCommand {
     /**
      * @param arguments those after {@code mesos}
      */
-    public void run(List<String> arguments, Request request, ClientConnection client)
+    public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
             case MesosLaunch.WORD -> launch.run(arguments, request, client);
@@ -60,7 +60,7 @@ public final class MesosCommand {
     }
 
     /** What people may type. */
-    private void typed(List<String> arguments, Request request, ClientConnection client)
+    private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();

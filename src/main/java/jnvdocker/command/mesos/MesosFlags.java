@@ -3,8 +3,8 @@ package jnvdocker.command.mesos;
 import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.LauncherFolder;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -30,7 +30,7 @@ final class MesosFlags implements Callable<Integer> {
     static final String FOLDER = "/usr/libexec/jnvdocker";
 
     private final AgentHost host;
-    private final Request request;
+    private final ClientRequest request;
 
     @Spec private CommandSpec spec;
 
@@ -71,7 +71,7 @@ final class MesosFlags implements Callable<Integer> {
             description = "What 'jnvdocker mesos install' has laid out; ${DEFAULT-VALUE}.")
     private String launcherDir;
 
-    MesosFlags(AgentHost host, Request request) {
+    MesosFlags(AgentHost host, ClientRequest request) {
         this.host = host;
         this.request = request;
     }

@@ -5,8 +5,8 @@ import jnvdocker.command.caller.Installation;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.LauncherFolder;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -31,7 +31,7 @@ final class MesosInstall implements Callable<Integer> {
     private final AgentHost host;
     private final Installation installation;
     private final Path socket;
-    private final Request request;
+    private final ClientRequest request;
 
     @Spec private CommandSpec spec;
 
@@ -52,7 +52,7 @@ final class MesosInstall implements Callable<Integer> {
     /**
      * @param socket where the daemon is asked
      */
-    MesosInstall(AgentHost host, Installation installation, Path socket, Request request) {
+    MesosInstall(AgentHost host, Installation installation, Path socket, ClientRequest request) {
         this.host = host;
         this.installation = installation;
         this.socket = socket;

@@ -1,7 +1,7 @@
 package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.start.DriverCheck;
+import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
@@ -24,8 +24,8 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -57,7 +57,7 @@ public final class MesosLaunch {
 
     private final Host host;
     private final GpuInventory inventory;
-    private final DriverCheck driverCheck;
+    private final NeedsCheck needsCheck;
     private final ServedVolumes volumes;
     private final ContainerPlanner planner;
     private final MesosClaims claims;
@@ -72,7 +72,7 @@ public final class MesosLaunch {
             MesosClaims claims) {
         this.host = host;
         this.inventory = inventory;
-        this.driverCheck = new DriverCheck(cuda);
+        this.needsCheck = new NeedsCheck(cuda);
         this.volumes = volumes;
         this.planner = planner;
         this.claims = claims;
@@ -81,7 +81,7 @@ public final class MesosLaunch {
     /**
      * @param words the last two are the agent's folder of the container, and the launch info
      */
-    void run(List<String> words, Request request, ClientConnection client)
+    void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         refuseOthersThanAgents(request);
         refuseUnless(words.size() == 3);
@@ -101,7 +101,7 @@ public final class MesosLaunch {
     }
 
     /** Agents run as root, and the GPUs of their containers are not for others to reserve. */
-    static void refuseOthersThanAgents(Request request) throws RefusedException {
+    static void refuseOthersThanAgents(ClientRequest request) throws RefusedException {
         if (request.peer().uid() != 0) {
             throw new RefusedException(
                     "only root may launch the containers of a Mesos agent; start the agent as"
@@ -145,7 +145,7 @@ public final class MesosLaunch {
         }
         HostDriver loaded = inventory.read();
         if (driver) {
-            driverCheck.check(GpuNeeds.withGpus(image, info.environment()), loaded, client);
+            needsCheck.check(GpuNeeds.withGpus(image, info.environment()), loaded, client);
         }
         TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);
         Allocation allocation =

@@ -5,8 +5,8 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.mesos.launch.LaunchInfo;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
-import jnvdocker.protocol.Request;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.RefusedException;
 
@@ -32,7 +32,7 @@ public final class MesosTaskLaunch {
     /**
      * @param words the last one is the launch info; nothing is said when that may stay as it is
      */
-    void run(List<String> words, Request request, ClientConnection client)
+    void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         MesosLaunch.refuseOthersThanAgents(request);
         MesosLaunch.refuseUnless(words.size() == 2);

@@ -7,7 +7,7 @@ import jnvdocker.labels.BadImageException;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -32,7 +32,7 @@ final class ImageFinder {
     private static final Pattern PLATFORM = Pattern.compile("[\\w.()-]*(/[\\w.-]+){0,2}");
 
     private final DockerEngine engine;
-    private final Request request;
+    private final ClientRequest request;
     private final ClientConnection client;
 
     /** What came of it. */
@@ -49,7 +49,7 @@ final class ImageFinder {
     /** No such image, and docker has told the user that it could not be pulled. */
     record NotPulled() implements Answer {}
 
-    ImageFinder(DockerEngine engine, Request request, ClientConnection client) {
+    ImageFinder(DockerEngine engine, ClientRequest request, ClientConnection client) {
         this.engine = engine;
         this.request = request;
         this.client = client;

@@ -25,7 +25,7 @@ import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.Claim;
 import jnvdocker.protocol.ClientConnection;
-import jnvdocker.protocol.Request;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.words.Quote;
@@ -47,12 +47,12 @@ public final class StartContainer {
 
     private final Host host;
     private final GpuInventory inventory;
-    private final DriverCheck driverCheck;
+    private final NeedsCheck needsCheck;
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
     private final Leases leases;
-    private final Policy policy;
+    private final Settings settings;
     private final TypedDevices devices;
 
     /**
@@ -62,7 +62,7 @@ public final class StartContainer {
      * @param allowPrivileged whether a container with GPUs may be privileged
      * @param configFile where this was said, for messages
      */
-    public record Policy(GpuRequest defaultGpus, boolean allowPrivileged, String configFile) {}
+    public record Settings(GpuRequest defaultGpus, boolean allowPrivileged, String configFile) {}
 
     public StartContainer(
             Host host,
@@ -73,19 +73,20 @@ public final class StartContainer {
             ContainerPlanner planner,
             DeviceNodes nodes,
             Leases leases,
-            Policy policy) {
+            Settings settings) {
         this.host = host;
         this.inventory = inventory;
-        this.driverCheck = new DriverCheck(cuda);
+        this.needsCheck = new NeedsCheck(cuda);
         this.engine = engine;
         this.volumes = volumes;
         this.planner = planner;
         this.leases = leases;
-        this.policy = policy;
-        this.devices = new TypedDevices(inventory, nodes, policy);
+        this.settings = settings;
+        this.devices = new TypedDevices(inventory, nodes, settings);
     }
 
-    public void run(Request request, ClientConnection client) throws IOException, RefusedException {
+    public void run(ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
         DockerCommandLine typed =
                 DockerCommandLine.parse(request.arguments(), verb -> help(verb, request, client));
         switch (typed) {
@@ -97,12 +98,12 @@ public final class StartContainer {
         }
     }
 
-    private static String help(Verb verb, Request request, ClientConnection client)
+    private static String help(Verb verb, ClientRequest request, ClientConnection client)
             throws IOException {
         return client.capture(request.dockerWith(List.of(verb.word(), "--help"))).output();
     }
 
-    private void start(RunCommand run, Request request, ClientConnection client)
+    private void start(RunCommand run, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         refuseCdi(run);
         UserEngine where = UserEngine.of(run, request, client, engine.socket());
@@ -129,7 +130,7 @@ public final class StartContainer {
             ImageConfig image,
             TypedGpus typed,
             UserEngine where,
-            Request request,
+            ClientRequest request,
             ClientConnection client)
             throws IOException, RefusedException {
         Map<String, String> variables = new UserVariables(request, client).of(run);
@@ -143,7 +144,7 @@ public final class StartContainer {
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
-        driverCheck.check(checked, driver, client);
+        needsCheck.check(checked, driver, client);
         volumes.build(host, driver.version());
         boolean plainRuntime = isPlainRuntime(run, where);
         Optional<Claim> claim =
@@ -159,7 +160,7 @@ public final class StartContainer {
             // It may have waited for days.
             HostDriver now = inventory.read();
             if (!now.version().equals(driver.version())) {
-                driverCheck.check(checked, now, client);
+                needsCheck.check(checked, now, client);
                 volumes.build(host, now.version());
             }
             Allocation allocation =
@@ -196,7 +197,7 @@ public final class StartContainer {
     private Optional<GpuRequest> wanted(
             RunCommand run,
             TypedGpus typed,
-            Request request,
+            ClientRequest request,
             GpuNeeds needs,
             ClientConnection client)
             throws IOException, RefusedException {
@@ -208,7 +209,7 @@ public final class StartContainer {
         }
         String variable = request.variable("NV_GPU");
         if (needs.gpus()) {
-            return GpuRequest.parseVariable(variable).or(() -> Optional.of(policy.defaultGpus()));
+            return GpuRequest.parseVariable(variable).or(() -> Optional.of(settings.defaultGpus()));
         }
         if (!variable.isBlank()) {
             client.message(
@@ -239,12 +240,12 @@ public final class StartContainer {
                             + " is not on this machine, whose driver and GPUs are the ones known"
                             + " here; run jnvdocker on that machine, or docker without GPUs");
         }
-        if (run.privileged() && !policy.allowPrivileged()) {
+        if (run.privileged() && !settings.allowPrivileged()) {
             throw new RefusedException(
                     "--privileged shows the container every GPU of the host, whoever has them;"
                             + " leave it out (--cap-add and --device give single rights), or have"
                             + " an administrator set allow_privileged = true in "
-                            + policy.configFile());
+                            + settings.configFile());
         }
     }
 

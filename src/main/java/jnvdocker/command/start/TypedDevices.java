@@ -30,13 +30,13 @@ final class TypedDevices {
     private final GpuInventory inventory;
     private final DeviceNodes nodes;
     private final HostPaths paths;
-    private final StartContainer.Policy policy;
+    private final StartContainer.Settings settings;
 
-    TypedDevices(GpuInventory inventory, DeviceNodes nodes, StartContainer.Policy policy) {
+    TypedDevices(GpuInventory inventory, DeviceNodes nodes, StartContainer.Settings settings) {
         this.inventory = inventory;
         this.nodes = nodes;
         this.paths = new HostPaths(nodes, LIMIT);
-        this.policy = policy;
+        this.settings = settings;
     }
 
     /**
@@ -89,13 +89,13 @@ final class TypedDevices {
         if (covered.isEmpty() || !rule.get().isOfAnyMajor()) {
             return covered;
         }
-        if (!policy.allowPrivileged()) {
+        if (!settings.allowPrivileged()) {
             throw new RefusedException(
                     typed("--device-cgroup-rule", text)
                             + " lets the container open GPUs of the host, whoever has them; give"
                             + " the major number of the devices that it needs, and GPUs with"
                             + " --gpus, or have an administrator set allow_privileged = true in "
-                            + policy.configFile());
+                            + settings.configFile());
         }
         // As good as --privileged, which asks for no GPU either.
         return Set.of();

@@ -132,7 +132,7 @@ class ArchitectureTest {
                     Map.entry("GpuChoice.java", "one decision, with what it may come to"),
                     Map.entry("LeaseRegistry.java", "one method for each transaction"),
                     Map.entry("Leases.java", "the front door"),
-                    Map.entry("LineKeeper.java", "one walk along the line"),
+                    Map.entry("QueueKeeper.java", "one walk along the queue"),
                     Map.entry("Reconciler.java", "one comparison"),
                     Map.entry("RegistryDatabase.java", "one file's life"),
                     Map.entry("Reservations.java", "one request's way"));

@@ -153,7 +153,7 @@ final class FrameModel {
                 : new End(program.exitCode(), printed() + program.out(), false, false);
     }
 
-    /** Who has a place in the line keeps it for the next daemon. */
+    /** Who has a place in the queue keeps it for the next daemon. */
     private End desertion() {
         return waits ? again() : refusal();
     }

@@ -176,7 +176,7 @@ class GpuRunTest extends OneEngineTest {
     }
 
     @Test
-    void itIsNoStrangerOnItsOwnGpuAndOneOnAnother() {
+    void itIsNoUnmanagedUseOfItsOwnGpuAndOneOfAnother() {
         String both = holdopen + " $0/nvidia1 & " + holdopen + " $0/nvidia2";
         start("--gpus", "device=1", "sh", "-c", both, lab.host().folder().resolve("dev"));
         awaitStates("fhuf");

@@ -177,8 +177,8 @@ class MesosCrashTest {
     void whoIsKilledInTheLineLeavesIt() {
         MesosContainer holder = agent.launch(task(GPUS)).awaitLine("up");
         MesosContainer waiting = agent.launch(task(1));
-        Lab.await(
-                () -> waiting.err().contains("next in line") ? List.of() : List.of(waiting.err()));
+        Lab.await(() ->
+                waiting.err().contains("next in the queue") ? List.of() : List.of(waiting.err()));
         assertEquals(1, registry.tickets());
         kill(waiting);
         Lab.await(() -> registry.tickets() == 0 ? List.of() : List.of("it still waits"));

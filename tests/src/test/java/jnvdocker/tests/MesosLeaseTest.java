@@ -172,7 +172,7 @@ class MesosLeaseTest extends OneAgentTest {
                         .awaitRemark(
                                 "jnvdocker: waiting for GPU "
                                         + uuid(0)
-                                        + ", next in line: GPU 0"
+                                        + ", next in the queue: GPU 0"
                                         + " (GPU-5c1a0000) is held by root's process sleep (pid "
                                         + holder.pid()
                                         + ") since ");

@@ -221,7 +221,8 @@ class PolicyTest extends OneEngineTest {
                 as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
                         .log(said)
                         .start();
-        Lab.await(() -> says(said, "waiting for 1 GPU, next in line: 1 GPU is asked for, and"));
+        Lab.await(
+                () -> says(said, "waiting for 1 GPU, next in the queue: 1 GPU is asked for, and"));
         run(BOB, "2").ok();
         assertTrue(waiting.isAlive());
         lab.docker("rm", "-f", "train").ok();
@@ -245,7 +246,9 @@ class PolicyTest extends OneEngineTest {
                         .log(said)
                         .start();
         Lab.await(() ->
-                says(said, "next in line, for 1m at most (max_wait in " + file() + "): GPU 1"));
+                says(
+                        said,
+                        "next in the queue, for 1m at most (max_wait in " + file() + "): GPU 1"));
         waiting.destroy();
     }
 

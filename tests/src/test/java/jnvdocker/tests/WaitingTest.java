@@ -100,7 +100,7 @@ class WaitingTest {
         lab.run("train", 3);
         Client client = waiting("next", "device=3");
         client.awaitSaid(
-                "jnvdocker: waiting for GPU 3, next in line: GPU 3 (GPU-5c1a3009) is held by");
+                "jnvdocker: waiting for GPU 3, next in the queue: GPU 3 (GPU-5c1a3009) is held by");
         client.awaitSaid("container train since");
         lab.docker("rm", "-f", "train").ok();
         assertEquals(0, client.code(), client::err);
@@ -125,7 +125,7 @@ class WaitingTest {
                         lab.daemon()
                                 .jnvdocker("run", "--rm", "--gpus", "device=3", "plain", "true")
                                 .with("NV_GPU_WAIT", "1"));
-        client.awaitSaid("next in line");
+        client.awaitSaid("next in the queue");
         Command.Result not =
                 lab.daemon()
                         .jnvdocker("run", "--rm", "--gpu-wait=false", "--gpus", "device=3", "plain")
@@ -166,9 +166,9 @@ class WaitingTest {
     void whoCameFirstIsServedFirstAlsoWhenItWantsMore() throws Exception {
         lab.run("train", 3);
         Client eight = waiting("eight", "all");
-        eight.awaitSaid("waiting for all GPUs, next in line");
+        eight.awaitSaid("waiting for all GPUs, next in the queue");
         Client one = waiting("one", "1");
-        one.awaitSaid("waiting for 1 GPU, number 2 in line");
+        one.awaitSaid("waiting for 1 GPU, number 2 in the queue");
         assertTrue(one.err().contains("are kept for uid 61001 (pid "), one::err);
         assertTrue(one.err().contains("who has waited for all GPUs since"), one::err);
         Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true");
@@ -184,7 +184,7 @@ class WaitingTest {
     void otherGpusAreGivenMeanwhile() throws Exception {
         lab.run("train", 3);
         Client client = waiting("next", "device=3");
-        client.awaitSaid("next in line");
+        client.awaitSaid("next in the queue");
         for (int i = 0; i < 8; i++) {
             assertEquals(0, waiting("other", "7").code());
         }
@@ -214,13 +214,13 @@ class WaitingTest {
             lab.jnvdocker("run", "-d", "--name", "train", "--gpus", "all", "plain", "sleep", "99")
                     .ok();
             Client one = waiting("one", "1");
-            one.awaitSaid("next in line");
+            one.awaitSaid("next in the queue");
             hidden.show();
             assertEquals(0, one.code(), one::err);
         }
         lab.run("other", 7);
         Client seven = waiting("seven", "device=7");
-        seven.awaitSaid("next in line");
+        seven.awaitSaid("next in the queue");
         try (var _ = new Hidden(7)) {
             lab.docker("rm", "-f", "other").ok();
             seven.awaitSaid("; others are served meanwhile: the driver does not show GPU 7");
@@ -259,13 +259,13 @@ class WaitingTest {
     void whoIsGoneGivesThePlaceUp() throws Exception {
         lab.run("train", 3);
         Client first = waiting("first", "all");
-        first.awaitSaid("next in line");
+        first.awaitSaid("next in the queue");
         Client second = waiting("second", "1");
-        second.awaitSaid("number 2 in line");
+        second.awaitSaid("number 2 in the queue");
         first.process().destroyForcibly().waitFor();
         assertEquals(0, second.code(), second::err);
         Client interrupted = waiting("third", "device=3");
-        interrupted.awaitSaid("next in line");
+        interrupted.awaitSaid("next in the queue");
         Command.of("kill", "-TERM", interrupted.process().pid()).run().ok();
         assertEquals(143, interrupted.code());
         assertNobodyWaits();
@@ -282,9 +282,9 @@ class WaitingTest {
     void placeIsKeptAcrossARestartOfTheDaemon() throws Exception {
         lab.run("train", 3);
         Client first = waiting("first", "all");
-        first.awaitSaid("next in line");
+        first.awaitSaid("next in the queue");
         Client second = waiting("second", "1");
-        second.awaitSaid("number 2 in line");
+        second.awaitSaid("number 2 in the queue");
         for (int i = 0; i < 3; i++) {
             if (i == 1) {
                 lab.daemon().stop();
@@ -298,10 +298,10 @@ class WaitingTest {
         }
         first.awaitSaid("jnvdocker: the daemon went away; asking again as soon as it is back");
         Lab.await(() ->
-                second.err().split("number 2 in line", -1).length > 2
+                second.err().split("number 2 in the queue", -1).length > 2
                         ? List.of()
                         : List.of(second.err()));
-        assertFalse(second.err().contains("next in line"), second::err);
+        assertFalse(second.err().contains("next in the queue"), second::err);
         lab.docker("rm", "-f", "train").ok();
         assertEquals(0, first.code(), first::err);
         assertEquals(0, second.code(), second::err);
@@ -312,7 +312,7 @@ class WaitingTest {
     void whoWaitsStartsTheDaemonWhenNobodyElseDoes() throws Exception {
         lab.run("train", 3);
         Client client = waiting("next", "device=3");
-        client.awaitSaid("next in line");
+        client.awaitSaid("next in the queue");
         lab.daemon().kill();
         lab.docker("rm", "-f", "train").ok();
         assertEquals(0, client.code(), client::err);

@@ -8,7 +8,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Obstacle;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -172,7 +172,7 @@ public final class ChoiceText {
                             + Quote.shown(owner.name())
                             + " has already: "
                             + LeaseText.held(gpus, leases);
-            case Obstacle.Used(List<ClaimedGpu> gpus, Unmanaged unmanaged) ->
+            case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
                     LeaseText.used(gpus, unmanaged);
             case Obstacle.Sick(Gpu gpu) ->
                     "GPU " + gpu.index() + " can't be given out: " + gpu.trouble();

@@ -10,7 +10,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Ticket;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -283,7 +283,7 @@ public final class LeaseText {
     public static String taken(
             List<ClaimedGpu> gpus,
             List<Lease> leases,
-            Unmanaged unmanaged,
+            UnmanagedUses unmanaged,
             Map<String, Ticket> kept) {
         List<String> clauses = new ArrayList<>(clauses(gpus, leases));
         Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
@@ -312,8 +312,8 @@ public final class LeaseText {
                 : "of " + names + " not all are there any more";
     }
 
-    /** One clause for each stranger and the GPUs that it uses. */
-    static String used(List<ClaimedGpu> gpus, Unmanaged unmanaged) {
+    /** One clause for each unmanaged use and its GPUs. */
+    static String used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) {
         return taken(gpus, List.of(), unmanaged, Map.of());
     }
 

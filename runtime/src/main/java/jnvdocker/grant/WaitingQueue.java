@@ -1,7 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -21,10 +21,10 @@ import java.util.Optional;
  * for. So who wants many is not passed by for ever by those who want few. A place outlives the
  * daemon: its client asks again, and has it still.
  *
- * <p>Whoever looks at the line finds it as it was last seen; who lives is looked at by one thread
+ * <p>Whoever looks at the queue finds it as it was last seen; who lives is looked at by one thread
  * for all of them, and never while anybody waits for it.
  */
-final class WaitingLine {
+final class WaitingQueue {
     /** In which clients of the daemon before this one have asked again. */
     private static final Duration RETURN = Duration.ofSeconds(15);
 
@@ -34,14 +34,14 @@ final class WaitingLine {
     /** More than any lab has at a time; each has a connection and a message now and then. */
     private static final int MOST = 4096;
 
-    /** Those next in line are looked after each time. */
+    /** Those next in the queue are looked after each time. */
     private static final int NEXT = 8;
 
     private static final Comparator<Place> ORDER = Comparator.comparingLong(Place::id);
 
     private final LeaseRegistry registry;
     private final Evidence evidence;
-    private final Policy policy;
+    private final LeasePolicy policy;
     private final Pace pace;
     private final long opened;
 
@@ -50,10 +50,10 @@ final class WaitingLine {
 
     private int lookedAfter;
 
-    private WaitingLine(
+    private WaitingQueue(
             LeaseRegistry registry,
             Evidence evidence,
-            Policy policy,
+            LeasePolicy policy,
             Pace pace,
             List<Place> places) {
         this.registry = registry;
@@ -64,13 +64,14 @@ final class WaitingLine {
         opened = pace.nanos();
     }
 
-    /** With the places of an earlier daemon's line whose clients live. */
-    static WaitingLine open(LeaseRegistry registry, Evidence evidence, Policy policy, Pace pace)
+    /** With the places of an earlier daemon's queue whose clients live. */
+    static WaitingQueue open(
+            LeaseRegistry registry, Evidence evidence, LeasePolicy policy, Pace pace)
             throws IOException {
         List<Place> places = registry.tickets().stream().map(Place::absent).toList();
-        WaitingLine line = new WaitingLine(registry, evidence, policy, pace, places);
-        line.dropDead(places);
-        return line;
+        WaitingQueue queue = new WaitingQueue(registry, evidence, policy, pace, places);
+        queue.dropDead(places);
+        return queue;
     }
 
     /**
@@ -168,7 +169,7 @@ final class WaitingLine {
         registry.changes().add();
     }
 
-    /** Whether a client has a place, if only one of an earlier daemon's line. */
+    /** Whether a client has a place, if only one of an earlier daemon's queue. */
     boolean has(ProcessId client) {
         return places.stream().anyMatch(place -> place.ticket().client().equals(client));
     }
@@ -197,8 +198,8 @@ final class WaitingLine {
     }
 
     /**
-     * Looks whether those who wait are there and not stopped: the next in line, and some of the
-     * others, who get their turn however many they are.
+     * Looks whether those who wait are there and not stopped: the next in the queue, and some of
+     * the others, who get their turn however many they are.
      */
     void lookAfter(int some) throws IOException {
         List<Place> now = places;

@@ -12,11 +12,11 @@ import java.io.IOException;
 import java.util.List;
 
 /** A request is understood, or ends its own connection with an error that is expected. */
-class RequestFuzzTest {
+class ClientRequestFuzzTest {
     @Property(tries = 8_000, seed = "8")
     void everyRequestIsReadOrRefused(@ForAll("requests") byte[] request) {
         try {
-            Request.parse(new Payload.Reader(request), new Peer(1, 0, 0));
+            ClientRequest.parse(new Payload.Reader(request), new Peer(1, 0, 0));
         } catch (IOException e) {
             // As it should be.
         }
@@ -28,7 +28,7 @@ class RequestFuzzTest {
     }
 
     private static byte[] request(String... arguments) throws IOException {
-        return RequestTest.request(
+        return ClientRequestTest.request(
                 7,
                 80,
                 List.of("docker"),

@@ -33,8 +33,8 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-/** Who has a place in the line, and for how long. */
-class WaitingLineTest {
+/** Who has a place in the queue, and for how long. */
+class WaitingQueueTest {
     private static final Gpu GPU = TestingLeases.A;
     private static final SimulatedClients.RunOptions ALL =
             new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, true);
@@ -48,14 +48,14 @@ class WaitingLineTest {
     @TempDir Path state;
     private SimulatedMachine machine;
     private LeaseRegistry registry;
-    private WaitingLine line;
+    private WaitingQueue queue;
 
     @BeforeEach
     void open() throws IOException {
         machine = new SimulatedMachine(folder, looks::incrementAndGet);
         registry = LeaseRegistry.open(folder, machine.bootId(), machine);
-        line =
-                WaitingLine.open(
+        queue =
+                WaitingQueue.open(
                         registry,
                         new Evidence(machine, machine.bootId(), folder),
                         TestingLeases.POLICY,
@@ -104,7 +104,7 @@ class WaitingLineTest {
 
     private Place enter(LeaseRequest request) throws IOException {
         try {
-            return line.enter(request, Optional.empty());
+            return queue.enter(request, Optional.empty());
         } catch (RefusedException e) {
             throw new AssertionError(e);
         }
@@ -115,9 +115,9 @@ class WaitingLineTest {
         ProcessId client = machine.spawn();
         Place place = enter(request(client, ALICE));
         machine.end(client);
-        line.lose(place);
+        queue.lose(place);
         assertEquals(List.of(), registry.tickets());
-        assertEquals(List.of(), line.all());
+        assertEquals(List.of(), queue.all());
     }
 
     @Test
@@ -125,11 +125,11 @@ class WaitingLineTest {
         ProcessId client = machine.spawn();
         Place first = enter(request(client, ALICE));
         Place second = enter(request(machine.spawn(), BOB));
-        line.lose(first);
+        queue.lose(first);
         machine.pass(Duration.ofSeconds(20));
-        assertEquals(List.of(second.ticket()), line.all());
+        assertEquals(List.of(second.ticket()), queue.all());
         assertEquals(first.ticket(), enter(request(client, ALICE)).ticket());
-        assertEquals(List.of(first.ticket(), second.ticket()), line.all());
+        assertEquals(List.of(first.ticket(), second.ticket()), queue.all());
     }
 
     @Test
@@ -138,7 +138,7 @@ class WaitingLineTest {
         Evidence evidence = new Evidence(machine, machine.bootId(), folder);
         assertEquals(
                 List.of(ticket),
-                WaitingLine.open(registry, evidence, TestingLeases.POLICY, pace()).all());
+                WaitingQueue.open(registry, evidence, TestingLeases.POLICY, pace()).all());
         assertEquals(Set.of(GPU.uuid()), ticket.candidates());
         assertTrue(ticket.isOfTask());
         assertEquals("Mesos task train", LeaseText.purpose(ticket));
@@ -165,7 +165,7 @@ class WaitingLineTest {
         try (SimulatedWorld world = new SimulatedWorld(state)) {
             world.clients.claim(ALL);
             world.waiters.enter(ALL, Optional.empty());
-            world.waiters.lookAtTheLine();
+            world.waiters.lookAtTheQueue();
             world.clients.die(0);
             world.waiters.goOn(0, 1);
             world.check.nobodyWaits();
@@ -204,7 +204,7 @@ class WaitingLineTest {
         }
         int before = looks.get();
         for (int i = 0; i < 30; i++) {
-            line.all();
+            queue.all();
         }
         assertEquals(0, looks.get() - before);
     }
@@ -217,12 +217,12 @@ class WaitingLineTest {
         }
         machine.end(places.getLast().ticket().client());
         int before = looks.get();
-        line.lookAfter(2);
+        queue.lookAfter(2);
         assertEquals(10, looks.get() - before);
         for (int i = 0; i < 11; i++) {
-            line.lookAfter(2);
+            queue.lookAfter(2);
         }
-        assertEquals(29, line.all().size());
+        assertEquals(29, queue.all().size());
         assertEquals(29, registry.tickets().size());
     }
 
@@ -230,11 +230,11 @@ class WaitingLineTest {
     @Test
     void whoHasNotGoneWhenItsTimeIsUpKeepsNobodyWaiting() throws Exception {
         Place place =
-                line.enter(request(machine.spawn(), ALICE), Optional.of(Duration.ofSeconds(10)));
+                queue.enter(request(machine.spawn(), ALICE), Optional.of(Duration.ofSeconds(10)));
         machine.pass(Duration.ofSeconds(10));
-        assertEquals(List.of(place.ticket()), line.all());
+        assertEquals(List.of(place.ticket()), queue.all());
         machine.pass(Duration.ofSeconds(2));
-        assertEquals(List.of(), line.all());
+        assertEquals(List.of(), queue.all());
     }
 
     @Test
@@ -243,7 +243,7 @@ class WaitingLineTest {
         Ticket second = enter(request(machine.spawn(), BOB)).ticket();
         machine.end(first.client());
         Evidence evidence = new Evidence(machine, machine.bootId(), folder);
-        WaitingLine next = WaitingLine.open(registry, evidence, TestingLeases.POLICY, pace());
+        WaitingQueue next = WaitingQueue.open(registry, evidence, TestingLeases.POLICY, pace());
         assertEquals(List.of(second), next.all());
         assertEquals(List.of(second), registry.tickets());
     }

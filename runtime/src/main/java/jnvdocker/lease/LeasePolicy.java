@@ -19,7 +19,7 @@ import java.util.OptionalInt;
  * @param allowUnmanaged whether a GPU that is used without a lease may be taken by its name
  * @param file where this was said, for messages
  */
-public record Policy(
+public record LeasePolicy(
         OptionalInt maxGpusPerUser,
         Optional<Duration> maxWait,
         int maxWaitsPerUser,
@@ -29,12 +29,12 @@ public record Policy(
     /** More than anybody types; who has a program do it may set another. */
     public static final int WAITS_PER_USER = 64;
 
-    public Policy {
+    public LeasePolicy {
         cordon = List.copyOf(cordon);
     }
 
     /** With the usual number of waits. */
-    public Policy(
+    public LeasePolicy(
             OptionalInt maxGpusPerUser,
             Optional<Duration> maxWait,
             List<String> cordon,

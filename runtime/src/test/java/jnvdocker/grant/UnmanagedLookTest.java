@@ -33,7 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Which of the uses that were seen are without a lease. We ourselves are the process. */
-class StrangersTest {
+class UnmanagedLookTest {
     private static final String CLAIM = "000000000001";
     private static final String OF_THE_LEASE = "c".repeat(64);
 
@@ -42,7 +42,7 @@ class StrangersTest {
     private final ProcessId us =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private LeaseRegistry registry;
-    private Strangers strangers;
+    private UnmanagedLook unmanagedLook;
 
     @BeforeEach
     void open() throws IOException {
@@ -50,8 +50,8 @@ class StrangersTest {
         registry.restore(TestingLeases.claim(CLAIM, ALICE, A), true);
         Processes processes = Processes.ofThisMachine();
         Evidence evidence = new Evidence(processes, "boot", folder);
-        strangers =
-                new Strangers(
+        unmanagedLook =
+                new UnmanagedLook(
                         new Seen(),
                         registry,
                         evidence,
@@ -163,6 +163,6 @@ class StrangersTest {
     private Map<String, List<GpuUse>> among(List<Lease> live, GpuUse... uses) throws IOException {
         seen.clear();
         seen.addAll(List.of(uses));
-        return strangers.among(strangers.look(List.of(A, B), Duration.ofSeconds(1)), live);
+        return unmanagedLook.among(unmanagedLook.look(List.of(A, B), Duration.ofSeconds(1)), live);
     }
 }

@@ -13,10 +13,10 @@ import java.util.Optional;
  * @param users by UUID
  * @param allowed whether such a GPU may be taken all the same by who names it
  */
-public record Unmanaged(Map<String, List<GpuUse>> users, boolean allowed) {
-    public static final Unmanaged NONE = new Unmanaged(Map.of(), false);
+public record UnmanagedUses(Map<String, List<GpuUse>> users, boolean allowed) {
+    public static final UnmanagedUses NONE = new UnmanagedUses(Map.of(), false);
 
-    public Unmanaged {
+    public UnmanagedUses {
         users = Map.copyOf(users);
     }
 

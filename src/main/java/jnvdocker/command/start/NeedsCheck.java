@@ -11,10 +11,10 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 
 /** Holds what an image needs against the driver that is loaded. */
-public final class DriverCheck {
+public final class NeedsCheck {
     private final CudaVersions cuda;
 
-    public DriverCheck(CudaVersions cuda) {
+    public NeedsCheck(CudaVersions cuda) {
         this.cuda = cuda;
     }
 

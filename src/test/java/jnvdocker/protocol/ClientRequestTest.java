@@ -16,15 +16,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-class RequestTest {
+class ClientRequestTest {
     private static final Peer PEER = new Peer(42, 1000, 1000);
 
     @Test
     void everythingIsReadFromItsPlace() throws IOException {
         assertEquals(
-                new Request(
+                new ClientRequest(
                         PEER,
-                        new Request.Terminals(true, false, true),
+                        new ClientRequest.Terminals(true, false, true),
                         true,
                         80,
                         "/home/ada",
@@ -85,7 +85,7 @@ class RequestTest {
     void firstOfTwoVariablesCountsAsForGetenv() throws IOException {
         List<String> twice = List.of("A=1", "A=2", "B=", "C", "=D", "");
         byte[] bytes = request(0, 80, List.of("docker"), List.of(), twice);
-        Request request = parse(bytes);
+        ClientRequest request = parse(bytes);
         assertEquals(Map.of("A", "1", "B", ""), request.variables());
         assertEquals("1", request.variable("A"));
         assertEquals("", request.variable("C"));
@@ -94,7 +94,7 @@ class RequestTest {
     @Test
     void unknownFlagsAreIgnored() throws IOException {
         byte[] bytes = request(0xfffffff0, 80, List.of("docker"), List.of(), List.of());
-        assertEquals(new Request.Terminals(false, false, false), parse(bytes).terminals());
+        assertEquals(new ClientRequest.Terminals(false, false, false), parse(bytes).terminals());
     }
 
     private static int columns(int typed) throws IOException {
@@ -126,7 +126,7 @@ class RequestTest {
                 .array();
     }
 
-    private static Request parse(byte[] bytes) throws IOException {
-        return Request.parse(new Payload.Reader(bytes), PEER);
+    private static ClientRequest parse(byte[] bytes) throws IOException {
+        return ClientRequest.parse(new Payload.Reader(bytes), PEER);
     }
 }

@@ -7,9 +7,9 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Policy;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Ticket;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.registry.Changes;
@@ -29,11 +29,11 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Serves those who wait, all in one walk along the line whenever anything may have changed, so that
- * they cost as much as one of them. Whoever waits does nothing but to wait for his news.
+ * Serves those who wait, all in one walk along the queue whenever anything may have changed, so
+ * that they cost as much as one of them. Whoever waits does nothing but to wait for his news.
  */
-public final class LineKeeper {
-    private static final Logger LOG = LoggerFactory.getLogger(LineKeeper.class);
+public final class QueueKeeper {
+    private static final Logger LOG = LoggerFactory.getLogger(QueueKeeper.class);
 
     /** How often it is looked whether holders and those who wait live. */
     private static final Duration A_WHILE = Duration.ofMillis(100);
@@ -47,7 +47,7 @@ public final class LineKeeper {
     /** Who is further back hears of what changes before him not each time. */
     private static final int NEAR = 20;
 
-    /** For how many times as long as a look for strangers took none is taken again. */
+    /** For how many times as long as a look for unmanaged uses took none is taken again. */
     private static final int LOOK_SHARE = 50;
 
     private static final Duration SELDOM = Duration.ofSeconds(5);
@@ -55,11 +55,11 @@ public final class LineKeeper {
 
     private final LeaseRegistry registry;
     private final Cancellation cancellation;
-    private final WaitingLine line;
+    private final WaitingQueue queue;
     private final LeaseEnder ender;
     private final ClaimVolumes.Inventory inventory;
-    private final Strangers strangers;
-    private final Policy policy;
+    private final UnmanagedLook unmanagedLook;
+    private final LeasePolicy policy;
     private final Decisions decisions;
     private final Pace pace;
 
@@ -80,30 +80,30 @@ public final class LineKeeper {
     /** Of GPUs without a lease, when it was looked last. */
     private List<GpuUse> seen = List.of();
 
-    private long lookedForStrangers;
+    private long lookedForUses;
     private long lookCost;
 
-    LineKeeper(
+    QueueKeeper(
             LeaseRegistry registry,
             Cancellation cancellation,
-            WaitingLine line,
+            WaitingQueue queue,
             LeaseEnder ender,
             ClaimVolumes.Inventory inventory,
-            Strangers strangers,
-            Policy policy,
+            UnmanagedLook unmanagedLook,
+            LeasePolicy policy,
             Decisions decisions,
             Pace pace) {
         this.registry = registry;
         this.cancellation = cancellation;
-        this.line = line;
+        this.queue = queue;
         this.ender = ender;
         this.inventory = inventory;
-        this.strangers = strangers;
+        this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.decisions = decisions;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
-        lookedForStrangers = pace.nanos() - PERIOD.toNanos();
+        lookedForUses = pace.nanos() - PERIOD.toNanos();
         lookedAfter = pace.nanos() - A_WHILE.toNanos();
         toldAll = pace.nanos() - SELDOM.toNanos();
     }
@@ -114,7 +114,7 @@ public final class LineKeeper {
             Map<String, Lease> held,
             Map<String, Instant> idleSince,
             Map<String, Cordon.ByCommand> cordoned,
-            Unmanaged unmanaged,
+            UnmanagedUses unmanaged,
             List<Place> places,
             List<Place> stopped) {}
 
@@ -128,16 +128,16 @@ public final class LineKeeper {
         stopped = Optional.empty();
     }
 
-    /** What is to be done every moment: a look at the line if there may be reason for one. */
+    /** What is to be done every moment: a look at the queue if there may be reason for one. */
     void tick() throws IOException {
-        if (line.isEmpty()) {
+        if (queue.isEmpty()) {
             waitedFor = List.of();
             last = Optional.empty();
             return;
         }
         if (pace.nanos() - lookedAfter >= A_WHILE.toNanos()) {
             lookedAfter = pace.nanos();
-            line.lookAfter(SOME);
+            queue.lookAfter(SOME);
         }
         long changes = registry.changes().count();
         boolean over = ender.isOver(waitedFor);
@@ -163,7 +163,7 @@ public final class LineKeeper {
     }
 
     private void look() throws IOException {
-        List<Place> places = line.places();
+        List<Place> places = queue.places();
         if (stopped.isPresent()) {
             places.forEach(place -> place.refuse(stopped.get()));
             return;
@@ -180,14 +180,14 @@ public final class LineKeeper {
         }
         Holdings before = registry.holdings();
         boolean fresh = isLookNeeded(gpus, before, places);
-        Holdings holdings = fresh ? lookAtStrangers(gpus) : before;
+        Holdings holdings = fresh ? lookForUses(gpus) : before;
         // Each walk but the last serves somebody, or finds that something has changed.
         for (int walks = 0; walks <= 2 * gpus.size(); walks++) {
             switch (walk(gpus, holdings, fresh)) {
                 case SERVED -> holdings = registry.holdings();
                 case BLIND -> {
                     fresh = true;
-                    holdings = lookAtStrangers(gpus);
+                    holdings = lookForUses(gpus);
                 }
                 case NOBODY -> {
                     return;
@@ -197,11 +197,11 @@ public final class LineKeeper {
     }
 
     /** Who was seen has a lease that is read after that, or none. */
-    private Holdings lookAtStrangers(List<Gpu> gpus) throws IOException {
+    private Holdings lookForUses(List<Gpu> gpus) throws IOException {
         long begun = pace.nanos();
-        seen = strangers.look(gpus, Strangers.LIMIT);
-        lookedForStrangers = pace.nanos();
-        lookCost = lookedForStrangers - begun;
+        seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
+        lookedForUses = pace.nanos();
+        lookCost = lookedForUses - begun;
         return registry.holdings();
     }
 
@@ -211,7 +211,7 @@ public final class LineKeeper {
         NOBODY,
         /** Or found gone: the next finds something else. */
         SERVED,
-        /** Somebody may be served, if a look for strangers says so, too. */
+        /** Somebody may be served, if a look for unmanaged uses says so, too. */
         BLIND
     }
 
@@ -221,7 +221,7 @@ public final class LineKeeper {
      * are spent on that, however many processes there are to look at.
      */
     private boolean isLookNeeded(List<Gpu> gpus, Holdings holdings, List<Place> places) {
-        long since = pace.nanos() - lookedForStrangers;
+        long since = pace.nanos() - lookedForUses;
         boolean allHeld = gpus.stream().allMatch(gpu -> holdings.held().containsKey(gpu.uuid()));
         boolean due = !allHeld && since >= Math.max(PERIOD.toNanos(), LOOK_SHARE * lookCost);
         boolean same =
@@ -236,7 +236,7 @@ public final class LineKeeper {
 
     /** If nobody used anything behind our back, and nobody came before another. */
     private boolean anybodyMayBeServed(List<Gpu> gpus, Holdings holdings, List<Place> places) {
-        GpuChoice choice = new GpuChoice(gpus, holdings, Unmanaged.NONE, List.of(), policy);
+        GpuChoice choice = new GpuChoice(gpus, holdings, UnmanagedUses.NONE, List.of(), policy);
         for (Place place : places) {
             try {
                 if (choice.of(place.ticket()) instanceof GpuChoice.Chosen) {
@@ -261,11 +261,11 @@ public final class LineKeeper {
     /**
      * Serves the first who can be, else tells everybody how he stands.
      *
-     * @param fresh whether it was just looked for strangers
+     * @param fresh whether it was just looked for unmanaged uses
      */
     private Walk walk(List<Gpu> gpus, Holdings holdings, boolean fresh) throws IOException {
-        List<Place> places = line.places();
-        Unmanaged unmanaged = strangers.unmanaged(seen, holdings, policy);
+        List<Place> places = queue.places();
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy);
         Sight sight =
                 new Sight(
                         gpus,
@@ -344,7 +344,7 @@ public final class LineKeeper {
 
     private void give(Place place, List<Gpu> gpus, Holdings holdings) throws IOException {
         Ticket ticket = place.ticket();
-        if (line.forgetTheDead(List.of(ticket))) {
+        if (queue.forgetTheDead(List.of(ticket))) {
             return;
         }
         Claim claim =
@@ -372,7 +372,7 @@ public final class LineKeeper {
         Thread serving =
                 Thread.ofPlatform()
                         .daemon()
-                        .name("line")
+                        .name("queue")
                         .start(() -> repeat(this::tick, registry.changes()));
         Thread ending =
                 Thread.ofPlatform().daemon().name("ends").start(() -> repeat(this::end, ends));
@@ -401,9 +401,9 @@ public final class LineKeeper {
             } catch (RuntimeException e) {
                 LOG.error("serving those who wait for GPUs failed", e);
             }
-            // Of a storm of changes half the time at most is spent on the line.
+            // Of a storm of changes half the time at most is spent on the queue.
             pace.sleep(Duration.ofNanos(pace.nanos() - begun));
-            boolean idle = line.isEmpty();
+            boolean idle = queue.isEmpty();
             pace.sleep(idle || changes == ends ? PERIOD : A_WHILE, changes, seen);
         }
     }

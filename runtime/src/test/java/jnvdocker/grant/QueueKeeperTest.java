@@ -15,8 +15,8 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Policy;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -47,7 +47,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Those who wait, on threads of their own, and what serves them, one look at a time. */
 @Timeout(120)
-class LineKeeperTest {
+class QueueKeeperTest {
     private static final GpuRequest ONE = new GpuRequest.Count(1);
     private static final GpuRequest ALL = new GpuRequest.All();
 
@@ -64,7 +64,7 @@ class LineKeeperTest {
     /** For so many reads the GPUs are there, and then are not. */
     private final AtomicInteger readsUntilGone = new AtomicInteger(Integer.MAX_VALUE);
 
-    private volatile List<GpuUse> strangers = List.of();
+    private volatile List<GpuUse> unmanaged = List.of();
     private LeaseParts parts;
 
     @BeforeEach
@@ -72,7 +72,7 @@ class LineKeeperTest {
         parts = LeaseParts.open(world(TestingLeases.POLICY));
     }
 
-    private LeaseParts.World world(Policy policy) {
+    private LeaseParts.World world(LeasePolicy policy) {
         return new LeaseParts.World(
                 state,
                 "boot",
@@ -113,7 +113,7 @@ class LineKeeperTest {
         @Override
         public List<GpuUse> lookWithoutEngine(List<Gpu> among) {
             uses.incrementAndGet();
-            return strangers;
+            return unmanaged;
         }
     }
 
@@ -124,7 +124,7 @@ class LineKeeperTest {
         }
     }
 
-    private LineKeeper keeper() {
+    private QueueKeeper keeper() {
         return parts.keeper();
     }
 
@@ -140,7 +140,7 @@ class LineKeeperTest {
                 .orElseThrow();
     }
 
-    /** Returns when it is in the line. */
+    /** Returns when it is in the queue. */
     private Client waiting(GpuRequest request, Owner owner) throws Exception {
         ProcessId process = machine.spawn();
         BlockingQueue<String> heard = new LinkedBlockingQueue<>();
@@ -181,7 +181,7 @@ class LineKeeperTest {
         parts.leases().waiting();
         assertEquals(before[0], looks.get());
         keeper().tick();
-        // Those next in line and some others, and the holder.
+        // Those next in the queue and some others, and the holder.
         assertTrue(looks.get() - before[0] < 30, () -> "" + (looks.get() - before[0]));
         assertEquals(before[1], reads.get());
         release(held);
@@ -189,7 +189,7 @@ class LineKeeperTest {
         List<Claim> first = List.of(clients.get(0).claim().get(), clients.get(1).claim().get());
         assertEquals(List.of(ClaimedGpu.of(A)), first.get(0).gpus());
         assertEquals(List.of(ClaimedGpu.of(B)), first.get(1).gpus());
-        // One for the line, and one each for those two, who look whether theirs is there.
+        // One for the queue, and one each for those two, who look whether theirs is there.
         assertEquals(3, reads.get() - before[1]);
         assertEquals(1, uses.get() - before[2]);
         assertFalse(clients.get(2).claim().isDone());
@@ -203,7 +203,7 @@ class LineKeeperTest {
         String words = alice.hear();
         assertTrue(
                 words.startsWith(
-                        "waiting for all GPUs, next in line: all GPUs are asked for, and GPU 0"
+                        "waiting for all GPUs, next in the queue: all GPUs are asked for, and GPU 0"
                                 + " (GPU-5c1a1003) is reserved by alice's gpu run (pid "),
                 words);
         assertTrue(
@@ -227,7 +227,7 @@ class LineKeeperTest {
     @Test
     void whatIsUsedBehindOurBackIsNamedAndOthersPass() throws Exception {
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
-        strangers = List.of(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
+        unmanaged = List.of(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
         Client alice = waiting(ALL, ALICE);
         keeper().tick();
         String words = alice.hear();
@@ -236,7 +236,7 @@ class LineKeeperTest {
         Claim passing = hold(ONE, BOB);
         release(passing);
         machine.end(user.id());
-        strangers = List.of();
+        unmanaged = List.of();
         keeper().tick();
         assertEquals(2, alice.claim().get().gpus().size());
     }
@@ -301,8 +301,9 @@ class LineKeeperTest {
     @Test
     void userWaitsSoOftenAndNoOftener() throws Exception {
         parts.close();
-        Policy few =
-                new Policy(OptionalInt.empty(), Optional.empty(), 2, List.of(), false, "/etc/c");
+        LeasePolicy few =
+                new LeasePolicy(
+                        OptionalInt.empty(), Optional.empty(), 2, List.of(), false, "/etc/c");
         parts = LeaseParts.open(world(few));
         hold(ALL, BOB);
         waiting(ONE, ALICE);
@@ -374,8 +375,8 @@ class LineKeeperTest {
         Client alice = waiting(ALL, ALICE);
         Client bob = waiting(ONE, BOB);
         try (AutoCloseable _ = keeper().start()) {
-            assertTrue(alice.hear().contains("next in line"));
-            assertTrue(bob.hear().contains("number 2 in line"));
+            assertTrue(alice.hear().contains("next in the queue"));
+            assertTrue(bob.hear().contains("number 2 in the queue"));
             release(held);
             Claim all = alice.claim().get();
             machine.end(alice.process());

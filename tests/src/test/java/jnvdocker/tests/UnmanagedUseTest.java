@@ -29,7 +29,7 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /** GPUs that are used behind our back are seen, and not given out. */
-class OthersTest extends EachEngineTest {
+class UnmanagedUseTest extends EachEngineTest {
     private static final long FOUND_WITHIN_NANOS = 5_000_000_000L;
 
     private static final String CDI =
@@ -299,7 +299,7 @@ class OthersTest extends EachEngineTest {
     }
 
     @Test
-    void containerOfOursIsAStrangerOnAnotherGpu() {
+    void containerOfOursIsAnUnmanagedUseOnAnotherGpu() {
         lab.gpuContainer("run", "ours", 0, "-v", holdopen() + ":/holdopen:ro").run().ok();
         String open = "mknod /dev/nvidia%1$d c 195 %1$d; /holdopen /dev/nvidia%1$d";
         lab.docker("exec", "-d", "ours", "/holdopen", "/dev/nvidia0").ok();
@@ -316,7 +316,7 @@ class OthersTest extends EachEngineTest {
     }
 
     @Test
-    void containerThatWasReleasedByForceIsAStrangerWhileItHasTheGpuOpen() {
+    void containerThatWasReleasedByForceIsAnUnmanagedUseWhileItHasTheGpuOpen() {
         lab.gpuContainer("run", "ours", 0, "-v", holdopen() + ":/holdopen:ro").run().ok();
         lab.awaitHolders(Map.of(0, "ours"));
         lab.jnvdocker("gpu", "release", "ours", "--force", "--reason", "to see").ok();

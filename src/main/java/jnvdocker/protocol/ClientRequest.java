@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * @param arguments as typed, without the program's name
  * @param variables the caller's that concern us
  */
-public record Request(
+public record ClientRequest(
         Peer peer,
         Terminals terminals,
         boolean contextConfigured,
@@ -39,7 +39,7 @@ public record Request(
     /** Which of the standard streams are terminals. */
     public record Terminals(boolean in, boolean out, boolean err) {}
 
-    public Request {
+    public ClientRequest {
         docker = List.copyOf(docker);
         arguments = List.copyOf(arguments);
         variables = Map.copyOf(variables);
@@ -55,7 +55,7 @@ public record Request(
         return Stream.concat(docker.stream(), words.stream()).toList();
     }
 
-    static Request parse(Payload.Reader reader, Peer peer) throws IOException {
+    static ClientRequest parse(Payload.Reader reader, Peer peer) throws IOException {
         int version = reader.number();
         if (version != VERSION) {
             throw new ProtocolVersionException(version);
@@ -69,7 +69,7 @@ public record Request(
         if (docker.isEmpty()) {
             throw new IOException("the request names no docker program");
         }
-        return new Request(
+        return new ClientRequest(
                 peer,
                 new Terminals((flags & IN) != 0, (flags & OUT) != 0, (flags & ERR) != 0),
                 (flags & CONTEXT) != 0,

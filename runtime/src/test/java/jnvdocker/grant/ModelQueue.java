@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
  * For whom GPUs are to be kept, by the model's own account: for the first who can be served by what
  * is free or held by others, and no more than he needs.
  */
-final class ModelLine {
+final class ModelQueue {
     private final SimulatedLab lab;
     private final List<Gpu> gpus;
     private final Map<String, Lease> held;
@@ -27,7 +27,7 @@ final class ModelLine {
      * @param held by the UUIDs of GPUs
      * @param used the UUIDs of those that are used behind our back
      */
-    ModelLine(SimulatedLab lab, List<Gpu> gpus, Map<String, Lease> held, Set<String> used) {
+    ModelQueue(SimulatedLab lab, List<Gpu> gpus, Map<String, Lease> held, Set<String> used) {
         this.lab = lab;
         this.gpus = gpus;
         this.held = held;

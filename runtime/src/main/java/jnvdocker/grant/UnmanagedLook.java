@@ -4,8 +4,8 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Policy;
-import jnvdocker.lease.Unmanaged;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.registry.LeaseRegistry;
@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Who uses GPUs without a lease of them, of all who were seen to use them. */
-final class Strangers {
+final class UnmanagedLook {
     /** Those with a container first, and the oldest process of it. */
     private static final Comparator<GpuUse> ORDER =
             Comparator.comparing((GpuUse use) -> use.container().isEmpty())
@@ -45,7 +45,7 @@ final class Strangers {
     private final Unleased unleased;
     private final OtherClaims otherClaims;
 
-    Strangers(
+    UnmanagedLook(
             GpuUses uses,
             LeaseRegistry registry,
             Evidence evidence,
@@ -59,7 +59,7 @@ final class Strangers {
     }
 
     /**
-     * What may be strangers' uses, until the leases are looked at: who was seen has a lease before
+     * What may be unmanaged uses, until the leases are looked at: who was seen has a lease before
      * that, or none.
      */
     List<GpuUse> look(List<Gpu> gpus, Duration limit) throws IOException {
@@ -123,18 +123,18 @@ final class Strangers {
      * @param live all leases that GPUs are held under, read after the look
      */
     Map<String, List<GpuUse>> among(List<GpuUse> seen, Collection<Lease> live) {
-        Map<String, List<GpuUse>> strangers = new HashMap<>();
+        Map<String, List<GpuUse>> found = new HashMap<>();
         for (GpuUse use : seen.stream().sorted(ORDER).toList()) {
             if (!isOurs(use, live)) {
-                add(strangers.computeIfAbsent(use.gpu().uuid(), _ -> new ArrayList<>()), use);
+                add(found.computeIfAbsent(use.gpu().uuid(), _ -> new ArrayList<>()), use);
             }
         }
-        return strangers;
+        return found;
     }
 
     /** The GPUs that they use, of what was seen before the leases were read. */
-    Unmanaged unmanaged(List<GpuUse> seen, Holdings holdings, Policy policy) {
-        return new Unmanaged(among(seen, holdings.held().values()), policy.allowUnmanaged());
+    UnmanagedUses unmanaged(List<GpuUse> seen, Holdings holdings, LeasePolicy policy) {
+        return new UnmanagedUses(among(seen, holdings.held().values()), policy.allowUnmanaged());
     }
 
     private boolean isOurs(GpuUse use, Collection<Lease> live) {
@@ -151,15 +151,15 @@ final class Strangers {
     }
 
     /** A process of a container that is there already says more of it. */
-    private static void add(List<GpuUse> strangers, GpuUse use) {
-        for (int i = 0; i < strangers.size(); i++) {
-            GpuUse known = strangers.get(i);
+    private static void add(List<GpuUse> found, GpuUse use) {
+        for (int i = 0; i < found.size(); i++) {
+            GpuUse known = found.get(i);
             if (use.container().isEmpty() && use.process().equals(known.process())) {
                 return;
             }
             if (use.container().isPresent() && id(known).equals(id(use))) {
                 if (known.process().isEmpty()) {
-                    strangers.set(
+                    found.set(
                             i,
                             new GpuUse(
                                     known.gpu(), known.kind(), known.container(), use.process()));
@@ -167,7 +167,7 @@ final class Strangers {
                 return;
             }
         }
-        strangers.add(use);
+        found.add(use);
     }
 
     private static Optional<String> id(GpuUse use) {

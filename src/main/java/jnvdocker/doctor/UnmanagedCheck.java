@@ -12,11 +12,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Who uses GPUs behind our back. */
-final class StrangerCheck implements Check {
+final class UnmanagedCheck implements Check {
     private final GpuCheck.Board board;
     private final Leases leases;
 
-    StrangerCheck(GpuCheck.Board board, Leases leases) {
+    UnmanagedCheck(GpuCheck.Board board, Leases leases) {
         this.board = board;
         this.leases = leases;
     }
@@ -30,7 +30,7 @@ final class StrangerCheck implements Check {
     public List<Finding> look() throws IOException {
         List<Finding> found = new ArrayList<>();
         for (GpuStatus gpu : board.status()) {
-            gpu.strangers().forEach(use -> found.add(finding(gpu, use)));
+            gpu.unmanaged().forEach(use -> found.add(finding(gpu, use)));
         }
         leases.claimsOfUnknownGpus()
                 .forEach((folder, process) -> found.add(unknown(folder, process)));
