@@ -6,9 +6,10 @@ import jnvdocker.words.Quote;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -21,7 +22,7 @@ public final class HostPaths {
 
     private final DeviceNodes nodes;
     private final Duration limit;
-    private final Semaphore places = new Semaphore(AT_A_TIME);
+    private final Map<Asked, CompletableFuture<DeviceNodes.Reached>> underWay = new HashMap<>();
 
     /**
      * @param limit how long one look may take
@@ -29,6 +30,16 @@ public final class HostPaths {
     public HostPaths(DeviceNodes nodes, Duration limit) {
         this.nodes = nodes;
         this.limit = limit;
+    }
+
+    /**
+     * @param given whether docker is to give what is there, or has it mounted
+     */
+    private record Asked(String path, boolean given) {
+        /** Where devices are, which hangs for no server: paths elsewhere don't hold it up. */
+        boolean isOfDev() {
+            return path.startsWith("/dev/") && !path.contains("..");
+        }
     }
 
     private interface Look {
@@ -41,47 +52,71 @@ public final class HostPaths {
      * @throws IOException when that can't be told in time
      */
     public DeviceNodes.Reached given(String path) throws IOException {
-        return look(path, nodes::given);
+        return look(new Asked(path, true), nodes::given);
     }
 
     /** As {@link DeviceNodes#seen}. */
     public DeviceNodes.Reached seen(String path) throws IOException {
-        return look(path, nodes::seen);
+        return look(new Asked(path, false), nodes::seen);
     }
 
-    private DeviceNodes.Reached look(String path, Look look) throws IOException {
-        if (!places.tryAcquire()) {
-            throw new IOException(
-                    Quote.quoted(path)
-                            + " was not looked at: file systems of "
-                            + AT_A_TIME
-                            + " other paths do not answer");
+    /** One path has one look at a time, however many ask for it. */
+    private DeviceNodes.Reached look(Asked asked, Look look) throws IOException {
+        CompletableFuture<DeviceNodes.Reached> found;
+        synchronized (underWay) {
+            found = underWay.get(asked);
+            if (found == null) {
+                found = new CompletableFuture<>();
+                begin(asked, look, found);
+            }
         }
-        var found = new CompletableFuture<DeviceNodes.Reached>();
-        // A native call of a virtual thread would block others with it.
-        Thread.ofPlatform()
-                .daemon()
-                .name("look at " + Quote.shown(path))
-                .start(() -> {
-                    try {
-                        found.complete(look.at(Path.of(path)));
-                    } catch (IOException | RuntimeException e) {
-                        found.completeExceptionally(e);
-                    } finally {
-                        places.release();
-                    }
-                });
         try {
             return found.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw unanswered(path);
+            throw unanswered(asked.path());
         } catch (ExecutionException e) {
             throw e.getCause() instanceof IOException io
                     ? io
                     : new IOException(e.getCause().getMessage(), e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw unanswered(path);
+            throw unanswered(asked.path());
+        }
+    }
+
+    private void begin(Asked asked, Look look, CompletableFuture<DeviceNodes.Reached> found)
+            throws IOException {
+        if (underWay.keySet().stream().filter(it -> it.isOfDev() == asked.isOfDev()).count()
+                >= AT_A_TIME) {
+            throw new IOException(
+                    Quote.quoted(asked.path())
+                            + " was not looked at: file systems of "
+                            + AT_A_TIME
+                            + " other paths do not answer");
+        }
+        underWay.put(asked, found);
+        // A native call of a virtual thread would block others with it.
+        Thread.ofPlatform()
+                .daemon()
+                .name("look at " + Quote.shown(asked.path()))
+                .start(() -> perform(asked, look, found));
+    }
+
+    private void perform(Asked asked, Look look, CompletableFuture<DeviceNodes.Reached> found) {
+        DeviceNodes.Reached reached = null;
+        Exception failure = null;
+        try {
+            reached = look.at(Path.of(asked.path()));
+        } catch (IOException | RuntimeException e) {
+            failure = e;
+        }
+        synchronized (underWay) {
+            underWay.remove(asked);
+        }
+        if (failure == null) {
+            found.complete(reached);
+        } else {
+            found.completeExceptionally(failure);
         }
     }
 

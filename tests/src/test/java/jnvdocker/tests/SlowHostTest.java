@@ -149,8 +149,12 @@ class SlowHostTest extends OneEngineTest {
                         result::toString);
             }
             lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true").ok();
+            for (int i = 0; i < 8; i++) {
+                lab.jnvdocker("run", "--device", hung.resolve("node" + i), "plain");
+            }
+            lab.jnvdocker("run", "--rm", "--device", "/dev/null:/dev/nothing", "plain", "true")
+                    .ok();
         }
-        lab.jnvdocker("run", "--rm", "--device", "/dev/null:/dev/nothing", "plain", "true").ok();
     }
 
     /** Names are for people to read: their number does as well. */

@@ -68,7 +68,7 @@ public final class PluginServer implements AutoCloseable {
 
     private static final String TOO_MUCH =
             "{\"Err\":\"jnvdockerd has too much to do for docker at the moment; look into its log"
-                    + " (journalctl -u jnvdockerd), then try again\"}";
+                    + " (journalctl -u jnvdocker), then try again\"}";
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
 
