@@ -4,6 +4,7 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.ContainerEngine.Listed;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.words.Quote;
@@ -95,7 +96,7 @@ final class OldPluginCheck implements Check {
     private List<Finding> containers() throws IOException {
         Set<String> there = new TreeSet<>();
         for (DriverVersion version : volumes.versions()) {
-            there.add(DriverVolumes.name(version));
+            there.add(DriverVolume.name(version));
         }
         engine.facts(EngineCheck.LIMIT);
         List<Finding> found = new ArrayList<>();

@@ -5,8 +5,8 @@ import jnvdocker.docker.engine.EngineException;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
-import jnvdocker.volume.plugin.DriverVolumes;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -50,7 +50,7 @@ final class PluginCheck implements Check {
             return Finding.unknown(
                     "the engine was not asked: the driver volume it would ask for is not whole");
         }
-        String volume = DriverVolumes.name(driver);
+        String volume = DriverVolume.name(driver);
         try {
             engine.createVolume(volume, daemon.pluginName(), LIMIT);
             return Finding.ok("the engine gets " + volume + " from " + daemon.pluginSocket());

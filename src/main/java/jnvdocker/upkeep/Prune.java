@@ -119,7 +119,7 @@ public final class Prune {
             Optional<String> why = keeps(driver, loaded, mounted, wish);
             done.add(
                     why.isPresent()
-                            ? Pruned.kept(DriverVolumes.name(driver), why.get())
+                            ? Pruned.kept(DriverVolume.name(driver), why.get())
                             : remove(driver, loaded.orElseThrow(), wish.dry()));
         }
     }
@@ -135,7 +135,7 @@ public final class Prune {
         if (loaded.get().equals(driver)) {
             return Optional.of("its driver is loaded");
         }
-        return wish.named(DriverVolumes.name(driver))
+        return wish.named(DriverVolume.name(driver))
                 // A container that names another one may have been served this one.
                 .or(() ->
                         Optional.ofNullable(mounted.get(driver.text()))
@@ -145,7 +145,7 @@ public final class Prune {
 
     private Pruned remove(DriverVersion driver, DriverVersion loaded, boolean dry)
             throws IOException {
-        String volume = DriverVolumes.name(driver);
+        String volume = DriverVolume.name(driver);
         long freed = served.freedBytes(driver);
         String why =
                 "driver "

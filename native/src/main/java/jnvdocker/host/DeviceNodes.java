@@ -1,6 +1,7 @@
 package jnvdocker.host;
 
 import jnvdocker.posix.Errno;
+import jnvdocker.posix.FileStatus;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
 

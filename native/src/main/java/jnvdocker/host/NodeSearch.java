@@ -1,5 +1,7 @@
 package jnvdocker.host;
 
+import jnvdocker.posix.FileStatus;
+
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;

@@ -24,7 +24,6 @@ public final class Posix {
     private static final int O_CREAT = 0x40;
     private static final int O_EXCL = 0x80;
     private static final int O_CLOEXEC = 0x80000;
-    private static final int S_IFCHR = 0x2000;
     private static final int CLOCK_BOOTTIME = 7;
     private static final int SOL_SOCKET = 1;
     private static final int SO_PEERCRED = 17;
@@ -71,7 +70,7 @@ public final class Posix {
      */
     public static void mknod(Path file, int mode, int major, int minor) throws PosixException {
         try {
-            LibC.INSTANCE.mknod(file.toString(), S_IFCHR | mode, device(major, minor));
+            LibC.INSTANCE.mknod(file.toString(), FileStatus.S_IFCHR | mode, device(major, minor));
         } catch (LastErrorException e) {
             throw failure("mknod " + file, e.getErrorCode());
         }

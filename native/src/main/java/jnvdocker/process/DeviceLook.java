@@ -1,6 +1,7 @@
 package jnvdocker.process;
 
 import jnvdocker.posix.Errno;
+import jnvdocker.posix.FileStatus;
 import jnvdocker.posix.LinkFolder;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
@@ -41,8 +42,6 @@ final class DeviceLook {
     private static final Pattern NODE_NAME = Pattern.compile(".*/nvidia[0-9]+( \\(deleted\\))?");
     private static final Set<String> OTHER_NODES =
             Set.of("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/tty");
-    private static final int S_IFMT = 0xf000;
-    private static final int S_IFCHR = 0x2000;
     private static final Comparator<ProcessId> BY_AGE =
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
 
@@ -247,10 +246,8 @@ final class DeviceLook {
     /** The minor of the device of that major that a descriptor leads to. */
     private static OptionalInt minor(Path descriptor, int major) {
         try {
-            Map<String, Object> status = Files.readAttributes(descriptor, "unix:mode,rdev");
-            boolean character = ((int) status.get("mode") & S_IFMT) == S_IFCHR;
-            long device = (long) status.get("rdev");
-            return character && Posix.major(device) == major
+            long device = FileStatus.of(descriptor).characterDevice();
+            return device != 0 && Posix.major(device) == major
                     ? OptionalInt.of(Posix.minor(device))
                     : OptionalInt.empty();
         } catch (IOException e) {

@@ -218,7 +218,7 @@ class CudaDriverTest {
     @Test
     void whoLeavesAProcessBehindThatHoldsTheOutputIsGivenUp() {
         // Java closes the output of a program that has ended when nobody reads it by then.
-        String script = "sleep 60 & sleep 2; echo cuDriverGetVersion: 12020; exit 0";
+        String script = "sleep 60 & sleep 1; echo cuDriverGetVersion: 12020; sleep 1; exit 0";
         String message =
                 failure(shell(script, Duration.ofSeconds(4)), folder.resolve("libcuda.so.1"));
         assertEquals("it does not end within 4000 ms", message);

@@ -5,6 +5,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.volume.DriverVolume;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -75,7 +76,7 @@ public final class ContainerPlanner {
     private List<VolumeMount> mounts(Container container) throws RefusedException {
         List<VolumeMount> mounts = new ArrayList<>();
         if (!container.settings().mountTargets().contains(DRIVER_FOLDER)) {
-            String name = "nvidia_driver_" + container.driver();
+            String name = DriverVolume.name(container.driver());
             mounts.add(new VolumeMount(name, volumeDriver, DRIVER_FOLDER, Map.of()));
         }
         for (VolumeMount mount : container.allocation().mounts()) {

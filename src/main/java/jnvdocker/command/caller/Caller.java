@@ -15,6 +15,23 @@ public final class Caller {
 
     private Caller() {}
 
+    /** Whether the command runs with root's rights, whoever has typed it. */
+    public static boolean isRoot(ClientRequest request) {
+        return request.peer().uid() == 0;
+    }
+
+    /**
+     * @param what that takes root's rights: {@code prune volumes}
+     * @param command with which an administrator does it: {@code gpu prune}
+     * @throws RefusedException when the command runs without them
+     */
+    public static void refuseUnlessRoot(ClientRequest request, String what, String command)
+            throws RefusedException {
+        if (!isRoot(request)) {
+            throw new RefusedException("only root may " + what + ": sudo jnvdocker " + command);
+        }
+    }
+
     /** The user who logged in, else the one who called sudo, else the process's own. */
     public static Owner owner(ClientRequest request) {
         OptionalInt login = PROCESSES.loginUid(request.peer().pid());
@@ -22,7 +39,7 @@ public final class Caller {
             return Owners.of(login.getAsInt());
         }
         String sudo = request.variable("SUDO_UID");
-        if (request.peer().uid() == 0 && sudo.matches("[0-9]{1,10}")) {
+        if (isRoot(request) && sudo.matches("[0-9]{1,10}")) {
             return Owners.of((int) Long.parseLong(sudo));
         }
         return Owners.of(request.peer().uid());

@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.cuda.CudaVersions;
@@ -147,7 +148,7 @@ public final class GpuCommand {
                                                 engine,
                                                 request,
                                                 client,
-                                                request.peer().uid() == 0
+                                                Caller.isRoot(request)
                                                         ? readingRoots
                                                         : readingArchives),
                                         screen))

@@ -81,10 +81,7 @@ final class GpuCordon implements Callable<Integer> {
      */
     static List<Gpu> find(List<String> ids, Host host, ClientRequest request, String verb)
             throws IOException, RefusedException {
-        if (request.peer().uid() != 0) {
-            throw new RefusedException(
-                    "only root may " + verb + " a GPU: sudo jnvdocker gpu " + verb);
-        }
+        Caller.refuseUnlessRoot(request, verb + " a GPU", "gpu " + verb);
         return GpuResolver.resolve(ids, HostDriver.read(host).gpus());
     }
 

@@ -3,6 +3,7 @@ package jnvdocker.command.gpu;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.command.caller.Caller;
 import jnvdocker.grant.Pruned;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -54,9 +55,7 @@ final class GpuPrune implements Callable<Integer> {
 
     @Override
     public Integer call() throws RefusedException {
-        if (request.peer().uid() != 0) {
-            throw new RefusedException("only root may prune volumes: sudo jnvdocker gpu prune");
-        }
+        Caller.refuseUnlessRoot(request, "prune volumes", "gpu prune");
         List<Pruned> done = prune.run(dry, otherEngines);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {

@@ -77,7 +77,7 @@ final class GpuRelease implements Callable<Integer> {
         refuseOthers(lease);
         String id = lease.claim().id();
         String why = who() + ": " + Quote.shown(reason.strip());
-        if (request.peer().uid() == 0) {
+        if (Caller.isRoot(request)) {
             return leases.releaseByForce(id, why).runs();
         }
         leases.releaseUnused(id, why);
@@ -108,7 +108,7 @@ final class GpuRelease implements Callable<Integer> {
 
     private void refuseOthers(Lease lease) throws RefusedException {
         boolean isOwner = Caller.owner(request).uid() == lease.claim().owner().uid();
-        if (request.peer().uid() != 0 && !isOwner) {
+        if (!Caller.isRoot(request) && !isOwner) {
             throw new RefusedException(
                     "claim "
                             + lease.claim().id()
@@ -125,7 +125,7 @@ final class GpuRelease implements Callable<Integer> {
         Owner caller = Caller.owner(request);
         String name = Quote.shown(caller.name());
         String uid = "uid " + Integer.toUnsignedString(caller.uid());
-        boolean asRoot = request.peer().uid() == 0 && caller.uid() != 0;
+        boolean asRoot = Caller.isRoot(request) && caller.uid() != 0;
         return (name.equals(uid) ? uid : name + " (" + uid + ")") + (asRoot ? " as root" : "");
     }
 }

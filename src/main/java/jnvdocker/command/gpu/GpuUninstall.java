@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -51,10 +52,7 @@ final class GpuUninstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws RefusedException {
-        if (request.peer().uid() != 0) {
-            throw new RefusedException(
-                    "only root may uninstall jnvdocker: sudo jnvdocker gpu uninstall");
-        }
+        Caller.refuseUnlessRoot(request, "uninstall jnvdocker", "gpu uninstall");
         Uninstall.Removed removed = uninstall.run(removeContainers);
         done = true;
         PrintWriter out = spec.commandLine().getOut();

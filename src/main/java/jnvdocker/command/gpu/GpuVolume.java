@@ -89,7 +89,7 @@ final class GpuVolume implements Callable<Integer> {
                         .map(way -> way.getValue() + " by " + way.getKey())
                         .collect(Collectors.joining(", "));
         return List.of(
-                "Volume:   nvidia_driver_" + volume.version(),
+                "Volume:   " + DriverVolume.name(volume.version()),
                 "Folder:   " + volume.path(),
                 "Served:   " + served(volume),
                 "Files:    %d, %,d bytes (%s)"

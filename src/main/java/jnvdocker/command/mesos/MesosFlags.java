@@ -1,5 +1,6 @@
 package jnvdocker.command.mesos;
 
+import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.LauncherFolder;
@@ -89,7 +90,7 @@ final class MesosFlags implements Callable<Integer> {
                                 uuids));
         flags.remarks().forEach(this::remark);
         // Others can't mend it, and have no business to look into root's folders by us.
-        if (request.peer().uid() == 0 && !new LauncherFolder(folder).isLaidOut()) {
+        if (Caller.isRoot(request) && !new LauncherFolder(folder).isLaidOut()) {
             remark(
                     "nothing is laid out in "
                             + folder

@@ -1,5 +1,6 @@
 package jnvdocker.command.mesos;
 
+import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.mesos.agent.AgentFlags;
@@ -61,10 +62,7 @@ final class MesosInstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        if (request.peer().uid() != 0) {
-            throw new RefusedException(
-                    "only root may lay out a Mesos agent's folder: sudo jnvdocker mesos install");
-        }
+        Caller.refuseUnlessRoot(request, "lay out a Mesos agent's folder", "mesos install");
         Path folder = CallersFolder.of(launcherDir, request, spec);
         Path agents = CallersFolder.of(libexec, request, spec);
         List<String> linked =

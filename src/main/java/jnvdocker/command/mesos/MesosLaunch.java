@@ -102,7 +102,7 @@ public final class MesosLaunch {
 
     /** Agents run as root, and the GPUs of their containers are not for others to reserve. */
     static void refuseOthersThanAgents(ClientRequest request) throws RefusedException {
-        if (request.peer().uid() != 0) {
+        if (!Caller.isRoot(request)) {
             throw new RefusedException(
                     "only root may launch the containers of a Mesos agent; start the agent as"
                             + " root");

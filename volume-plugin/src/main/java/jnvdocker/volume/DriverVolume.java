@@ -18,6 +18,14 @@ import java.util.TreeMap;
  * @param path the folder on this machine
  */
 public record DriverVolume(DriverVersion version, Path path, Manifest manifest) {
+    /** What docker calls such a volume is this, an underscore and the version. */
+    public static final String KIND = "nvidia_driver";
+
+    /** {@code nvidia_driver_535.104.05}. */
+    public static String name(DriverVersion version) {
+        return KIND + "_" + version;
+    }
+
     /**
      * @throws IOException when the folder is missing, has no valid manifest or lacks a file; the
      *     message says what

@@ -70,7 +70,7 @@ public final class DriverVolumeStore {
 
     /** A store that only brings in files in some of the ways, and by copy where they fail. */
     DriverVolumeStore(Path stateFolder, Set<Cloned> ways) {
-        this(stateFolder, "nvidia_driver", ways);
+        this(stateFolder, DriverVolume.KIND, ways);
     }
 
     /** One beside the usual one. */

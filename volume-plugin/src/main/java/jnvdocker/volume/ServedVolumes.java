@@ -55,8 +55,8 @@ public final class ServedVolumes {
         this.store = store;
         this.copies =
                 new DriverVolumeStore(
-                        stateFolder, "nvidia_driver_copy", EnumSet.of(Cloned.REFLINK));
-        this.sealed = new SealedVolumes(runFolder.resolve("volumes/nvidia_driver"));
+                        stateFolder, DriverVolume.KIND + "_copy", EnumSet.of(Cloned.REFLINK));
+        this.sealed = new SealedVolumes(runFolder.resolve("volumes").resolve(DriverVolume.KIND));
     }
 
     /**

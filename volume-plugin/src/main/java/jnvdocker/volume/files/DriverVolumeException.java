@@ -3,7 +3,12 @@ package jnvdocker.volume.files;
 import jnvdocker.posix.FileErrors;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileStore;
 import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
 /**
@@ -11,6 +16,13 @@ import java.nio.file.Path;
  */
 public final class DriverVolumeException extends IOException {
     private static final long serialVersionUID = 1L;
+    private static final String STATE_FOLDER = " (JNVDOCKER_STATE_DIR)";
+
+    private static final String IN_THE_WAY =
+            "move the file that is in the way, or choose another state folder" + STATE_FOLDER;
+
+    /** Who could not write what he wanted to has left less than this. */
+    private static final long FULL = 1 << 20;
 
     public DriverVolumeException(String message) {
         super(message);
@@ -31,23 +43,44 @@ public final class DriverVolumeException extends IOException {
         String named = cause instanceof FileSystemException e ? e.getFile() : null;
         String reason = FileErrors.reason(cause);
         String message = what + " " + (named == null ? file : named) + ": " + reason;
-        return new DriverVolumeException(message + remedy(reason), cause);
+        return new DriverVolumeException(message + "; " + remedy(file, cause), cause);
     }
 
-    private static String remedy(String reason) {
-        return switch (reason) {
-            case "No space left on device", "Disk quota exceeded" ->
-                    "; free some space there, or choose another state folder"
-                            + " (JNVDOCKER_STATE_DIR)";
-            case "Read-only file system" ->
-                    "; mount it writable, or choose another state folder (JNVDOCKER_STATE_DIR)";
-            case "Permission denied", "Operation not permitted" ->
-                    "; run the daemon as root, or choose a state folder that this user may write"
-                            + " (JNVDOCKER_STATE_DIR)";
-            case "Not a directory", "File exists" ->
-                    "; move the file that is in the way, or choose another state folder"
-                            + " (JNVDOCKER_STATE_DIR)";
-            default -> "; check that folder and the kernel's log";
+    private static String remedy(Path file, IOException cause) {
+        return switch (cause) {
+            case AccessDeniedException _ ->
+                    "run the daemon as root, or choose a state folder that this user may write"
+                            + STATE_FOLDER;
+            case NotDirectoryException _, FileAlreadyExistsException _ -> IN_THE_WAY;
+            default -> remedy(file);
         };
+    }
+
+    /** By what is so, since Java tells a disk's error in words alone. */
+    private static String remedy(Path file) {
+        Path there = existing(file);
+        if (!there.equals(file) && !Files.isDirectory(there)) {
+            return IN_THE_WAY;
+        }
+        try {
+            FileStore store = Files.getFileStore(there);
+            if (store.isReadOnly()) {
+                return "mount it writable, or choose another state folder" + STATE_FOLDER;
+            }
+            if (store.getUsableSpace() < FULL) {
+                return "free some space there, or choose another state folder" + STATE_FOLDER;
+            }
+        } catch (IOException e) {
+            // It can't be told, then.
+        }
+        return "check that folder, its quota and the kernel's log";
+    }
+
+    private static Path existing(Path file) {
+        Path path = file.toAbsolutePath();
+        while (!Files.exists(path) && path.getParent() != null) {
+            path = path.getParent();
+        }
+        return path;
     }
 }

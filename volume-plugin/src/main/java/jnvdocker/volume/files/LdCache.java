@@ -43,16 +43,7 @@ record LdCache(List<Entry> entries) {
      * @param path the file that answers, as the host spells it; often a symbolic link
      * @param flags glibc's: kind of library in the low byte, architecture in the next
      */
-    record Entry(String name, String path, int flags) {
-        private static final int ARCHITECTURE = 0xff00;
-        private static final int X86_64 = 0x0300;
-        private static final int AARCH64 = 0x0a00;
-
-        boolean is64Bit() {
-            int architecture = flags & ARCHITECTURE;
-            return architecture == X86_64 || architecture == AARCH64;
-        }
-    }
+    record Entry(String name, String path, int flags) {}
 
     LdCache {
         entries = List.copyOf(entries);

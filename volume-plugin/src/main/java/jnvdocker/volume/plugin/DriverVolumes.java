@@ -27,7 +27,6 @@ import java.util.stream.Collectors;
  */
 public final class DriverVolumes implements PluginVolumes {
     private static final Logger LOG = LoggerFactory.getLogger(DriverVolumes.class);
-    private static final String KIND = "nvidia_driver";
 
     private final Host host;
     private final DriverVolumeStore store;
@@ -47,11 +46,6 @@ public final class DriverVolumes implements PluginVolumes {
         this.served = served;
     }
 
-    /** The name of a driver's volume. */
-    public static String name(DriverVersion driver) {
-        return KIND + "_" + driver;
-    }
-
     @Override
     public boolean owns(String name) {
         return isDriver(name);
@@ -60,7 +54,7 @@ public final class DriverVolumes implements PluginVolumes {
     /** Whether it is the name of some driver's volume. */
     public static boolean isDriver(String name) {
         try {
-            return VolumeName.parse(name).kind().equals(KIND);
+            return VolumeName.parse(name).kind().equals(DriverVolume.KIND);
         } catch (VolumeException e) {
             return false;
         }
@@ -77,7 +71,7 @@ public final class DriverVolumes implements PluginVolumes {
                             + "; driver "
                             + loaded
                             + " is loaded, use the volume "
-                            + KIND
+                            + DriverVolume.KIND
                             + "_"
                             + loaded);
         }
@@ -177,7 +171,7 @@ public final class DriverVolumes implements PluginVolumes {
     public List<VolumeInfo> list() {
         try {
             return store.list().stream()
-                    .map(volume -> info(name(volume.version()), volume))
+                    .map(volume -> info(DriverVolume.name(volume.version()), volume))
                     .toList();
         } catch (IOException e) {
             // An Err would hide the volumes of every other plugin from 'docker volume ls' as well.

@@ -1,6 +1,7 @@
 package jnvdocker.volume.plugin;
 
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.volume.DriverVolume;
 import jnvdocker.words.Quote;
 
 import java.util.regex.Matcher;
@@ -12,7 +13,7 @@ import java.util.regex.Pattern;
  */
 record VolumeName(String kind, String version) {
     /** What to do about a name that is none of ours. */
-    static final String USE = "use nvidia_driver_<version>";
+    static final String USE = "use " + DriverVolume.KIND + "_<version>";
 
     private static final Pattern SPELLING = Pattern.compile("([a-zA-Z0-9_.-]+)_([0-9.]+)");
 

@@ -123,7 +123,8 @@ class ElfFileTest {
         Host host = Host.at(Path.of("/"));
         String libc =
                 LdCache.read(host).entries().stream()
-                        .filter(entry -> entry.name().equals("libc.so.6") && entry.is64Bit())
+                        .filter(entry ->
+                                entry.name().equals("libc.so.6") && TestingLdCache.is64Bit(entry))
                         .findFirst()
                         .orElseThrow()
                         .path();

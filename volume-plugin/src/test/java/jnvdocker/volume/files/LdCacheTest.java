@@ -33,8 +33,6 @@ class LdCacheTest {
         LdCache cache = parse(TestingLdCache.bytes(ENTRIES));
 
         assertEquals(ENTRIES, cache.entries());
-        assertTrue(cache.entries().get(0).is64Bit());
-        assertFalse(cache.entries().get(1).is64Bit());
     }
 
     @Test
@@ -105,7 +103,8 @@ class LdCacheTest {
         assumeTrue(Files.exists(Path.of(LdCache.PATH)), "no loader cache on this machine");
         assertTrue(
                 LdCache.read(Host.at(Path.of("/"))).entries().stream()
-                        .anyMatch(entry -> entry.name().equals("libc.so.6") && entry.is64Bit()));
+                        .anyMatch(entry ->
+                                entry.name().equals("libc.so.6") && TestingLdCache.is64Bit(entry)));
     }
 
     private static LdCache parse(byte[] bytes) throws MalformedFileException {

@@ -46,4 +46,10 @@ final class TestingLdCache {
         strings.writeBytes((text + "\0").getBytes(StandardCharsets.UTF_8));
         return at;
     }
+
+    /** By glibc's architecture, x86-64 or aarch64, in the second byte of the flags. */
+    static boolean is64Bit(LdCache.Entry entry) {
+        int architecture = entry.flags() & 0xff00;
+        return architecture == 0x0300 || architecture == 0x0a00;
+    }
 }
