@@ -83,6 +83,7 @@ public final class LinkFolder implements AutoCloseable {
      *     {@link Errno#EACCES} when we may not look
      */
     public static LinkFolder open(Path folder) throws PosixException {
+        @SuppressWarnings("MustBeClosedChecker") // It is closed with the folder.
         Arena arena = Arena.ofConfined();
         try {
             return new LinkFolder(folder, arena);

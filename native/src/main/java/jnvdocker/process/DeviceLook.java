@@ -21,6 +21,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -101,7 +102,7 @@ final class DeviceLook {
         Many before = known(Integer.parseInt(pid));
         boolean isKnown = before != null && before.minors().isPresent();
         Account account = new Account(pid, budget, isKnown ? limits.process() : Integer.MAX_VALUE);
-        SortedSet<Integer> minors = new TreeSet<>();
+        NavigableSet<Integer> minors = new TreeSet<>();
         boolean complete = look(pid, major, minors, account);
         read.addAndGet(account.count);
         if (complete && account.count <= limits.process()) {

@@ -61,6 +61,7 @@ final class Decisions {
     }
 
     /** Returns when everything is written that was about to be. */
+    @SuppressWarnings("LockNotBeforeTry") // Nothing is done between the two.
     void settle() {
         order.writeLock().lock();
         order.writeLock().unlock();

@@ -158,6 +158,7 @@ public record LeaseParts(
      * Has the whole registry looked through, in the background and a little later: what decides was
      * read when it was opened, and who starts a daemon waits for its first answer.
      */
+    @SuppressWarnings("ThreadPriorityCheck") // It saves time for others; no order depends on it.
     public void examine() {
         Thread thread =
                 Thread.ofPlatform()

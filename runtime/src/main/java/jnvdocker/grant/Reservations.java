@@ -251,10 +251,8 @@ final class Reservations {
         if (!choice.hasLooked(holdings)) {
             return Optional.empty();
         }
-        switch (choice.of(holdings)) {
-            case GpuChoice.Busy busy -> {
-                return Optional.of(new Missed(busy));
-            }
+        return switch (choice.of(holdings)) {
+            case GpuChoice.Busy busy -> Optional.of(new Missed(busy));
             case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
             case GpuChoice.Chosen(List<Gpu> gpus) -> {
                 LeaseRegistry.Reservation reservation = choice.reservation(gpus, holdings);
@@ -263,9 +261,9 @@ final class Reservations {
                             refuseWhenStopped();
                             return registry.reserve(holdings, reservation);
                         });
-                return done ? Optional.of(new Reserved(reservation.claim())) : Optional.empty();
+                yield done ? Optional.of(new Reserved(reservation.claim())) : Optional.empty();
             }
-        }
+        };
     }
 
     private void write(Claim claim) throws IOException {

@@ -328,9 +328,9 @@ public final class GpuChoice {
                         Comparator.comparing(Gpu::hasUuid)
                                 .reversed()
                                 .thenComparing(this::idleSince)
-                                .thenComparing(Gpu::index))
+                                .thenComparingInt(Gpu::index))
                 .limit(count)
-                .sorted(Comparator.comparing(Gpu::index))
+                .sorted(Comparator.comparingInt(Gpu::index))
                 .toList();
     }
 

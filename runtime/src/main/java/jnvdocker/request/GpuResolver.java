@@ -54,7 +54,7 @@ public final class GpuResolver {
             }
             found.add(gpu);
         }
-        found.sort(Comparator.comparing(Gpu::index));
+        found.sort(Comparator.comparingInt(Gpu::index));
         return found;
     }
 

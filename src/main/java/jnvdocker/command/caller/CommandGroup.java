@@ -28,6 +28,7 @@ public final class CommandGroup {
                 usageHelp = true,
                 scope = ScopeType.INHERIT,
                 description = "Show this help.")
+        @SuppressWarnings("UnusedVariable") // Only picocli looks at it.
         private boolean help;
 
         @Override

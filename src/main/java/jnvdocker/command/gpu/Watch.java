@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -77,7 +78,7 @@ final class Watch {
             if (typed.subcommand().matchedOptionValue("--json", false)) {
                 client.out(text);
             } else if (screen.isTerminal()) {
-                String title = title(interval, hostName(), LocalTime.now());
+                String title = title(interval, hostName(), LocalTime.now(ZoneId.systemDefault()));
                 client.print(new WatchScreen(title, text.lines().toList(), screen).text());
             } else {
                 client.out(text + "\n");

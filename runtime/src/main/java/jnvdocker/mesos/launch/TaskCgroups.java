@@ -8,7 +8,7 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedList;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -60,7 +60,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
             String root, RuntimeFolder folder, CgroupControllers controllers)
             throws RefusedException {
         String outermost = "/" + folder.ids().getFirst();
-        LinkedList<String> found = new LinkedList<>();
+        List<String> found = new ArrayList<>();
         // A cgroup allows no more than the one it is in, be that but a folder of the agent's.
         Path next = innermost(root, folder, controllers).orElse(null);
         while (next != null && (found.isEmpty() || !found.getFirst().endsWith(outermost))) {

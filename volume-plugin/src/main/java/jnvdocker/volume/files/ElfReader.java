@@ -174,7 +174,7 @@ final class ElfReader {
         ByteBuffer bytes = slice(table + at, Math.min(most, MAX_STRING + 1L), MAX_STRING + 1L);
         for (int end = 0; end < bytes.limit(); end++) {
             if (bytes.get(end) == 0) {
-                return new String(bytes.array(), 0, end, StandardCharsets.UTF_8);
+                return StandardCharsets.UTF_8.decode(bytes.slice(0, end)).toString();
             }
         }
         throw new MalformedFileException("a name without end in its string table");

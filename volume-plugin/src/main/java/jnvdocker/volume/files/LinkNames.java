@@ -53,14 +53,14 @@ final class LinkNames {
 
     /** The libraries without those that no program would get to: remains of older drivers. */
     List<ChosenLibrary> kept() {
-        return libraries.stream().filter(library -> winner(library) == library).toList();
+        return libraries.stream().filter(library -> winner(library).equals(library)).toList();
     }
 
     List<LeftOut> leftOut() {
         List<LeftOut> leftOut = new ArrayList<>();
         for (ChosenLibrary library : libraries) {
             ChosenLibrary winner = winner(library);
-            if (winner != library) {
+            if (!winner.equals(library)) {
                 String reason = "the loader takes " + winner.path() + " instead";
                 leftOut.add(new LeftOut(library.path(), reason));
             }

@@ -212,7 +212,7 @@ public final class PluginServer implements AutoCloseable {
             if (!request.decoderResult().isSuccess()) {
                 context.writeAndFlush(response(HttpResponseStatus.BAD_REQUEST, ""));
                 context.close();
-            } else if (request.method() != HttpMethod.POST) {
+            } else if (!request.method().equals(HttpMethod.POST)) {
                 context.writeAndFlush(response(HttpResponseStatus.NOT_FOUND, ""));
             } else if (!accept.startsWith(ACCEPTED)) {
                 context.writeAndFlush(response(HttpResponseStatus.NOT_ACCEPTABLE, ""));
