@@ -34,7 +34,7 @@ final class Adoption {
      * @param before the live leases by their claims, read before it was seen that this one runs
      */
     void adopt(Claim claim, Holder holder, Map<String, Lease> before) throws IOException {
-        if (registry.isReleased(claim.id())) {
+        if (registry.claims().isReleased(claim.id())) {
             return;
         }
         List<Lease> others = registry.adopt(claim, holder);

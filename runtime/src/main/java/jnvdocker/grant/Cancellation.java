@@ -22,7 +22,7 @@ final class Cancellation {
         if (lease.filter(Lease::isReservation).isPresent()) {
             registry.end(lease.get(), why);
         }
-        if (!registry.hasVolume(claim.id())) {
+        if (!registry.claims().hasVolume(claim.id())) {
             remover.remove(claim.id());
         }
     }

@@ -82,7 +82,7 @@ public final class ClaimPrune {
         // A claim is in the registry before it has a folder.
         List<String> folders = files.ids();
         Set<String> known = new HashSet<>();
-        for (Claim claim : registry.claims()) {
+        for (Claim claim : registry.claims().all()) {
             known.add(claim.id());
             done.add(known(claim, id, wish));
         }
@@ -131,7 +131,8 @@ public final class ClaimPrune {
         if (held.isPresent()) {
             return held;
         }
-        boolean foreign = !claim.engine().equals(engineId) && registry.hasVolume(claim.id());
+        boolean foreign =
+                !claim.engine().equals(engineId) && registry.claims().hasVolume(claim.id());
         if (foreign && !wish.otherEngines()) {
             return Optional.of(foreign(Quote.shown(claim.engine()), volume));
         }

@@ -42,7 +42,7 @@ final class ClaimRemover {
         if (mounted(claim).isPresent()) {
             return false;
         }
-        registry.forget(claim);
+        registry.claims().forget(claim);
         files.delete(claim);
         return true;
     }

@@ -15,7 +15,9 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.Earlier;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.MountResult;
 import jnvdocker.registry.RegistryException;
 import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.PluginVolumes;
@@ -104,7 +106,7 @@ public final class ClaimVolumes implements PluginVolumes {
     public void create(String name, Map<String, String> options) throws VolumeException {
         String id = id(name);
         answer(() -> {
-            if (!registry.created(id)) {
+            if (!registry.claims().created(id)) {
                 throw unknown(name);
             }
             return null;
@@ -193,8 +195,8 @@ public final class ClaimVolumes implements PluginVolumes {
     public VolumeInfo get(String name) throws VolumeException {
         String id = id(name);
         return answer(() -> {
-            Optional<Claim> claim = registry.claim(id);
-            if (claim.isPresent() && registry.hasVolume(id)) {
+            Optional<Claim> claim = registry.claims().claim(id);
+            if (claim.isPresent() && registry.claims().hasVolume(id)) {
                 return info(claim.get(), registry.liveOf(id));
             }
             if (claim.isEmpty() && !reconciler.isComplete()) {
@@ -211,7 +213,7 @@ public final class ClaimVolumes implements PluginVolumes {
             Map<String, Lease> live = new HashMap<>();
             registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
             List<VolumeInfo> all = new ArrayList<>();
-            for (Claim claim : registry.claimsWithVolume()) {
+            for (Claim claim : registry.claims().withVolume()) {
                 all.add(info(claim, Optional.ofNullable(live.get(claim.id()))));
             }
             return all;
@@ -223,10 +225,10 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     private Claim claim(String id) throws IOException, VolumeException {
-        Optional<Claim> known = registry.claim(id);
+        Optional<Claim> known = registry.claims().claim(id);
         if (known.isEmpty() && !reconciler.isComplete()) {
             restore(id);
-            known = registry.claim(id);
+            known = registry.claims().claim(id);
         }
         return known.orElseThrow(() -> unknown(ClaimNames.volume(id)));
     }
@@ -308,25 +310,25 @@ public final class ClaimVolumes implements PluginVolumes {
 
     private Lease take(Claim claim, List<Gpu> present, String use, ProcessId caller)
             throws IOException, VolumeException {
-        LeaseRegistry.Earlier earlier = new LeaseRegistry.Unknown();
+        Earlier earlier = new Earlier.Unknown();
         Optional<Lease> own = Optional.empty();
         for (int attempt = 1; ; attempt++) {
-            LeaseRegistry.Mounted result;
+            MountResult.Mounted result;
             try {
                 result = mount(claim, present, use, caller, earlier);
             } catch (RegistryException e) {
                 return unwritten(claim, own, caller, e);
             }
             switch (result) {
-                case LeaseRegistry.Granted(Lease lease) -> {
+                case MountResult.Granted(Lease lease) -> {
                     return lease;
                 }
-                case LeaseRegistry.Blocked(List<Lease> by) -> {
+                case MountResult.Blocked(List<Lease> by) -> {
                     if (attempt == ATTEMPTS || !ender.end(by, LeaseEnder.Caller.VERB)) {
                         throw blocked(claim, by);
                     }
                 }
-                case LeaseRegistry.Another(Lease lease, boolean known) -> {
+                case MountResult.Another(Lease lease, boolean known) -> {
                     if (attempt == ATTEMPTS) {
                         throw twice(claim, lease, users(claim));
                     }
@@ -360,20 +362,16 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     /** Mounts it, if it would be a new lease only when the policy allows one. */
-    private LeaseRegistry.Mounted mount(
-            Claim claim,
-            List<Gpu> present,
-            String use,
-            ProcessId caller,
-            LeaseRegistry.Earlier earlier)
+    private MountResult.Mounted mount(
+            Claim claim, List<Gpu> present, String use, ProcessId caller, Earlier earlier)
             throws IOException, VolumeException {
         AtomicReference<Holdings> allowed = new AtomicReference<>();
         return decisions.decide(() -> {
             Optional<Holdings> basis = Optional.ofNullable(allowed.get());
             return switch (decisions.write(
                     () -> registry.mount(claim, use, caller, earlier, basis))) {
-                case LeaseRegistry.Mounted decided -> Optional.of(decided);
-                case LeaseRegistry.Undecided(Holdings now) -> {
+                case MountResult.Mounted decided -> Optional.of(decided);
+                case MountResult.Undecided(Holdings now) -> {
                     refuseAgainstPolicy(claim, present, now);
                     allowed.set(now);
                     yield Optional.empty();
@@ -383,17 +381,16 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     /** What becomes of a lease that the claim has already. */
-    private LeaseRegistry.Earlier judge(Claim claim, Lease lease, boolean known)
-            throws VolumeException {
+    private Earlier judge(Claim claim, Lease lease, boolean known) throws VolumeException {
         Evidence.Finding finding = evidence.of(lease);
         if (finding instanceof Evidence.Gone(String why)) {
-            return new LeaseRegistry.Over(lease, why);
+            return new Earlier.Over(lease, why);
         }
         List<ContainerEngine.Listed> users = users(claim);
         // The only one that is listed need not be the one that lives: that may have been removed.
         boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, finding);
         if (known || same) {
-            return new LeaseRegistry.GoesOn();
+            return new Earlier.GoesOn();
         }
         throw twice(claim, lease, users);
     }

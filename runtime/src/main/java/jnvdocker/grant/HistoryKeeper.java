@@ -60,12 +60,12 @@ public final class HistoryKeeper implements AutoCloseable {
     private void keep() {
         while (!Thread.currentThread().isInterrupted()) {
             try {
-                int folded = inParts(() -> registry.fold(SEEN, BATCH), pace);
+                int folded = inParts(() -> registry.history().fold(SEEN, BATCH), pace);
                 if (folded > 0) {
                     LOG.info("added up {} reservations that came to nothing", folded);
                 }
                 int deleted = kept.isPresent() ? delete(registry, kept.get(), pace) : 0;
-                deleted += inParts(() -> registry.deleteBeyond(MOST, BATCH), pace);
+                deleted += inParts(() -> registry.history().deleteBeyond(MOST, BATCH), pace);
                 if (deleted > 0) {
                     LOG.info("deleted {} leases and claims of the history", deleted);
                 }
@@ -80,8 +80,8 @@ public final class HistoryKeeper implements AutoCloseable {
 
     /** All that is too old by now; stops when the thread is interrupted. */
     public static int delete(LeaseRegistry registry, Duration kept, Pace pace) throws IOException {
-        Instant then = registry.plausibleNow().minus(kept);
-        return inParts(() -> registry.deleteUntil(then, BATCH), pace);
+        Instant then = registry.history().plausibleNow().minus(kept);
+        return inParts(() -> registry.history().deleteUntil(then, BATCH), pace);
     }
 
     /** Says how many rows it has seen to. */

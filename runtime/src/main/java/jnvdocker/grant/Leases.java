@@ -273,12 +273,12 @@ public final class Leases {
 
     /** Containers that are started as soon as they can have their GPUs, the oldest first. */
     public List<RefusedStart> refusedStarts() throws IOException {
-        return registry.refusedStarts();
+        return registry.claims().refusedStarts();
     }
 
     /** Every claim that a volume of docker's is for, in order of id. */
     public List<Claim> claimsWithVolume() throws IOException {
-        return registry.claimsWithVolume();
+        return registry.claims().withVolume();
     }
 
     /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
@@ -288,12 +288,12 @@ public final class Leases {
 
     /** Leases that have ended, the latest first. */
     public PastLeases past(int limit) {
-        return new PastLeases(registry::past, limit);
+        return new PastLeases(registry.history()::past, limit);
     }
 
     /** Leases of one GPU that have ended, the latest first. */
     public List<Lease> pastOf(Gpu gpu, int limit) throws IOException {
-        return registry.pastOf(gpu.uuid(), limit);
+        return registry.history().pastOf(gpu.uuid(), limit);
     }
 
     /**
@@ -303,7 +303,7 @@ public final class Leases {
      */
     public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
         endReservations();
-        return registry.gpuTime(from, gpu);
+        return registry.history().gpuTime(from, gpu);
     }
 
     /**
@@ -313,12 +313,12 @@ public final class Leases {
      */
     public PastLeases pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit) {
         return new PastLeases(
-                (before, some) -> registry.pastOf(gpu, from, uids, before, some), limit);
+                (before, some) -> registry.history().pastOf(gpu, from, uids, before, some), limit);
     }
 
     /** The UUIDs of GPUs that were given back once; the host need not have them any more. */
     public List<String> pastGpus() throws IOException {
-        return registry.pastGpus();
+        return registry.history().pastGpus();
     }
 
     /** What keeps a lease alive, for people: {@code its first process (pid 4711) runs}. */

@@ -41,18 +41,18 @@ final class LostClaims {
         Set<String> all = new HashSet<>(folders);
         mounted.ifPresent(all::addAll);
         for (String id : all) {
-            if (!registry.knew(id)) {
+            if (!registry.claims().knew(id)) {
                 LOG.warn("claim {} is there, and the registry has never heard of it", id);
-                registry.unreconciled();
+                registry.claims().unreconciled();
                 break;
             }
         }
-        boolean complete = registry.isReconciled();
+        boolean complete = registry.claims().isReconciled();
         for (String id : all) {
             boolean used = mounted.filter(those -> !those.contains(id)).isEmpty();
             if (!complete || used) {
                 restore(id, mounted.isPresent() && used);
-            } else if (registry.claim(id).isEmpty()) {
+            } else if (registry.claims().claim(id).isEmpty()) {
                 // Forgotten, by a daemon that was killed before it had deleted the folder.
                 files.delete(id);
             }
@@ -83,13 +83,13 @@ final class LostClaims {
         if (claim.filter(Claim::isOfProcess).isPresent()) {
             return; // see LostProcesses
         }
-        boolean known = registry.claim(id).isPresent();
-        if (claim.isPresent() && (mounted || !registry.isReconciled())) {
-            registry.restore(claim.get(), true);
+        boolean known = registry.claims().claim(id).isPresent();
+        if (claim.isPresent() && (mounted || !registry.claims().isReconciled())) {
+            registry.claims().restore(claim.get(), true);
         } else if (!known && mounted) {
-            registry.revive(id);
+            registry.claims().revive(id);
         }
-        if (!known && registry.claim(id).isPresent()) {
+        if (!known && registry.claims().claim(id).isPresent()) {
             LOG.warn("claim {} was lost, and is known again", id);
         } else if (!known && mounted) {
             LOG.error("claim {} is mounted, and nothing tells of which GPUs it is", id);

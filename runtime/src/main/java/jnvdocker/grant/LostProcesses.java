@@ -34,7 +34,7 @@ final class LostProcesses {
         Map<String, Lease> live = new HashMap<>();
         registry.live().forEach(lease -> live.put(lease.claim().id(), lease));
         Map<String, Holder.Process> running =
-                registry.isNew() ? evidence.groups() : Map.<String, Holder.Process>of();
+                registry.claims().isNew() ? evidence.groups() : Map.<String, Holder.Process>of();
         for (Map.Entry<String, Holder.Process> group : running.entrySet()) {
             restore(group.getKey(), group.getValue(), live);
         }
@@ -48,7 +48,7 @@ final class LostProcesses {
 
     private void restore(String id, Holder.Process holder, Map<String, Lease> live)
             throws IOException {
-        Optional<Claim> known = registry.claim(id);
+        Optional<Claim> known = registry.claims().claim(id);
         Optional<Claim> claim = known.isPresent() ? known : files.read(id);
         if (claim.filter(Claim::isOfProcess).isEmpty()) {
             return;
@@ -57,7 +57,7 @@ final class LostProcesses {
         if (lease.isPresent() && lease.get().holder() instanceof Holder.Client(ProcessId client)) {
             registry.becomes(id, client, holder.cgroup());
         } else if (lease.isEmpty()) {
-            registry.restore(claim.get(), false);
+            registry.claims().restore(claim.get(), false);
             adoption.adopt(claim.get(), holder, live);
         }
     }

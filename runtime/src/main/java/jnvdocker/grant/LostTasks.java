@@ -51,7 +51,7 @@ final class LostTasks {
 
     /** Gives each of them a lease of those of its GPUs that nobody else uses. */
     void restore() throws IOException {
-        if (!registry.isNew()) {
+        if (!registry.claims().isNew()) {
             return;
         }
         for (AllowedDevices allowed : processes.allowed(DeviceRules.MAJOR)) {

@@ -68,7 +68,7 @@ public final class Reconciler {
 
     /** Whether every claim is known that an engine may ask for. */
     boolean isComplete() throws IOException {
-        return registry.isReconciled();
+        return registry.claims().isReconciled();
     }
 
     /** What this machine's processes and our own files tell; asks no engine. */
@@ -95,7 +95,7 @@ public final class Reconciler {
         // Before the processes: what is seen then is of these leases or of later ones.
         Map<String, Lease> live = live();
         for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
-            Optional<Claim> claim = registry.claim(running.getKey());
+            Optional<Claim> claim = registry.claims().claim(running.getKey());
             if (claim.isPresent()) {
                 String container = claim.get().container().map(Claim.ContainerRef::id).orElse("");
                 ProcessId process = running.getValue();
@@ -111,7 +111,7 @@ public final class Reconciler {
     /** Compares everything with the engine's containers. */
     public void reconcile() throws IOException {
         String id = engine.id(LIMIT);
-        List<Claim> known = new ArrayList<>(registry.claims());
+        List<Claim> known = new ArrayList<>(registry.claims().all());
         List<Carrier> carriers = carriers(LIMIT);
         Set<String> present = new HashSet<>();
         carriers.forEach(carrier -> present.add(carrier.container().id()));
@@ -125,12 +125,12 @@ public final class Reconciler {
         known.removeIf(Claim::isWithoutDocker);
         for (Claim claim : known) {
             // Another engine's volumes are not ours to remove through this one.
-            boolean ours = claim.engine().equals(id) || !registry.hasVolume(claim.id());
+            boolean ours = claim.engine().equals(id) || !registry.claims().hasVolume(claim.id());
             if (ours && !named.contains(claim.id())) {
                 tryToRemove(claim.id());
             }
         }
-        registry.reconciled();
+        registry.claims().reconciled();
     }
 
     /** Takes cgroups away that were left behind; takes a while where there are many. */
@@ -161,7 +161,7 @@ public final class Reconciler {
     }
 
     private boolean hasUnused() throws IOException {
-        return registry.unused().stream()
+        return registry.claims().unused().stream()
                 .anyMatch(claim -> engine.knownId().filter(claim.engine()::equals).isPresent());
     }
 
@@ -170,7 +170,7 @@ public final class Reconciler {
      * name.
      */
     public void changed(String container, String claim) throws IOException {
-        Optional<Claim> known = registry.claim(claim);
+        Optional<Claim> known = registry.claims().claim(claim);
         if (known.isEmpty()) {
             reconcile();
             return;
@@ -186,7 +186,7 @@ public final class Reconciler {
         }
         Claim.ContainerRef ref = new Claim.ContainerRef(found.get().id(), found.get().name());
         if (isItsOwn(known.get(), ref.id(), Set.of())) {
-            registry.named(claim, ref);
+            registry.claims().named(claim, ref);
         }
         Optional<ProcessId> init = evidence.process(found.get().pid());
         if (init.isPresent()) {
@@ -197,7 +197,7 @@ public final class Reconciler {
 
     /** The engine has removed a container that carried the label of a claim. */
     public void destroyed(String container, String claim) throws IOException {
-        Optional<Claim> known = registry.claim(claim);
+        Optional<Claim> known = registry.claims().claim(claim);
         boolean another =
                 known.flatMap(Claim::container)
                         .filter(own -> !own.id().equals(container))
@@ -224,7 +224,7 @@ public final class Reconciler {
     void restore(Duration limit) throws IOException {
         String id = engine.id(limit);
         for (Carrier carrier : carriers(limit)) {
-            if (registry.claim(carrier.claim()).isEmpty()) {
+            if (registry.claims().claim(carrier.claim()).isEmpty()) {
                 restore(carrier, id, limit);
                 name(carrier);
             }
@@ -253,7 +253,7 @@ public final class Reconciler {
     private Set<String> unknownThatRun() throws IOException {
         Set<String> unknown = new HashSet<>();
         for (String claim : evidence.containers().keySet()) {
-            if (registry.claim(claim).isEmpty()) {
+            if (registry.claims().claim(claim).isEmpty()) {
                 unknown.add(claim);
             }
         }
@@ -269,10 +269,11 @@ public final class Reconciler {
 
     private void name(Carrier carrier) throws IOException {
         ContainerEngine.Listed container = carrier.container();
-        registry.named(carrier.claim(), new Claim.ContainerRef(container.id(), container.name()));
+        registry.claims()
+                .named(carrier.claim(), new Claim.ContainerRef(container.id(), container.name()));
         if (!carrier.own()) {
             // Its end is not the claim's, and no event of it tells of the claim.
-            registry.unnamed(carrier.claim());
+            registry.claims().unnamed(carrier.claim());
         }
     }
 
@@ -305,7 +306,7 @@ public final class Reconciler {
     private void meet(Carrier carrier, String engineId, Set<String> present) throws IOException {
         String id = carrier.claim();
         ContainerEngine.Listed container = carrier.container();
-        Optional<Claim> claim = registry.claim(id);
+        Optional<Claim> claim = registry.claims().claim(id);
         if (claim.isEmpty()) {
             if (restore(carrier, engineId, LIMIT)
                     && engine.inspect(container.id(), LIMIT).isEmpty()) {
@@ -313,7 +314,7 @@ public final class Reconciler {
                 removeUnused(id);
                 return;
             }
-            claim = registry.claim(id);
+            claim = registry.claims().claim(id);
         }
         if (claim.isEmpty()) {
             return;
@@ -399,7 +400,7 @@ public final class Reconciler {
             return false;
         }
         files.write(claim.get());
-        boolean lost = registry.restore(claim.get(), true);
+        boolean lost = registry.claims().restore(claim.get(), true);
         if (lost) {
             LOG.info("claim {} is known again from its container {}", id, container.name());
         }
@@ -437,7 +438,7 @@ public final class Reconciler {
             removed = removeUnused(claim);
         } finally {
             if (!removed) {
-                registry.unnamed(claim);
+                registry.claims().unnamed(claim);
             }
         }
         return removed;
@@ -455,7 +456,8 @@ public final class Reconciler {
             }
         }
         // Docker calls our Remove for it, and refuses as long as any container names the volume.
-        if (registry.hasVolume(claim) && !engine.removeVolume(ClaimNames.volume(claim), LIMIT)) {
+        if (registry.claims().hasVolume(claim)
+                && !engine.removeVolume(ClaimNames.volume(claim), LIMIT)) {
             return false;
         }
         return remover.remove(claim);

@@ -78,7 +78,7 @@ public final class RefusedStarts {
     /** Docker was refused to mount a claim, with these words. */
     void refused(String claim, String reason) {
         try {
-            registry.refusedStart(claim, reason, isStarting());
+            registry.claims().refusedStart(claim, reason, isStarting());
         } catch (IOException e) {
             LOG.warn(
                     "claim {} was refused and may stay down: {}; start its container by hand",
@@ -105,7 +105,7 @@ public final class RefusedStarts {
         if (!engine.hasStarted()) {
             return;
         }
-        for (RefusedStart refused : registry.refusedStarts()) {
+        for (RefusedStart refused : registry.claims().refusedStarts()) {
             try {
                 review(refused);
             } catch (IOException e) {
@@ -122,13 +122,15 @@ public final class RefusedStarts {
         Optional<ContainerEngine.Down> found = find(refused);
         if (found.isEmpty()) {
             LOG.info("{} runs, is gone or was changed: it is not started", claim.displayName());
-            registry.notRefused(claim.id());
+            registry.claims().notRefused(claim.id());
             tries.remove(claim.id());
             return;
         }
         if (refused.seen().isEmpty()) {
-            registry.seen(
-                    claim.id(), new RefusedStart.Seen(found.get().id(), found.get().finished()));
+            registry.claims()
+                    .seen(
+                            claim.id(),
+                            new RefusedStart.Seen(found.get().id(), found.get().finished()));
         }
         long next =
                 Optional.ofNullable(tries.get(claim.id())).map(Tries::next).orElse(pace.nanos());

@@ -74,11 +74,11 @@ public final class Unleased {
     }
 
     private boolean isOver(String claim) throws IOException {
-        return registry.liveOf(claim).isPresent() || registry.isReleased(claim);
+        return registry.liveOf(claim).isPresent() || registry.claims().isReleased(claim);
     }
 
     private Running running(String id, ProcessId process) throws IOException {
-        Optional<Claim> claim = registry.claim(id);
+        Optional<Claim> claim = registry.claims().claim(id);
         return new Running(
                 id,
                 claim,

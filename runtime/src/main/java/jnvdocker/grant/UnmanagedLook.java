@@ -99,7 +99,7 @@ final class UnmanagedLook {
     private boolean isClaimed(GpuUse use) throws IOException {
         Optional<String> claim =
                 use.container().flatMap(it -> ClaimNames.of(it.labels(), it.volumes()));
-        return claim.isPresent() && registry.wasClaimed(claim.get(), use.gpu().uuid());
+        return claim.isPresent() && registry.claims().wasClaimed(claim.get(), use.gpu().uuid());
     }
 
     /** Whether it is known by now what docker has given to its containers. */

@@ -3,12 +3,10 @@ package jnvdocker.registry;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
-import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 
@@ -18,15 +16,12 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Who has which GPU, and who had it, on disk. Each method is one transaction; that a GPU has one
@@ -36,10 +31,9 @@ import java.util.Set;
 public final class LeaseRegistry implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseRegistry.class);
 
-    /** For how long a host may have been off when its clock is believed. */
-    private static final Duration OFF = Duration.ofDays(31);
-
     private final RegistryDatabase database;
+    private final ClaimStore claims;
+    private final LeaseHistory history;
     private final String boot;
     private final BootTime time;
     private final Changes changes = new Changes();
@@ -51,6 +45,8 @@ public final class LeaseRegistry implements AutoCloseable {
 
     private LeaseRegistry(RegistryDatabase database, String boot, BootTime time) {
         this.database = database;
+        this.claims = new ClaimStore(database, boot, time);
+        this.history = new LeaseHistory(database, boot, time);
         this.boot = boot;
         this.time = time;
         database.beforeEach(this::followTheClock);
@@ -77,7 +73,7 @@ public final class LeaseRegistry implements AutoCloseable {
                     "the registry in {} is not as it was left: a copy was put in its place, or a"
                             + " part of it is lost; what runs, and the engine, are asked",
                     folder);
-            registry.unreconciled();
+            registry.claims.unreconciled();
         }
         return registry;
     }
@@ -88,6 +84,16 @@ public final class LeaseRegistry implements AutoCloseable {
      */
     public void examine() {
         database.examine();
+    }
+
+    /** The claims, with leases or without. */
+    public ClaimStore claims() {
+        return claims;
+    }
+
+    /** The leases that have ended. */
+    public LeaseHistory history() {
+        return history;
     }
 
     /** The boot id that new leases get. */
@@ -115,18 +121,6 @@ public final class LeaseRegistry implements AutoCloseable {
         }
     }
 
-    /** Reads what may be long; nobody who writes waits for that. */
-    private <T> T reading(RegistryDatabase.Work<T> work) throws IOException {
-        if (time.hasJumped()) {
-            try {
-                database.transaction(_ -> null); // follows the clock
-            } catch (RegistryException e) {
-                LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
-            }
-        }
-        return database.reading(work);
-    }
-
     /** A new claim that reserves its GPUs for a client. */
     public record Reservation(Claim claim, ProcessId client) {}
 
@@ -141,94 +135,11 @@ public final class LeaseRegistry implements AutoCloseable {
             if (!holdings(transaction).decidesLike(basis)) {
                 return false;
             }
-            insertClaim(transaction, reservation.claim());
+            LeaseRows.insertClaim(transaction, reservation.claim());
             insertLease(transaction, reservation.claim(), new Holder.Client(reservation.client()));
             return true;
         });
     }
-
-    /**
-     * Puts a claim back that was lost, without a lease. Of one that is known only the volume may
-     * have been lost.
-     *
-     * @return whether it was not known
-     */
-    public boolean restore(Claim claim, boolean volume) throws IOException {
-        return database.transaction(transaction -> {
-            boolean lost = LeaseRows.claim(transaction, claim.id()).isEmpty();
-            if (lost) {
-                int revived =
-                        transaction.update(
-                                "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
-                if (revived == 0) {
-                    insertClaim(transaction, claim);
-                }
-            }
-            if (volume) {
-                setVolume(transaction, claim.id());
-            }
-            return lost;
-        });
-    }
-
-    /**
-     * A claim that was forgotten, and that somebody has mounted all the same, is known again.
-     *
-     * @return whether it was known once
-     */
-    public boolean revive(String claim) throws IOException {
-        return database.transaction(transaction ->
-                transaction.update(
-                                "UPDATE claim SET forgotten = NULL, volume = 1 WHERE id = ?", claim)
-                        == 1);
-    }
-
-    /** Whether a claim is known, be it forgotten. */
-    public boolean knew(String claim) throws IOException {
-        return database.transaction(transaction ->
-                transaction
-                        .first(row -> claim, "SELECT 1 FROM claim WHERE id = ?", claim)
-                        .isPresent());
-    }
-
-    /** Docker was told of the claim's volume, and remembers it. */
-    public boolean created(String claim) throws IOException {
-        return database.transaction(transaction -> setVolume(transaction, claim) == 1);
-    }
-
-    /** What a mount came to. */
-    public sealed interface MountResult {}
-
-    /** It was mounted, or can't be, whatever the lab's policy allows. */
-    public sealed interface Mounted extends MountResult {}
-
-    public record Granted(Lease lease) implements Mounted {}
-
-    /** It would be a new lease, and whether the lab's policy allows one was not decided on this. */
-    public record Undecided(Holdings now) implements MountResult {}
-
-    /** Others have GPUs of the claim. */
-    public record Blocked(List<Lease> by) implements Mounted {}
-
-    /**
-     * The claim has a lease already: of an earlier start of its container, of one that runs, or of
-     * another container that shares the claim.
-     *
-     * @param known whether it was taken by this very mount
-     */
-    public record Another(Lease lease, boolean known) implements Mounted {}
-
-    /** What is to be done with a lease that the claim may have already. */
-    public sealed interface Earlier {}
-
-    /** Not known yet. */
-    public record Unknown() implements Earlier {}
-
-    /** It goes on: its container and this one are the same. */
-    public record GoesOn() implements Earlier {}
-
-    /** It was of an earlier start, which is over. */
-    public record Over(Lease lease, String evidence) implements Earlier {}
 
     /**
      * Docker mounts the claim's volume: its lease begins, or goes on. When an earlier one is over,
@@ -244,14 +155,14 @@ public final class LeaseRegistry implements AutoCloseable {
             throws IOException {
         return database.transaction(transaction -> {
             boolean again =
-                    earlier instanceof Over(Lease lease, String evidence)
+                    earlier instanceof Earlier.Over(Lease lease, String evidence)
                             && end(transaction, lease, evidence);
             Optional<Lease> own = LeaseRows.liveOf(transaction, claim.id());
             if (own.isPresent()) {
                 boolean known = isKnown(transaction, claim.id(), use);
-                boolean goesOn = own.get().isReservation() || earlier instanceof GoesOn;
+                boolean goesOn = own.get().isReservation() || earlier instanceof Earlier.GoesOn;
                 if (!goesOn) {
-                    return new Another(own.get(), known);
+                    return new MountResult.Another(own.get(), known);
                 }
                 transaction.update(
                         "UPDATE lease SET holder = 'container', pid = ?, start = ? WHERE id = ?",
@@ -268,11 +179,11 @@ public final class LeaseRegistry implements AutoCloseable {
             } else {
                 List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
                 if (!others.isEmpty()) {
-                    return new Blocked(others);
+                    return new MountResult.Blocked(others);
                 }
                 Holdings now = holdings(transaction);
                 if (!again && allowed.filter(now::decidesLike).isEmpty()) {
-                    return new Undecided(now);
+                    return new MountResult.Undecided(now);
                 }
                 insertLease(
                         transaction,
@@ -282,7 +193,7 @@ public final class LeaseRegistry implements AutoCloseable {
             transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim.id(), use);
             transaction.update(
                     "UPDATE claim SET released = 0, stopped = 0 WHERE id = ?", claim.id());
-            return new Granted(LeaseRows.liveOf(transaction, claim.id()).orElseThrow());
+            return new MountResult.Granted(LeaseRows.liveOf(transaction, claim.id()).orElseThrow());
         });
     }
 
@@ -301,25 +212,6 @@ public final class LeaseRegistry implements AutoCloseable {
                                 + " WHERE claim = ? AND use = ? LIMIT 1)",
                         claim,
                         use));
-    }
-
-    /** Whose container a claim is, and what it is called now. */
-    public void named(String claim, Claim.ContainerRef container) throws IOException {
-        database.transaction(transaction ->
-                transaction.update(
-                        "UPDATE claim SET container = ?, name = ? WHERE id = ?"
-                                + " AND (container, name) IS NOT (?, ?)",
-                        container.id(),
-                        container.name(),
-                        claim,
-                        container.id(),
-                        container.name()));
-    }
-
-    /** The claim's container is gone; others may still mount its volume. */
-    public void unnamed(String claim) throws IOException {
-        database.transaction(transaction ->
-                transaction.update("UPDATE claim SET container = NULL WHERE id = ?", claim));
     }
 
     /** The first process of a lease's container. */
@@ -551,140 +443,6 @@ public final class LeaseRegistry implements AutoCloseable {
         return changes;
     }
 
-    /** Whether a claim was released by force and has not been started since. */
-    public boolean isReleased(String claim) throws IOException {
-        return database.transaction(transaction ->
-                transaction
-                                .first(
-                                        row -> row.getInt(1),
-                                        "SELECT released FROM claim WHERE id = ?",
-                                        claim)
-                                .orElse(0)
-                        == 1);
-    }
-
-    /** The claim's container is gone, and so is its volume. Its leases stay, as history. */
-    public void forget(String claim) throws IOException {
-        database.transaction(transaction -> {
-            RefusedRows.remove(transaction, claim);
-            return transaction.update(
-                    "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
-                    now().toEpochMilli(),
-                    claim);
-        });
-    }
-
-    /**
-     * Docker was refused to mount a claim.
-     *
-     * @param starts whether its engine is just starting: then its container is to be started later
-     */
-    public void refusedStart(String claim, String reason, boolean starts) throws IOException {
-        database.transaction(transaction -> {
-            RefusedRows.add(transaction, claim, reason, starts, now());
-            return null;
-        });
-    }
-
-    /** The containers that are to be started when they can have their GPUs, the oldest first. */
-    public List<RefusedStart> refusedStarts() throws IOException {
-        return database.transaction(RefusedRows::all);
-    }
-
-    /** What docker says of one of them. */
-    public void seen(String claim, RefusedStart.Seen seen) throws IOException {
-        database.transaction(transaction -> {
-            RefusedRows.seen(transaction, claim, seen);
-            return null;
-        });
-    }
-
-    /** The claim's container is none of them any more. */
-    public void notRefused(String claim) throws IOException {
-        database.transaction(transaction -> {
-            RefusedRows.remove(transaction, claim);
-            return null;
-        });
-    }
-
-    /** A claim that is not forgotten. */
-    public Optional<Claim> claim(String id) throws IOException {
-        return database.transaction(transaction -> LeaseRows.claim(transaction, id));
-    }
-
-    /** Whether a claim, be it forgotten, is for a GPU. */
-    public boolean wasClaimed(String claim, String gpu) throws IOException {
-        return database.transaction(transaction ->
-                transaction
-                        .first(
-                                row -> gpu,
-                                "SELECT 1 FROM claim_gpu WHERE claim = ? AND gpu = ?",
-                                claim,
-                                gpu)
-                        .isPresent());
-    }
-
-    /** Whether docker was told of the claim's volume. */
-    public boolean hasVolume(String claim) throws IOException {
-        return database.transaction(transaction ->
-                transaction
-                                .first(
-                                        row -> row.getInt(1),
-                                        "SELECT volume FROM claim WHERE id = ? AND forgotten IS"
-                                                + " NULL",
-                                        claim)
-                                .orElse(0)
-                        == 1);
-    }
-
-    /** All claims that are not forgotten, the oldest first. */
-    public List<Claim> claims() throws IOException {
-        return database.transaction(LeaseRows::claims);
-    }
-
-    /** Those of them that docker was told of. */
-    public List<Claim> claimsWithVolume() throws IOException {
-        return database.transaction(LeaseRows::claimsWithVolume);
-    }
-
-    /** Those without a known container and without a lease: nobody may want them any more. */
-    public List<Claim> unused() throws IOException {
-        return database.transaction(LeaseRows::unused);
-    }
-
-    /** Everything that an engine knows is known here too. */
-    public void reconciled() throws IOException {
-        database.transaction(transaction -> {
-            transaction.update("DELETE FROM reconciled WHERE boot <> ?", boot);
-            return transaction.update("INSERT OR IGNORE INTO reconciled (boot) VALUES (?)", boot);
-        });
-    }
-
-    /**
-     * The registry may know less than there is: as if it had just been made. Nor is it known who
-     * has run since he was released by force.
-     */
-    public void unreconciled() throws IOException {
-        database.transaction(transaction -> {
-            transaction.update("DELETE FROM reconciled");
-            return transaction.update("UPDATE claim SET released = 0 WHERE released <> 0");
-        });
-    }
-
-    /** Whether that was never so, since this registry was made. */
-    public boolean isNew() throws IOException {
-        return database.transaction(
-                transaction -> transaction.first(row -> row, "SELECT 1 FROM reconciled").isEmpty());
-    }
-
-    /** Whether that was so in this boot. */
-    public boolean isReconciled() throws IOException {
-        return database.transaction(transaction ->
-                transaction
-                        .first(row -> row, "SELECT 1 FROM reconciled WHERE boot = ?", boot)
-                        .isPresent());
-    }
-
     /** The lease that a claim has now. */
     public Optional<Lease> liveOf(String claim) throws IOException {
         return database.transaction(transaction -> LeaseRows.liveOf(transaction, claim));
@@ -693,92 +451,6 @@ public final class LeaseRegistry implements AutoCloseable {
     /** All leases that GPUs are held under, the oldest first. */
     public List<Lease> live() throws IOException {
         return database.transaction(LeaseRows::live);
-    }
-
-    /** Leases that have ended, the latest first. */
-    public List<Lease> past(int limit) throws IOException {
-        return past(Long.MAX_VALUE, limit);
-    }
-
-    /** Likewise those with a smaller number. Nobody waits while they are read. */
-    public List<Lease> past(long before, int limit) throws IOException {
-        return reading(transaction -> LeaseRows.past(transaction, before, limit));
-    }
-
-    /** Leases of one GPU that have ended, the latest first. */
-    public List<Lease> pastOf(String gpu, int limit) throws IOException {
-        return pastOf(gpu, Instant.EPOCH, Optional.empty(), Long.MAX_VALUE, limit);
-    }
-
-    /**
-     * Leases of one GPU that have ended since then, the latest first, with a smaller number.
-     *
-     * @param uids of the only owners that count; empty when all do
-     */
-    public List<Lease> pastOf(
-            String gpu, Instant from, Optional<Set<Integer>> uids, long before, int limit)
-            throws IOException {
-        return reading(
-                transaction -> LeaseRows.pastOf(transaction, gpu, from, uids, before, limit));
-    }
-
-    /**
-     * For how long users have had GPUs since then. Nobody waits while it is added up.
-     *
-     * @param gpu the UUID of the one that counts; empty counts all
-     */
-    public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
-        return reading(transaction -> {
-            // Finer than what is written down, times would differ that are the same.
-            Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
-            Instant until = now().truncatedTo(ChronoUnit.MILLIS);
-            return new GpuTime(begin, until, HistoryRows.use(transaction, begin, until, gpu));
-        });
-    }
-
-    /** The UUIDs of GPUs that were given back once. */
-    public List<String> pastGpus() throws IOException {
-        return reading(HistoryRows::gpus);
-    }
-
-    /**
-     * Deletes some leases that had ended by then, and claims without any that were forgotten by
-     * then; says how many, 0 when none is left.
-     */
-    public int deleteUntil(Instant then, int limit) throws IOException {
-        return database.transaction(
-                transaction -> HistoryRows.deleteUntil(transaction, then, limit));
-    }
-
-    /**
-     * What counts as now when it comes to deleting what is old: a clock that says 2099 is not
-     * believed. What has ended in an earlier boot is in the past, and as much time has passed since
-     * as this boot has taken; a host may also have been off for a month. Times of this boot move
-     * with the clock.
-     */
-    public Instant plausibleNow() throws IOException {
-        return database.transaction(transaction -> {
-            Instant now = now();
-            return HistoryRows.latestNotOf(transaction, boot)
-                    .map(end -> end.plusMillis(time.up()))
-                    .filter(least -> now.isAfter(least.plus(OFF)))
-                    .orElse(now);
-        });
-    }
-
-    /**
-     * Adds up some reservations that came to nothing that long ago, and were not released by force;
-     * says how many, 0 when none is left.
-     */
-    public int fold(Duration ago, int limit) throws IOException {
-        return database.transaction(
-                transaction -> HistoryRows.fold(transaction, now().minus(ago), limit));
-    }
-
-    /** Deletes some of the oldest leases that are more than that; says how many. */
-    public int deleteBeyond(int most, int limit) throws IOException {
-        return database.transaction(
-                transaction -> HistoryRows.deleteBeyond(transaction, most, limit));
     }
 
     /** Who holds what, and since when the rest is idle. */
@@ -802,28 +474,6 @@ public final class LeaseRegistry implements AutoCloseable {
                 row -> idle.put(row.getString(1), Instant.ofEpochMilli(row.getLong(2))),
                 "SELECT uuid, idle_since FROM gpu");
         return new Holdings(now(), held, idle, CordonRows.all(transaction));
-    }
-
-    private void insertClaim(Transaction transaction, Claim claim) throws SQLException {
-        transaction.update(
-                "INSERT INTO claim (id, engine, uid, owner, image, created, container, name)"
-                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                claim.id(),
-                claim.engine(),
-                claim.owner().uid(),
-                claim.owner().name(),
-                claim.image(),
-                claim.created().toEpochMilli(),
-                claim.container().map(Claim.ContainerRef::id).orElse(null),
-                claim.container().map(Claim.ContainerRef::name).orElse(null));
-        for (ClaimedGpu gpu : claim.gpus()) {
-            transaction.update(
-                    "INSERT INTO claim_gpu (claim, gpu, position, minor) VALUES (?, ?, ?, ?)",
-                    claim.id(),
-                    gpu.uuid(),
-                    gpu.index(),
-                    gpu.minor());
-        }
     }
 
     private void insertLease(Transaction transaction, Claim claim, Holder holder)
@@ -904,11 +554,6 @@ public final class LeaseRegistry implements AutoCloseable {
                         evidence,
                         lease)
                 == 1;
-    }
-
-    private static int setVolume(Transaction transaction, String claim) throws SQLException {
-        return transaction.update(
-                "UPDATE claim SET volume = 1 WHERE id = ? AND forgotten IS NULL", claim);
     }
 
     private static List<String> uuids(Claim claim) {

@@ -211,4 +211,26 @@ final class LeaseRows {
                 ? Optional.empty()
                 : Optional.of(new Lease.End(Instant.ofEpochMilli(row.getLong("until")), evidence));
     }
+
+    static void insertClaim(Transaction transaction, Claim claim) throws SQLException {
+        transaction.update(
+                "INSERT INTO claim (id, engine, uid, owner, image, created, container, name)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                claim.id(),
+                claim.engine(),
+                claim.owner().uid(),
+                claim.owner().name(),
+                claim.image(),
+                claim.created().toEpochMilli(),
+                claim.container().map(Claim.ContainerRef::id).orElse(null),
+                claim.container().map(Claim.ContainerRef::name).orElse(null));
+        for (ClaimedGpu gpu : claim.gpus()) {
+            transaction.update(
+                    "INSERT INTO claim_gpu (claim, gpu, position, minor) VALUES (?, ?, ?, ?)",
+                    claim.id(),
+                    gpu.uuid(),
+                    gpu.index(),
+                    gpu.minor());
+        }
+    }
 }

@@ -38,7 +38,7 @@ class FullDiskTest {
         Claim claim =
                 TestingLeases.claim(
                         CLAIM, TestingLeases.ALICE, world.gpus().subList(0, 1).toArray(Gpu[]::new));
-        registry.restore(claim, true);
+        registry.claims().restore(claim, true);
     }
 
     @AfterEach

@@ -193,7 +193,7 @@ final class GrantCheck {
 
     /** One of its container's has ended in the same moment. */
     private boolean isAgain(Lease lease, Before before) throws IOException {
-        return registry().past(10).stream()
+        return registry().history().past(10).stream()
                 .filter(it -> it.claim().id().equals(lease.claim().id()))
                 .filter(it -> before.held().contains(it.id()))
                 .anyMatch(it -> it.end().orElseThrow().at().equals(latest(it, lease)));

@@ -90,7 +90,15 @@ class MesosLeasesTest {
     }
 
     private String evidence() throws IOException {
-        return world.daemon.parts().registry().past(1).getFirst().end().orElseThrow().evidence();
+        return world.daemon
+                .parts()
+                .registry()
+                .history()
+                .past(1)
+                .getFirst()
+                .end()
+                .orElseThrow()
+                .evidence();
     }
 
     @Test
@@ -138,7 +146,7 @@ class MesosLeasesTest {
         world.machine.end(helper);
         world.daemon.start();
         assertEquals(List.of(), world.daemon.parts().registry().live());
-        assertEquals(List.of(), world.daemon.parts().registry().claims());
+        assertEquals(List.of(), world.daemon.parts().registry().claims().all());
     }
 
     @Test

@@ -78,7 +78,7 @@ final class ModelCheck {
             return;
         }
         Set<String> used = world.uses.used();
-        for (RefusedStart refused : registry.refusedStarts()) {
+        for (RefusedStart refused : registry.claims().refusedStarts()) {
             Claim claim = refused.claim();
             boolean free =
                     claim.gpus().stream()
@@ -166,7 +166,7 @@ final class ModelCheck {
             if (now.contains(lease.id())) {
                 continue;
             }
-            past = past == null ? registry.past(1000) : past;
+            past = past == null ? registry.history().past(1000) : past;
             Lease ended =
                     past.stream()
                             .filter(it -> it.id() == lease.id())
@@ -289,7 +289,7 @@ final class ModelCheck {
                 assertTrue(isHeld(lease), () -> "nobody holds " + lease);
             }
             Set<String> held = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
-            for (Claim claim : registry.claims()) {
+            for (Claim claim : registry.claims().all()) {
                 boolean named =
                         held.contains(claim.id())
                                 || isMounted(claim.id())
@@ -306,7 +306,7 @@ final class ModelCheck {
             }
             world.waiters.checkAll(registry.tickets());
             Set<String> known =
-                    registry.claims().stream().map(Claim::id).collect(Collectors.toSet());
+                    registry.claims().all().stream().map(Claim::id).collect(Collectors.toSet());
             Set<String> folders = Set.copyOf(new ClaimFiles(world.state).ids());
             assertTrue(
                     known.containsAll(folders), () -> "folders " + folders + ", claims " + known);
@@ -350,7 +350,7 @@ final class ModelCheck {
     void whenNothingIsLeft() throws IOException {
         LeaseRegistry registry = world.daemon.parts().registry();
         assertEquals(List.of(), registry.live());
-        assertEquals(List.of(), registry.claims());
+        assertEquals(List.of(), registry.claims().all());
         assertEquals(List.of(), world.daemon.parts().volumes().list());
         assertEquals(Map.of(), world.engine().volumes);
         assertEquals(List.of(), new ClaimFiles(world.state).ids());
@@ -364,12 +364,12 @@ final class ModelCheck {
     /** All that the registry knows. */
     String dump() throws IOException {
         LeaseRegistry registry = world.daemon.parts().registry();
-        return registry.claims()
+        return registry.claims().all()
                 + "\n"
-                + registry.claimsWithVolume()
+                + registry.claims().withVolume()
                 + "\n"
                 + registry.live()
                 + "\n"
-                + registry.past(1000);
+                + registry.history().past(1000);
     }
 }

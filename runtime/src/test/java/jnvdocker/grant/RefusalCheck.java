@@ -114,7 +114,7 @@ final class RefusalCheck {
     }
 
     private Claim claim(String volume) throws IOException {
-        return registry().claim(ClaimNames.ofVolume(volume).orElseThrow()).orElseThrow();
+        return registry().claims().claim(ClaimNames.ofVolume(volume).orElseThrow()).orElseThrow();
     }
 
     private LeaseRegistry registry() {

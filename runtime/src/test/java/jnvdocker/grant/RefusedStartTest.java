@@ -8,6 +8,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Earlier;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 
@@ -90,8 +91,8 @@ class RefusedStartTest {
     private void ran(boolean said) throws IOException {
         registry.reserve(
                 registry.holdings(), new LeaseRegistry.Reservation(CLAIM, TestingLeases.CLIENT));
-        registry.created(CLAIM.id());
-        registry.mount(CLAIM, "use", ENGINE, new LeaseRegistry.Unknown(), Optional.empty());
+        registry.claims().created(CLAIM.id());
+        registry.mount(CLAIM, "use", ENGINE, new Earlier.Unknown(), Optional.empty());
         registry.unmounted(CLAIM.id(), "use");
         registry.end(registry.liveOf(CLAIM.id()).orElseThrow(), "it is gone", said);
     }
@@ -99,41 +100,41 @@ class RefusedStartTest {
     @Test
     void whatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
         ran(false);
-        registry.refusedStart(CLAIM.id(), HELD, true);
+        registry.claims().refusedStart(CLAIM.id(), HELD, true);
         // Of another container of the claim, for all that is known.
-        registry.refusedStart(CLAIM.id(), "of which", false);
-        assertEquals(List.of(HELD), registry.refusedStarts().getFirst().reasons());
-        registry.seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
+        registry.claims().refusedStart(CLAIM.id(), "of which", false);
+        assertEquals(List.of(HELD), registry.claims().refusedStarts().getFirst().reasons());
+        registry.claims().seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
         for (int i = 1; i <= 9; i++) {
-            registry.refusedStart(CLAIM.id(), "later\n" + i, false);
+            registry.claims().refusedStart(CLAIM.id(), "later\n" + i, false);
         }
         close();
         open();
-        RefusedStart refused = registry.refusedStarts().getFirst();
+        RefusedStart refused = registry.claims().refusedStarts().getFirst();
         assertEquals(List.of("later 6", "later 7", "later 8", "later 9"), refused.reasons());
         assertEquals(Optional.of(new RefusedStart.Seen(ID, ENDED)), refused.seen());
-        registry.forget(CLAIM.id());
-        assertEquals(List.of(), registry.refusedStarts());
+        registry.claims().forget(CLAIM.id());
+        assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
     @Test
     void whatEndedBeforeItsEngineIsNot() throws IOException {
         ran(true);
-        registry.refusedStart(CLAIM.id(), HELD, true);
-        assertEquals(List.of(), registry.refusedStarts());
+        registry.claims().refusedStart(CLAIM.id(), HELD, true);
+        assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
     @Test
     void whatIsRefusedByAnEngineThatHasStartedIsNot() throws IOException {
         ran(false);
-        registry.refusedStart(CLAIM.id(), HELD, false);
-        assertEquals(List.of(), registry.refusedStarts());
+        registry.claims().refusedStart(CLAIM.id(), HELD, false);
+        assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
     @Test
     void whatHasNeverRunIsNot() throws IOException {
-        registry.restore(CLAIM, true);
-        registry.refusedStart(CLAIM.id(), HELD, true);
-        assertEquals(List.of(), registry.refusedStarts());
+        registry.claims().restore(CLAIM, true);
+        registry.claims().refusedStart(CLAIM.id(), HELD, true);
+        assertEquals(List.of(), registry.claims().refusedStarts());
     }
 }

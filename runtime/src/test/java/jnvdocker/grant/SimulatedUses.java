@@ -396,7 +396,7 @@ final class SimulatedUses implements GpuUses {
         if (shown && claim.isPresent()) {
             for (int minor : container.settings.minors()) {
                 String gpu = world.gpus.of(minor);
-                if (!world.daemon.parts().registry().wasClaimed(claim.get(), gpu)) {
+                if (!world.daemon.parts().registry().claims().wasClaimed(claim.get(), gpu)) {
                     gpus.add(gpu);
                 }
             }

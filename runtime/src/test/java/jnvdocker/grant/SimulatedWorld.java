@@ -151,7 +151,7 @@ final class SimulatedWorld
 
     private boolean isReleased(String claim) {
         try {
-            return daemon.isUp() && daemon.parts().registry().isReleased(claim);
+            return daemon.isUp() && daemon.parts().registry().claims().isReleased(claim);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -47,7 +47,7 @@ class UnmanagedLookTest {
     @BeforeEach
     void open() throws IOException {
         registry = LeaseRegistry.open(folder, "boot", HostClock.OF_THIS_MACHINE);
-        registry.restore(TestingLeases.claim(CLAIM, ALICE, A), true);
+        registry.claims().restore(TestingLeases.claim(CLAIM, ALICE, A), true);
         Processes processes = Processes.ofThisMachine();
         Evidence evidence = new Evidence(processes, "boot", folder);
         unmanagedLook =
@@ -117,7 +117,7 @@ class UnmanagedLookTest {
 
     @Test
     void claimThatIsForgottenStillSaysWhatItsContainerWasGiven() throws IOException {
-        registry.forget(CLAIM);
+        registry.claims().forget(CLAIM);
         containerIsOneForWhatItsClaimDoesNotHave();
     }
 

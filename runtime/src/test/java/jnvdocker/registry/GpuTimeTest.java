@@ -111,7 +111,7 @@ class GpuTimeTest extends OneRegistryTest {
                 first.claim(),
                 "use",
                 DOCKERD,
-                new LeaseRegistry.Unknown(),
+                new Earlier.Unknown(),
                 Optional.of(registry.holdings()));
         at(4);
         assertEquals(List.of(use(ALICE, 3, 2, 1, 1, 4)), since(0).users());
@@ -145,7 +145,7 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(List.of(use(ALICE, 2, 1, 1, 0, 2)), of(A, 0).users());
         assertEquals(List.of(use(BOB, 3, 1, 1, 0, 5), use(ALICE, 2, 1, 1, 0, 2)), of(B, 0).users());
         assertEquals(List.of(), of(C, 0).users());
-        assertEquals(List.of(A.uuid(), B.uuid()), registry.pastGpus());
+        assertEquals(List.of(A.uuid(), B.uuid()), registry.history().pastGpus());
     }
 
     @Test
@@ -156,16 +156,26 @@ class GpuTimeTest extends OneRegistryTest {
         Instant from = START.plus(Duration.ofHours(2));
         assertEquals(
                 List.of(BOB),
-                registry.pastOf(A.uuid(), from, Optional.empty(), Long.MAX_VALUE, 9).stream()
+                registry
+                        .history()
+                        .pastOf(A.uuid(), from, Optional.empty(), Long.MAX_VALUE, 9)
+                        .stream()
                         .map(lease -> lease.claim().owner())
                         .toList());
         assertEquals(
-                2, registry.pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 9).size());
+                2,
+                registry.history()
+                        .pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 9)
+                        .size());
         assertEquals(
-                1, registry.pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 1).size());
+                1,
+                registry.history()
+                        .pastOf(A.uuid(), START, Optional.empty(), Long.MAX_VALUE, 1)
+                        .size());
         assertEquals(
                 List.of(ALICE),
                 registry
+                        .history()
                         .pastOf(
                                 A.uuid(),
                                 START,
@@ -177,7 +187,8 @@ class GpuTimeTest extends OneRegistryTest {
                         .toList());
         assertEquals(
                 List.of(),
-                registry.pastOf(A.uuid(), START, Optional.of(Set.of()), Long.MAX_VALUE, 9));
+                registry.history()
+                        .pastOf(A.uuid(), START, Optional.of(Set.of()), Long.MAX_VALUE, 9));
     }
 
     /** Nothing becomes negative, and no more than the window counts. */
@@ -216,7 +227,7 @@ class GpuTimeTest extends OneRegistryTest {
     /** As soon as the other has done, or never. */
     private void write() {
         try {
-            registry.reconciled();
+            registry.claims().reconciled();
         } catch (IOException e) {
             // The machine was so busy that it has waited in vain.
         }
@@ -234,13 +245,14 @@ class GpuTimeTest extends OneRegistryTest {
     void whatIsTooOldIsDeletedAndNothingThatIsHeld() throws Exception {
         Lease held = mounted(0, BOB, C);
         Lease old = lease(1, 2, ALICE, A);
-        registry.forget(old.claim().id());
+        registry.claims().forget(old.claim().id());
         Lease kept = lease(2, 4, ALICE, B);
-        registry.forget(kept.claim().id());
+        registry.claims().forget(kept.claim().id());
         at(12);
         assertEquals(2, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
         assertEquals(0, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
-        assertEquals(List.of(kept.id()), registry.past(9).stream().map(Lease::id).toList());
+        assertEquals(
+                List.of(kept.id()), registry.history().past(9).stream().map(Lease::id).toList());
         assertEquals(List.of(held), registry.live());
         at(14);
         assertEquals(2, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
@@ -254,12 +266,12 @@ class GpuTimeTest extends OneRegistryTest {
         Lease old = lease(0, 1, ALICE, A, B);
         at(100);
         assertEquals(1, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
-        assertEquals(old.claim(), registry.claim(old.claim().id()).orElseThrow());
+        assertEquals(old.claim(), registry.claims().claim(old.claim().id()).orElseThrow());
         registry.mount(
                 old.claim(),
                 "use",
                 DOCKERD,
-                new LeaseRegistry.Unknown(),
+                new Earlier.Unknown(),
                 Optional.of(registry.holdings()));
         Lease next = registry.liveOf(old.claim().id()).orElseThrow();
         assertTrue(next.id() > old.id(), "a lease's number is never used again");
@@ -268,11 +280,11 @@ class GpuTimeTest extends OneRegistryTest {
     @Test
     void aClaimOutOfTheHistoryCanBeRestored() throws Exception {
         Lease old = lease(0, 1, ALICE, A);
-        registry.forget(old.claim().id());
+        registry.claims().forget(old.claim().id());
         at(100);
         assertEquals(2, HistoryKeeper.delete(registry, Duration.ofHours(9), Pace.REAL));
-        assertTrue(registry.restore(old.claim(), true));
-        assertEquals(old.claim(), registry.claim(old.claim().id()).orElseThrow());
+        assertTrue(registry.claims().restore(old.claim(), true));
+        assertEquals(old.claim(), registry.claims().claim(old.claim().id()).orElseThrow());
     }
 
     @Test
@@ -281,7 +293,7 @@ class GpuTimeTest extends OneRegistryTest {
         int deleted = 0;
         int part;
         do {
-            part = registry.deleteUntil(now, 100);
+            part = registry.history().deleteUntil(now, 100);
             assertTrue(part <= 200, "leases and claims at once: " + part);
             deleted += part;
         } while (part > 0);
@@ -301,15 +313,16 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(10_000, all.users().getFirst().leases());
         start = System.nanoTime();
         GpuTime day =
-                registry.gpuTime(now.minusMillis(1).minus(Duration.ofDays(1)), Optional.empty());
+                registry.history()
+                        .gpuTime(now.minusMillis(1).minus(Duration.ofDays(1)), Optional.empty());
         long dayTime = System.nanoTime() - start;
         assertEquals(Duration.ofMinutes(2 * 1440), day.total());
         start = System.nanoTime();
         assertEquals(Duration.ofMinutes(100_000), of(A, 0).total());
         long gpuTime = System.nanoTime() - start;
-        registry.deleteUntil(now, 100); // and what the filling has left to be written
+        registry.history().deleteUntil(now, 100); // and what the filling has left to be written
         start = System.nanoTime();
-        assertEquals(200, registry.deleteUntil(now, 100));
+        assertEquals(200, registry.history().deleteUntil(now, 100));
         System.out.printf(
                 "of 100,000 leases: all %d ms, a day %d ms, one GPU %d ms, 100 deleted in %d ms%n",
                 TimeUnit.NANOSECONDS.toMillis(allTime),
@@ -380,11 +393,12 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     private GpuTime since(int hours) throws IOException {
-        return registry.gpuTime(START.plus(Duration.ofHours(hours)), Optional.empty());
+        return registry.history().gpuTime(START.plus(Duration.ofHours(hours)), Optional.empty());
     }
 
     private GpuTime of(Gpu gpu, int hours) throws IOException {
-        return registry.gpuTime(START.plus(Duration.ofHours(hours)), Optional.of(gpu.uuid()));
+        return registry.history()
+                .gpuTime(START.plus(Duration.ofHours(hours)), Optional.of(gpu.uuid()));
     }
 
     private static GpuTime.Use use(
@@ -411,11 +425,7 @@ class GpuTimeTest extends OneRegistryTest {
         at(from);
         Claim claim = reserve(owner, gpus);
         registry.mount(
-                claim,
-                "use",
-                DOCKERD,
-                new LeaseRegistry.Unknown(),
-                Optional.of(registry.holdings()));
+                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
         return registry.liveOf(claim.id()).orElseThrow();
     }
 

@@ -47,17 +47,19 @@ class HistoryBoundTest extends OneRegistryTest {
         abandoned(BOB, A);
         now = now.plus(Duration.ofHours(2));
         abandoned(BOB, A);
-        GpuTime before = registry.gpuTime(START, Optional.empty());
-        GpuTime ofA = registry.gpuTime(START, Optional.of(A.uuid()));
+        GpuTime before = registry.history().gpuTime(START, Optional.empty());
+        GpuTime ofA = registry.history().gpuTime(START, Optional.of(A.uuid()));
         assertEquals(101, fold());
         assertEquals(0, fold());
         assertEquals(1, count("lease"));
         assertEquals(1, count("claim"));
         assertEquals(1, count("claim_gpu"));
         assertEquals(5, count("reserved"));
-        assertEquals(before, registry.gpuTime(START, Optional.empty()));
-        assertEquals(ofA, registry.gpuTime(START, Optional.of(A.uuid())));
-        assertEquals(List.of(), registry.gpuTime(now.plusSeconds(9), Optional.empty()).users());
+        assertEquals(before, registry.history().gpuTime(START, Optional.empty()));
+        assertEquals(ofA, registry.history().gpuTime(START, Optional.of(A.uuid())));
+        assertEquals(
+                List.of(),
+                registry.history().gpuTime(now.plusSeconds(9), Optional.empty()).users());
     }
 
     @Test
@@ -78,11 +80,7 @@ class HistoryBoundTest extends OneRegistryTest {
         registry.end(registry.liveOf(forced.id()).orElseThrow(), "released by force: root");
         Claim claim = reserve(BOB, B);
         registry.mount(
-                claim,
-                "use",
-                DOCKERD,
-                new LeaseRegistry.Unknown(),
-                Optional.of(registry.holdings()));
+                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
         registry.end(registry.liveOf(claim.id()).orElseThrow(), "seen");
         reserve(BOB, B);
         now = now.plus(Duration.ofHours(2));
@@ -96,7 +94,7 @@ class HistoryBoundTest extends OneRegistryTest {
         registry.end(registry.liveOf(claim.id()).orElseThrow(), "docker run has ended");
         now = now.plus(Duration.ofHours(2));
         assertEquals(1, fold());
-        assertEquals(Optional.of(claim), registry.claim(claim.id()));
+        assertEquals(Optional.of(claim), registry.claims().claim(claim.id()));
     }
 
     @Test
@@ -105,15 +103,17 @@ class HistoryBoundTest extends OneRegistryTest {
             abandoned(ALICE, A);
         }
         Claim held = reserve(BOB, B);
-        List<Lease> latest = registry.past(4);
-        assertEquals(6, HistoryKeeper.inParts(() -> registry.deleteBeyond(4, 3), Pace.REAL) / 2);
-        assertEquals(latest, registry.past(9));
+        List<Lease> latest = registry.history().past(4);
+        assertEquals(
+                6,
+                HistoryKeeper.inParts(() -> registry.history().deleteBeyond(4, 3), Pace.REAL) / 2);
+        assertEquals(latest, registry.history().past(9));
         assertEquals(4 + 1, count("claim"));
         assertTrue(registry.liveOf(held.id()).isPresent());
     }
 
     private int fold() throws IOException {
-        return HistoryKeeper.inParts(() -> registry.fold(AN_HOUR, 7), Pace.REAL);
+        return HistoryKeeper.inParts(() -> registry.history().fold(AN_HOUR, 7), Pace.REAL);
     }
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {
@@ -128,7 +128,7 @@ class HistoryBoundTest extends OneRegistryTest {
         Claim claim = reserve(owner, gpus);
         now = now.plusMillis(125);
         registry.end(registry.liveOf(claim.id()).orElseThrow(), "docker run (pid 1) has ended");
-        registry.forget(claim.id());
+        registry.claims().forget(claim.id());
     }
 
     private int count(String table) throws Exception {

@@ -36,8 +36,8 @@ import java.util.Optional;
 class LeaseRegistryTest extends OneRegistryTest {
     private static final Claim ONE = claim("111111111111", ALICE, A);
     private static final Claim TWO = claim("222222222222", BOB, A, B);
-    private static final LeaseRegistry.Earlier NOT_KNOWN = new LeaseRegistry.Unknown();
-    private static final LeaseRegistry.Earlier GOES_ON = new LeaseRegistry.GoesOn();
+    private static final Earlier NOT_KNOWN = new Earlier.Unknown();
+    private static final Earlier GOES_ON = new Earlier.GoesOn();
     private static final ProcessId INIT = new ProcessId(5000, 200);
 
     LeaseRegistryTest() {
@@ -62,7 +62,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         Claim other = claim("0123456789ac", BOB, C);
         var reservation = new LeaseRegistry.Reservation(other, CLIENT);
         assertFalse(registry.reserve(nobody, reservation));
-        assertEquals(List.of(ONE), registry.claims());
+        assertEquals(List.of(ONE), registry.claims().all());
         Holdings uncordoned = registry.holdings();
         registry.cordon(D.uuid(), BOB, "");
         assertFalse(registry.reserve(uncordoned, reservation));
@@ -71,22 +71,22 @@ class LeaseRegistryTest extends OneRegistryTest {
 
     @Test
     void aMountIsANewLeaseOnlyAsThePolicyWasAskedAboutIt() throws Exception {
-        registry.restore(ONE, true);
+        registry.claims().restore(ONE, true);
         Holdings before = registry.holdings();
         registry.cordon(D.uuid(), BOB, "");
         Holdings now = registry.holdings();
         assertNotEquals(before, now);
         for (Optional<Holdings> basis : List.of(Optional.<Holdings>empty(), Optional.of(before))) {
             assertEquals(
-                    new LeaseRegistry.Undecided(now),
+                    new MountResult.Undecided(now),
                     registry.mount(ONE, "use", DOCKERD, NOT_KNOWN, basis));
         }
         assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
         Lease lease = granted(ONE, "use");
         // The container of before is over, and nobody could have had its GPU in between.
-        var over = new LeaseRegistry.Over(lease, "seen");
+        var over = new Earlier.Over(lease, "seen");
         assertInstanceOf(
-                LeaseRegistry.Granted.class,
+                MountResult.Granted.class,
                 registry.mount(ONE, "use", DOCKERD, over, Optional.empty()));
     }
 
@@ -94,7 +94,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     void aChoiceThatIgnoresWhoHoldsWhatFailsAsAWhole() throws Exception {
         reserve(ONE);
         assertThrows(RegistryException.class, () -> reserve(TWO));
-        assertEquals(List.of(ONE), registry.claims());
+        assertEquals(List.of(ONE), registry.claims().all());
         assertEquals(List.of(A.uuid()), List.copyOf(registry.holdings().held().keySet()));
     }
 
@@ -113,7 +113,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     void mountsAreCountedByTheirNames() throws Exception {
         reserve(ONE);
         granted(ONE, "use");
-        assertInstanceOf(LeaseRegistry.Granted.class, mount(ONE, "use", GOES_ON));
+        assertInstanceOf(MountResult.Granted.class, mount(ONE, "use", GOES_ON));
         assertEquals(2, live(ONE).mounts());
         registry.unmounted(ONE.id(), "another");
         assertEquals(2, live(ONE).mounts());
@@ -128,10 +128,10 @@ class LeaseRegistryTest extends OneRegistryTest {
     void whetherAMountContinuesALeaseIsForOthersToSay() throws Exception {
         reserve(ONE);
         Lease lease = granted(ONE, "use");
-        assertEquals(new LeaseRegistry.Another(lease, true), mount(ONE, "use", NOT_KNOWN));
-        assertEquals(new LeaseRegistry.Another(lease, false), mount(ONE, "other", NOT_KNOWN));
+        assertEquals(new MountResult.Another(lease, true), mount(ONE, "use", NOT_KNOWN));
+        assertEquals(new MountResult.Another(lease, false), mount(ONE, "other", NOT_KNOWN));
         assertEquals(1, live(ONE).mounts());
-        assertInstanceOf(LeaseRegistry.Granted.class, mount(ONE, "other", GOES_ON));
+        assertInstanceOf(MountResult.Granted.class, mount(ONE, "other", GOES_ON));
         assertEquals(lease.id(), live(ONE).id());
         assertEquals(2, live(ONE).mounts());
     }
@@ -140,10 +140,10 @@ class LeaseRegistryTest extends OneRegistryTest {
     void aLeaseThatIsOverIsFollowedByTheNextAtOnce() throws Exception {
         reserve(ONE);
         Lease first = granted(ONE, "use");
-        mount(ONE, "other", new LeaseRegistry.Over(first, "seen"));
+        mount(ONE, "other", new Earlier.Over(first, "seen"));
         assertTrue(live(ONE).id() > first.id());
         assertEquals(1, live(ONE).mounts());
-        assertEquals("seen", registry.past(1).getFirst().end().orElseThrow().evidence());
+        assertEquals("seen", registry.history().past(1).getFirst().end().orElseThrow().evidence());
     }
 
     @Test
@@ -162,9 +162,9 @@ class LeaseRegistryTest extends OneRegistryTest {
 
     @Test
     void aMountIsRefusedWhileAnotherClaimHasOneOfTheGpus() throws Exception {
-        registry.restore(TWO, true);
+        registry.claims().restore(TWO, true);
         reserve(ONE);
-        assertEquals(new LeaseRegistry.Blocked(List.of(live(ONE))), mount(TWO, "use", NOT_KNOWN));
+        assertEquals(new MountResult.Blocked(List.of(live(ONE))), mount(TWO, "use", NOT_KNOWN));
         assertEquals(Optional.empty(), registry.liveOf(TWO.id()));
         registry.end(live(ONE), "seen");
         assertEquals(2, granted(TWO, "use").claim().gpus().size());
@@ -181,10 +181,12 @@ class LeaseRegistryTest extends OneRegistryTest {
         registry.end(second, "again");
         assertEquals(
                 List.of("again", "seen"),
-                registry.past(9).stream().map(it -> it.end().orElseThrow().evidence()).toList());
-        assertEquals(registry.past(9), registry.pastOf(A.uuid(), 9));
-        assertEquals(List.of(), registry.pastOf(B.uuid(), 9));
-        assertEquals(1, registry.past(1).size());
+                registry.history().past(9).stream()
+                        .map(it -> it.end().orElseThrow().evidence())
+                        .toList());
+        assertEquals(registry.history().past(9), registry.history().pastOf(A.uuid(), 9));
+        assertEquals(List.of(), registry.history().pastOf(B.uuid(), 9));
+        assertEquals(1, registry.history().past(1).size());
     }
 
     @Test
@@ -194,7 +196,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         now = now.plusSeconds(60);
         assertTrue(registry.end(lease, "seen"));
         assertFalse(registry.end(lease, "seen again"));
-        Lease past = registry.past(9).getFirst();
+        Lease past = registry.history().past(9).getFirst();
         assertEquals(Optional.of(new Lease.End(now, "seen")), past.end());
         assertEquals(Map.of(A.uuid(), now), registry.holdings().idleSince());
     }
@@ -205,7 +207,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         Instant since = now;
         now = now.minus(Duration.ofDays(1));
         registry.end(live(ONE), "seen");
-        assertEquals(since, registry.past(9).getFirst().end().orElseThrow().at());
+        assertEquals(since, registry.history().past(9).getFirst().end().orElseThrow().at());
         assertEquals(Map.of(A.uuid(), since), registry.holdings().idleSince());
     }
 
@@ -221,13 +223,13 @@ class LeaseRegistryTest extends OneRegistryTest {
         registry.started(lease.id(), CLIENT, Optional.empty());
         assertEquals(
                 new Holder.Container(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
-                registry.past(1).getFirst().holder());
+                registry.history().past(1).getFirst().holder());
     }
 
     @Test
     void whatRunsIsAdoptedUnlessOthersHaveItsGpus() throws Exception {
-        registry.restore(ONE, true);
-        registry.restore(TWO, true);
+        registry.claims().restore(ONE, true);
+        registry.claims().restore(TWO, true);
         var holder = new Holder.Container(INIT, Optional.of(INIT), Optional.empty());
         assertEquals(List.of(), registry.adopt(ONE, holder));
         assertEquals(holder, live(ONE).holder());
@@ -239,52 +241,52 @@ class LeaseRegistryTest extends OneRegistryTest {
     @Test
     void aForgottenClaimIsNoClaimButItsLeasesAreHistory() throws Exception {
         reserve(ONE);
-        registry.created(ONE.id());
+        registry.claims().created(ONE.id());
         registry.end(live(ONE), "seen");
-        registry.forget(ONE.id());
-        assertEquals(Optional.empty(), registry.claim(ONE.id()));
-        assertFalse(registry.hasVolume(ONE.id()));
-        assertFalse(registry.created(ONE.id()));
-        assertEquals(List.of(), registry.claims());
-        assertEquals(ONE, registry.past(1).getFirst().claim());
-        assertTrue(registry.restore(ONE, true));
-        assertEquals(List.of(ONE), registry.claimsWithVolume());
+        registry.claims().forget(ONE.id());
+        assertEquals(Optional.empty(), registry.claims().claim(ONE.id()));
+        assertFalse(registry.claims().hasVolume(ONE.id()));
+        assertFalse(registry.claims().created(ONE.id()));
+        assertEquals(List.of(), registry.claims().all());
+        assertEquals(ONE, registry.history().past(1).getFirst().claim());
+        assertTrue(registry.claims().restore(ONE, true));
+        assertEquals(List.of(ONE), registry.claims().withVolume());
     }
 
     @Test
     void whatWasReleasedByForceCountsAgainWhenItIsStarted() throws Exception {
         reserve(ONE);
         registry.endByForce(granted(ONE, "use"), "released by force: root, it hangs");
-        assertTrue(registry.isReleased(ONE.id()));
+        assertTrue(registry.claims().isReleased(ONE.id()));
         assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
         granted(ONE, "use");
-        assertFalse(registry.isReleased(ONE.id()));
+        assertFalse(registry.claims().isReleased(ONE.id()));
     }
 
     @Test
     void onlyClaimsWithoutContainerAndLeaseAreUnused() throws Exception {
         reserve(ONE);
-        assertEquals(List.of(), registry.unused());
+        assertEquals(List.of(), registry.claims().unused());
         registry.end(live(ONE), "seen");
-        assertEquals(List.of(ONE), registry.unused());
-        registry.named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
-        assertEquals(List.of(), registry.unused());
+        assertEquals(List.of(ONE), registry.claims().unused());
+        registry.claims().named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
+        assertEquals(List.of(), registry.claims().unused());
     }
 
     @Test
     void everythingIsThereAfterOpeningItAgain() throws Exception {
         reserve(ONE);
-        registry.created(ONE.id());
-        registry.named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
+        registry.claims().created(ONE.id());
+        registry.claims().named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
         Lease lease = granted(ONE, "use");
         registry.started(lease.id(), INIT, Optional.of("/sys/fs/cgroup/c"));
-        registry.reconciled();
+        registry.claims().reconciled();
         List<Lease> before = registry.live();
         close();
         open();
         assertEquals(before, registry.live());
-        assertEquals("train-7", registry.claims().getFirst().displayName());
-        assertTrue(registry.isReconciled());
+        assertEquals("train-7", registry.claims().all().getFirst().displayName());
+        assertTrue(registry.claims().isReconciled());
     }
 
     private void reserve(Claim claim) throws IOException {
@@ -293,13 +295,12 @@ class LeaseRegistryTest extends OneRegistryTest {
                         registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
     }
 
-    private LeaseRegistry.MountResult mount(Claim claim, String use, LeaseRegistry.Earlier earlier)
-            throws IOException {
+    private MountResult mount(Claim claim, String use, Earlier earlier) throws IOException {
         return registry.mount(claim, use, DOCKERD, earlier, Optional.of(registry.holdings()));
     }
 
     private Lease granted(Claim claim, String use) throws IOException {
-        return assertInstanceOf(LeaseRegistry.Granted.class, mount(claim, use, NOT_KNOWN)).lease();
+        return assertInstanceOf(MountResult.Granted.class, mount(claim, use, NOT_KNOWN)).lease();
     }
 
     private Lease live(Claim claim) throws IOException {

@@ -88,39 +88,41 @@ class PastLeasesTest {
 
     @Test
     void allAreReadSomeAtATime() throws IOException {
-        assertEquals(numbers(_ -> true), ids(registry::past, 100_000));
+        assertEquals(numbers(_ -> true), ids(registry.history()::past, 100_000));
         assertEquals(List.of(250, 250, 250, 7), batches);
     }
 
     @Test
     void noMoreAreReadThanAreAskedFor() throws IOException {
-        assertEquals(300, ids(registry::past, 300).size());
+        assertEquals(300, ids(registry.history()::past, 300).size());
         assertEquals(List.of(250, 50), batches);
-        assertEquals(List.of(), ids(registry::past, 0));
+        assertEquals(List.of(), ids(registry.history()::past, 0));
     }
 
     @Test
     void ofOneGpuLikewise() throws IOException {
         PastLeases.Source source =
                 (before, some) ->
-                        registry.pastOf("GPU-b", Instant.EPOCH, Optional.empty(), before, some);
+                        registry.history()
+                                .pastOf("GPU-b", Instant.EPOCH, Optional.empty(), before, some);
         assertEquals(numbers(id -> id % 3 == 0), ids(source, 100_000));
         assertTrue(batches.stream().allMatch(size -> size <= PastLeases.BATCH));
         Instant from = Instant.ofEpochMilli(500);
         PastLeases.Source alices =
                 (before, some) ->
-                        registry.pastOf("GPU-b", from, Optional.of(Set.of(1000)), before, some);
+                        registry.history()
+                                .pastOf("GPU-b", from, Optional.of(Set.of(1000)), before, some);
         assertEquals(numbers(id -> id % 6 == 0 && id >= 500), ids(alices, 100_000));
     }
 
     /** Others write while somebody looks at what was read. */
     @Test
     void nothingIsKeptOpenBetween() throws IOException, SQLException {
-        registry.past(1);
-        new PastLeases(registry::past, 100_000)
+        registry.history().past(1);
+        new PastLeases(registry.history()::past, 100_000)
                 .each(lease -> {
                     if (lease.id() == COUNT) {
-                        registry.deleteUntil(NOW, 10);
+                        registry.history().deleteUntil(NOW, 10);
                     }
                 });
         try (var connection =

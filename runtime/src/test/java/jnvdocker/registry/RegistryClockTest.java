@@ -74,7 +74,7 @@ class RegistryClockTest {
         pass(10);
         wall = wall.plus(Duration.ofDays(days));
         assertEquals(wall.minusSeconds(10), registry.live().getFirst().since());
-        Lease past = registry.past(1).getFirst();
+        Lease past = registry.history().past(1).getFirst();
         assertEquals(wall.minusSeconds(20), past.since());
         assertEquals(wall.minusSeconds(10), past.end().orElseThrow().at());
         assertEquals(wall.minusSeconds(10), registry.holdings().idleSince().get(A.uuid()));
@@ -131,10 +131,12 @@ class RegistryClockTest {
         Lease lease = held(A);
         reboot(Duration.ofDays(3));
         end(registry.liveOf(lease.claim().id()).orElseThrow(), 5_000);
-        assertEquals(wall.minus(up), registry.past(1).getFirst().end().orElseThrow().at());
+        assertEquals(
+                wall.minus(up), registry.history().past(1).getFirst().end().orElseThrow().at());
         assertEquals(Duration.ofDays(3), hours());
         wall = wall.plus(Duration.ofDays(100));
-        assertEquals(wall.minus(up), registry.past(1).getFirst().end().orElseThrow().at());
+        assertEquals(
+                wall.minus(up), registry.history().past(1).getFirst().end().orElseThrow().at());
     }
 
     @Test
@@ -168,7 +170,7 @@ class RegistryClockTest {
         end(held(B), 10);
         reboot(Duration.ofMinutes(1));
         assertEquals(1, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
-        assertEquals(1, registry.past(9).size());
+        assertEquals(1, registry.history().past(9).size());
     }
 
     private void pass(long seconds) {
@@ -186,7 +188,7 @@ class RegistryClockTest {
     }
 
     private Duration hours() throws IOException {
-        return registry.gpuTime(Instant.EPOCH, Optional.empty()).total();
+        return registry.history().gpuTime(Instant.EPOCH, Optional.empty()).total();
     }
 
     private Lease held(Gpu gpu) throws IOException {
@@ -196,11 +198,7 @@ class RegistryClockTest {
                         registry.holdings(),
                         new LeaseRegistry.Reservation(claim, new ProcessId(4711, claims))));
         registry.mount(
-                claim,
-                "use",
-                DOCKERD,
-                new LeaseRegistry.Unknown(),
-                Optional.of(registry.holdings()));
+                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
         return registry.liveOf(claim.id()).orElseThrow();
     }
 

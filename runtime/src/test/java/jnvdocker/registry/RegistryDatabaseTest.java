@@ -89,11 +89,11 @@ class RegistryDatabaseTest {
             assertEquals("train-3", held.claim().displayName());
             assertEquals(
                     List.of("222222222222", "111111111111"),
-                    registry.past(9).stream().map(lease -> lease.claim().id()).toList());
+                    registry.history().past(9).stream().map(lease -> lease.claim().id()).toList());
             assertEquals(
                     List.of("222222222222", "333333333333"),
-                    registry.claims().stream().map(Claim::id).toList());
-            assertTrue(registry.isReconciled());
+                    registry.claims().all().stream().map(Claim::id).toList());
+            assertTrue(registry.claims().isReconciled());
         }
         assertEquals(5, version());
         assertEquals(

@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -23,6 +24,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** What each part may know of the others. The modules' own line is Maven's to hold. */
@@ -130,7 +133,8 @@ class ArchitectureTest {
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
                     Map.entry("DockerEngine.java", "one method for each call"),
                     Map.entry("GpuChoice.java", "one decision, with what it may come to"),
-                    Map.entry("LeaseRegistry.java", "one method for each transaction"),
+                    Map.entry(
+                            "LeaseRegistry.java", "one method for each thing that befalls a lease"),
                     Map.entry("Leases.java", "the front door"),
                     Map.entry("QueueKeeper.java", "one walk along the queue"),
                     Map.entry("Reconciler.java", "one comparison"),
@@ -155,5 +159,32 @@ class ArchitectureTest {
         }
         found.keySet().removeAll(LONG_FOR_A_REASON.keySet());
         assertEquals(Map.of(), found);
+    }
+
+    private static final Pattern PLACE = Pattern.compile("`(?!Class#)([A-Z]\\w+)#(\\w+)`");
+
+    /** Whoever follows the page from name to name finds each of them. */
+    @Test
+    void pageNamesWhatThereIs() throws IOException {
+        String page =
+                Files.readString(Project.source("src").resolve("site/markdown/architecture.md"));
+        Set<String> missing = new TreeSet<>();
+        Matcher place = PLACE.matcher(page);
+        int places = 0;
+        while (place.find()) {
+            places++;
+            boolean found = false;
+            for (JavaClass each : OURS) {
+                found |=
+                        each.getSimpleName().equals(place.group(1))
+                                && each.getAllMembers().stream()
+                                        .anyMatch(it -> it.getName().equals(place.group(2)));
+            }
+            if (!found && !place.group(1).endsWith("Test")) {
+                missing.add(place.group());
+            }
+        }
+        assertTrue(places > 50, () -> page);
+        assertEquals(Set.of(), missing);
     }
 }

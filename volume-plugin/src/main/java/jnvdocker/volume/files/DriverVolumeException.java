@@ -67,13 +67,24 @@ public final class DriverVolumeException extends IOException {
             if (store.isReadOnly()) {
                 return "mount it writable, or choose another state folder" + STATE_FOLDER;
             }
-            if (store.getUsableSpace() < FULL) {
+            if (store.getUsableSpace() < FULL || !hasRoomForAFile(there)) {
                 return "free some space there, or choose another state folder" + STATE_FOLDER;
             }
         } catch (IOException e) {
             // It can't be told, then.
         }
         return "check that folder, its quota and the kernel's log";
+    }
+
+    /** A disk with room may have no more place for another file's name. */
+    private static boolean hasRoomForAFile(Path there) {
+        Path folder = Files.isDirectory(there) ? there : there.getParent();
+        try {
+            Files.delete(Files.createTempFile(folder, ".room", null));
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     private static Path existing(Path file) {

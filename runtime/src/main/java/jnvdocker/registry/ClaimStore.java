@@ -1,0 +1,232 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.RefusedStart;
+
+import java.io.IOException;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Claims on disk: which there are, whose containers they are, and what has become of those. A claim
+ * without a lease is here alone.
+ */
+public final class ClaimStore {
+    private final RegistryDatabase database;
+    private final String boot;
+    private final BootTime time;
+
+    ClaimStore(RegistryDatabase database, String boot, BootTime time) {
+        this.database = database;
+        this.boot = boot;
+        this.time = time;
+    }
+
+    /**
+     * Puts a claim back that was lost, without a lease. Of one that is known only the volume may
+     * have been lost.
+     *
+     * @return whether it was not known
+     */
+    public boolean restore(Claim claim, boolean volume) throws IOException {
+        return database.transaction(transaction -> {
+            boolean lost = LeaseRows.claim(transaction, claim.id()).isEmpty();
+            if (lost) {
+                int revived =
+                        transaction.update(
+                                "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
+                if (revived == 0) {
+                    LeaseRows.insertClaim(transaction, claim);
+                }
+            }
+            if (volume) {
+                setVolume(transaction, claim.id());
+            }
+            return lost;
+        });
+    }
+
+    /**
+     * A claim that was forgotten, and that somebody has mounted all the same, is known again.
+     *
+     * @return whether it was known once
+     */
+    public boolean revive(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction.update(
+                                "UPDATE claim SET forgotten = NULL, volume = 1 WHERE id = ?", claim)
+                        == 1);
+    }
+
+    /** Whether a claim is known, be it forgotten. */
+    public boolean knew(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(row -> claim, "SELECT 1 FROM claim WHERE id = ?", claim)
+                        .isPresent());
+    }
+
+    /** Docker was told of the claim's volume, and remembers it. */
+    public boolean created(String claim) throws IOException {
+        return database.transaction(transaction -> setVolume(transaction, claim) == 1);
+    }
+
+    /** Whose container a claim is, and what it is called now. */
+    public void named(String claim, Claim.ContainerRef container) throws IOException {
+        database.transaction(transaction ->
+                transaction.update(
+                        "UPDATE claim SET container = ?, name = ? WHERE id = ?"
+                                + " AND (container, name) IS NOT (?, ?)",
+                        container.id(),
+                        container.name(),
+                        claim,
+                        container.id(),
+                        container.name()));
+    }
+
+    /** The claim's container is gone; others may still mount its volume. */
+    public void unnamed(String claim) throws IOException {
+        database.transaction(transaction ->
+                transaction.update("UPDATE claim SET container = NULL WHERE id = ?", claim));
+    }
+
+    /** Whether a claim was released by force and has not been started since. */
+    public boolean isReleased(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                                .first(
+                                        row -> row.getInt(1),
+                                        "SELECT released FROM claim WHERE id = ?",
+                                        claim)
+                                .orElse(0)
+                        == 1);
+    }
+
+    /** The claim's container is gone, and so is its volume. Its leases stay, as history. */
+    public void forget(String claim) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.remove(transaction, claim);
+            return transaction.update(
+                    "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
+                    time.now().toEpochMilli(),
+                    claim);
+        });
+    }
+
+    /**
+     * Docker was refused to mount a claim.
+     *
+     * @param starts whether its engine is just starting: then its container is to be started later
+     */
+    public void refusedStart(String claim, String reason, boolean starts) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.add(transaction, claim, reason, starts, time.now());
+            return null;
+        });
+    }
+
+    /** The containers that are to be started when they can have their GPUs, the oldest first. */
+    public List<RefusedStart> refusedStarts() throws IOException {
+        return database.transaction(RefusedRows::all);
+    }
+
+    /** What docker says of one of them. */
+    public void seen(String claim, RefusedStart.Seen seen) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.seen(transaction, claim, seen);
+            return null;
+        });
+    }
+
+    /** The claim's container is none of them any more. */
+    public void notRefused(String claim) throws IOException {
+        database.transaction(transaction -> {
+            RefusedRows.remove(transaction, claim);
+            return null;
+        });
+    }
+
+    /** A claim that is not forgotten. */
+    public Optional<Claim> claim(String id) throws IOException {
+        return database.transaction(transaction -> LeaseRows.claim(transaction, id));
+    }
+
+    /** Whether a claim, be it forgotten, is for a GPU. */
+    public boolean wasClaimed(String claim, String gpu) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                row -> gpu,
+                                "SELECT 1 FROM claim_gpu WHERE claim = ? AND gpu = ?",
+                                claim,
+                                gpu)
+                        .isPresent());
+    }
+
+    /** Whether docker was told of the claim's volume. */
+    public boolean hasVolume(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                                .first(
+                                        row -> row.getInt(1),
+                                        "SELECT volume FROM claim WHERE id = ? AND forgotten IS"
+                                                + " NULL",
+                                        claim)
+                                .orElse(0)
+                        == 1);
+    }
+
+    /** All claims that are not forgotten, the oldest first. */
+    public List<Claim> all() throws IOException {
+        return database.transaction(LeaseRows::claims);
+    }
+
+    /** Those of them that docker was told of. */
+    public List<Claim> withVolume() throws IOException {
+        return database.transaction(LeaseRows::claimsWithVolume);
+    }
+
+    /** Those without a known container and without a lease: nobody may want them any more. */
+    public List<Claim> unused() throws IOException {
+        return database.transaction(LeaseRows::unused);
+    }
+
+    /** Everything that an engine knows is known here too. */
+    public void reconciled() throws IOException {
+        database.transaction(transaction -> {
+            transaction.update("DELETE FROM reconciled WHERE boot <> ?", boot);
+            return transaction.update("INSERT OR IGNORE INTO reconciled (boot) VALUES (?)", boot);
+        });
+    }
+
+    /**
+     * The registry may know less than there is: as if it had just been made. Nor is it known who
+     * has run since he was released by force.
+     */
+    public void unreconciled() throws IOException {
+        database.transaction(transaction -> {
+            transaction.update("DELETE FROM reconciled");
+            return transaction.update("UPDATE claim SET released = 0 WHERE released <> 0");
+        });
+    }
+
+    /** Whether that was never so, since this registry was made. */
+    public boolean isNew() throws IOException {
+        return database.transaction(
+                transaction -> transaction.first(row -> row, "SELECT 1 FROM reconciled").isEmpty());
+    }
+
+    /** Whether that was so in this boot. */
+    public boolean isReconciled() throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(row -> row, "SELECT 1 FROM reconciled WHERE boot = ?", boot)
+                        .isPresent());
+    }
+
+    private static int setVolume(Transaction transaction, String claim) throws SQLException {
+        return transaction.update(
+                "UPDATE claim SET volume = 1 WHERE id = ? AND forgotten IS NULL", claim);
+    }
+}

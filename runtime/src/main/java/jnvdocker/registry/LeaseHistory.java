@@ -1,0 +1,131 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.Lease;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** Leases that have ended, on disk. Nobody who writes waits while they are read. */
+public final class LeaseHistory {
+    private static final Logger LOG = LoggerFactory.getLogger(LeaseHistory.class);
+
+    /** For how long a host may have been off when its clock is believed. */
+    private static final Duration OFF = Duration.ofDays(31);
+
+    private final RegistryDatabase database;
+    private final String boot;
+    private final BootTime time;
+
+    LeaseHistory(RegistryDatabase database, String boot, BootTime time) {
+        this.database = database;
+        this.boot = boot;
+        this.time = time;
+    }
+
+    /** Reads what may be long; nobody who writes waits for that. */
+    private <T> T reading(RegistryDatabase.Work<T> work) throws IOException {
+        if (time.hasJumped()) {
+            try {
+                database.transaction(_ -> null); // follows the clock
+            } catch (RegistryException e) {
+                LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
+            }
+        }
+        return database.reading(work);
+    }
+
+    /** Leases that have ended, the latest first. */
+    public List<Lease> past(int limit) throws IOException {
+        return past(Long.MAX_VALUE, limit);
+    }
+
+    /** Likewise those with a smaller number. Nobody waits while they are read. */
+    public List<Lease> past(long before, int limit) throws IOException {
+        return reading(transaction -> LeaseRows.past(transaction, before, limit));
+    }
+
+    /** Leases of one GPU that have ended, the latest first. */
+    public List<Lease> pastOf(String gpu, int limit) throws IOException {
+        return pastOf(gpu, Instant.EPOCH, Optional.empty(), Long.MAX_VALUE, limit);
+    }
+
+    /**
+     * Leases of one GPU that have ended since then, the latest first, with a smaller number.
+     *
+     * @param uids of the only owners that count; empty when all do
+     */
+    public List<Lease> pastOf(
+            String gpu, Instant from, Optional<Set<Integer>> uids, long before, int limit)
+            throws IOException {
+        return reading(
+                transaction -> LeaseRows.pastOf(transaction, gpu, from, uids, before, limit));
+    }
+
+    /**
+     * For how long users have had GPUs since then. Nobody waits while it is added up.
+     *
+     * @param gpu the UUID of the one that counts; empty counts all
+     */
+    public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
+        return reading(transaction -> {
+            // Finer than what is written down, times would differ that are the same.
+            Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
+            Instant until = time.now().truncatedTo(ChronoUnit.MILLIS);
+            return new GpuTime(begin, until, HistoryRows.use(transaction, begin, until, gpu));
+        });
+    }
+
+    /** The UUIDs of GPUs that were given back once. */
+    public List<String> pastGpus() throws IOException {
+        return reading(HistoryRows::gpus);
+    }
+
+    /**
+     * Deletes some leases that had ended by then, and claims without any that were forgotten by
+     * then; says how many, 0 when none is left.
+     */
+    public int deleteUntil(Instant then, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.deleteUntil(transaction, then, limit));
+    }
+
+    /**
+     * What counts as now when it comes to deleting what is old: a clock that says 2099 is not
+     * believed. What has ended in an earlier boot is in the past, and as much time has passed since
+     * as this boot has taken; a host may also have been off for a month. Times of this boot move
+     * with the clock.
+     */
+    public Instant plausibleNow() throws IOException {
+        return database.transaction(transaction -> {
+            Instant now = time.now();
+            return HistoryRows.latestNotOf(transaction, boot)
+                    .map(end -> end.plusMillis(time.up()))
+                    .filter(least -> now.isAfter(least.plus(OFF)))
+                    .orElse(now);
+        });
+    }
+
+    /**
+     * Adds up some reservations that came to nothing that long ago, and were not released by force;
+     * says how many, 0 when none is left.
+     */
+    public int fold(Duration ago, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.fold(transaction, time.now().minus(ago), limit));
+    }
+
+    /** Deletes some of the oldest leases that are more than that; says how many. */
+    public int deleteBeyond(int most, int limit) throws IOException {
+        return database.transaction(
+                transaction -> HistoryRows.deleteBeyond(transaction, most, limit));
+    }
+}

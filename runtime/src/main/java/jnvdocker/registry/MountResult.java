@@ -1,0 +1,28 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+
+import java.util.List;
+
+/** What a mount came to. */
+public sealed interface MountResult {
+    /** It was mounted, or can't be, whatever the lab's policy allows. */
+    sealed interface Mounted extends MountResult {}
+
+    record Granted(Lease lease) implements Mounted {}
+
+    /** It would be a new lease, and whether the lab's policy allows one was not decided on this. */
+    record Undecided(Holdings now) implements MountResult {}
+
+    /** Others have GPUs of the claim. */
+    record Blocked(List<Lease> by) implements Mounted {}
+
+    /**
+     * The claim has a lease already: of an earlier start of its container, of one that runs, or of
+     * another container that shares the claim.
+     *
+     * @param known whether it was taken by this very mount
+     */
+    record Another(Lease lease, boolean known) implements Mounted {}
+}
