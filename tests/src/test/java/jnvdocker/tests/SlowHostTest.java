@@ -16,10 +16,10 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /** Parts of a host that never answer: whoever does not need them notices nothing of it. */
@@ -108,18 +108,13 @@ class SlowHostTest extends OneEngineTest {
                 == 0;
     }
 
-    private interface Typed {
-        Command command();
-    }
-
-    private static List<CompletableFuture<Command.Result>> many(int times, Typed typed) {
-        return new ArrayList<>(
-                IntStream.range(0, times)
-                        .mapToObj(_ -> typed.command())
-                        .map(command ->
-                                CompletableFuture.supplyAsync(
-                                        command::run, Thread::startVirtualThread))
-                        .toList());
+    private static List<CompletableFuture<Command.Result>> many(
+            int times, Supplier<Command> typed) {
+        return IntStream.range(0, times)
+                .mapToObj(_ -> typed.get())
+                .map(command ->
+                        CompletableFuture.supplyAsync(command::run, Thread::startVirtualThread))
+                .toList();
     }
 
     @Test
