@@ -48,7 +48,7 @@ final class MountScan {
 
     /** The mounts whose root is looked for; empty when there is more to read than is allowed. */
     Optional<Set<MountedFolder>> read(InputStream mountinfo) throws IOException {
-        byte[] buffer = new byte[1 << 16];
+        byte[] buffer = new byte[1 << 14];
         int count;
         while ((count = mountinfo.read(buffer)) >= 0) {
             bytes += count;

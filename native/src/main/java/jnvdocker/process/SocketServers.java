@@ -25,6 +25,7 @@ public final class SocketServers {
     private static final int FLAGS = 3;
     private static final int INODE = 6;
     private static final int PATH = 7;
+    private static final String[] NONE = {};
 
     private final Path proc;
 
@@ -55,9 +56,11 @@ public final class SocketServers {
     /** How the sockets that listen at that path are called in folders of open files. */
     private List<String> links(Path socket) throws IOException {
         Path wanted = socket.toRealPath();
+        String name = "/" + wanted.getFileName();
         List<String> links = new ArrayList<>();
         for (String line : Files.readString(proc.resolve("net/unix")).split("\n")) {
-            String[] fields = line.split(" +", PATH + 1);
+            // A host has thousands of sockets; most lines are not worth taking apart.
+            String[] fields = line.endsWith(name) ? line.split(" +", PATH + 1) : NONE;
             if (fields.length > PATH
                     && fields[FLAGS].matches("[0-9A-Fa-f]{8}")
                     && (Integer.parseUnsignedInt(fields[FLAGS], 16) & LISTENING) != 0
@@ -70,10 +73,7 @@ public final class SocketServers {
 
     private static boolean isSame(String path, Path wanted) {
         try {
-            Path found = Path.of(path);
-            return found.getFileName() != null
-                    && found.getFileName().equals(wanted.getFileName())
-                    && found.toRealPath().equals(wanted);
+            return Path.of(path).toRealPath().equals(wanted);
         } catch (IOException | InvalidPathException e) {
             return false;
         }
