@@ -3,6 +3,7 @@ package jnvdocker.docker.engine;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.async.ResultCallback;
+import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.command.InspectVolumeResponse;
 import com.github.dockerjava.api.command.ListContainersCmd;
 import com.github.dockerjava.api.exception.BadRequestException;
@@ -189,7 +190,9 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Looks into a container that was just started, so that it is known when nobody may ask. */
     void learn(String container) throws EngineException {
-        runs.learn(container, id -> lookInto(id, LIMIT));
+        if (!runs.knows(container)) {
+            runs.learn(container, id -> lookInto(id, LIMIT));
+        }
     }
 
     @Override
@@ -199,30 +202,25 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private Optional<RunningContainer> lookInto(String container, Duration limit)
             throws EngineException {
-        Map<String, String> runtimes = runtimes().paths();
-        return askAboutOne(
-                "inspect container " + Quote.shown(container),
-                limit,
-                docker -> {
-                    try {
-                        var found = docker.inspectContainerCmd(container).exec();
-                        Inspected inspected = ContainerRecords.inspected(found);
-                        Optional<ProcessId> init = runs.process(inspected.pid());
-                        return init.isPresent() || inspected.restarting()
-                                ? Optional.of(
-                                        new RunningContainer(
-                                                inspected.id(),
-                                                inspected.name(),
-                                                ContainerRecords.image(found),
-                                                init,
-                                                inspected.labels(),
-                                                inspected.volumes(),
-                                                AccessRecords.access(found, runtimes)))
-                                : Optional.empty();
-                    } catch (NotFoundException e) {
-                        return Optional.empty();
-                    }
-                });
+        EngineRuntimes runtimes = runtimes();
+        return record(container, limit).flatMap(found -> running(found, runtimes));
+    }
+
+    private Optional<RunningContainer> running(
+            InspectContainerResponse found, EngineRuntimes runtimes) {
+        Inspected inspected = ContainerRecords.inspected(found);
+        Optional<ProcessId> init = runs.process(inspected.pid());
+        return init.isPresent() || inspected.restarting()
+                ? Optional.of(
+                        new RunningContainer(
+                                inspected.id(),
+                                inspected.name(),
+                                ContainerRecords.image(found),
+                                init,
+                                inspected.labels(),
+                                inspected.volumes(),
+                                AccessRecords.access(found, runtimes.paths())))
+                : Optional.empty();
     }
 
     /** Names of the volumes of a plugin that it lists. */
@@ -259,13 +257,24 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     @Override
     public Optional<Inspected> inspect(String container, Duration limit) throws EngineException {
+        Optional<InspectContainerResponse> found = record(container, limit);
+        Optional<EngineRuntimes> runtimes = memory.knownRuntimes();
+        if (found.isPresent() && runtimes.isPresent()) {
+            // It says as well what the container was given; nobody need ask for that again.
+            running(found.get(), runtimes.get()).ifPresent(runs::keep);
+        }
+        return found.map(ContainerRecords::inspected);
+    }
+
+    /** All that the engine tells of a container; empty when there is none. */
+    private Optional<InspectContainerResponse> record(String container, Duration limit)
+            throws EngineException {
         return askAboutOne(
                 "inspect container " + Quote.shown(container),
                 limit,
                 docker -> {
                     try {
-                        var found = docker.inspectContainerCmd(container).exec();
-                        return Optional.of(ContainerRecords.inspected(found));
+                        return Optional.of(docker.inspectContainerCmd(container).exec());
                     } catch (NotFoundException e) {
                         return Optional.empty();
                     }

@@ -49,6 +49,10 @@ final class EngineMemory {
         return Optional.ofNullable(id);
     }
 
+    synchronized Optional<EngineRuntimes> knownRuntimes() {
+        return Optional.ofNullable(runtimes);
+    }
+
     String id(Question<String> question) throws EngineException {
         int before;
         synchronized (this) {

@@ -1,6 +1,5 @@
 package jnvdocker.docker.engine;
 
-import com.github.dockerjava.api.async.ResultCallback;
 import com.github.dockerjava.api.model.Event;
 
 import jnvdocker.grant.Reconciler;
@@ -16,8 +15,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -28,7 +25,7 @@ public final class EngineWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final int RETRY_MILLIS = 500;
-    private static final int SWEEP_SECONDS = 5;
+    private static final Duration SWEEP = Duration.ofSeconds(5);
 
     /** After so many sweeps everything is compared, whether or not there is a reason. */
     private static final int SWEEPS = 60;
@@ -71,16 +68,16 @@ public final class EngineWatch implements AutoCloseable {
 
     /** Returns when the engine's stream of events has ended. */
     private void follow() throws IOException, InterruptedException {
-        Listener listener = new Listener();
+        EventStream events = new EventStream(this::heard);
         // First the stream, then the list: what happens in between is told at least once.
-        try (Closeable _ = engine.events(listener)) {
+        try (Closeable _ = engine.events(events)) {
             engine.memory().follow();
             reconciler.reconcile();
             engine.runtimes(); // what the first run would wait for
             engine.running(LIMIT);
             startRefused();
             LOG.info("following the engine at {}", engine.socket());
-            for (int sweep = 1; !listener.ended.await(SWEEP_SECONDS, TimeUnit.SECONDS); sweep++) {
+            for (int sweep = 1; !events.awaitEnd(SWEEP); sweep++) {
                 if (sweep % SWEEPS == 0) {
                     perform("reconcile", reconciler::reconcile);
                     perform("remove cgroups", reconciler::removeLostGroups);
@@ -134,49 +131,38 @@ public final class EngineWatch implements AutoCloseable {
         }
     }
 
-    /**
-     * Each event is seen to on a thread of its own, so that none waits for the engine's answers.
-     */
-    private final class Listener extends ResultCallback.Adapter<Event> {
-        private final CountDownLatch ended = new CountDownLatch(1);
-
-        @Override
-        public void onNext(Event event) {
-            if ("reload".equals(event.getAction())) {
-                engine.memory().forget();
-            }
-            var actor = Optional.ofNullable(event.getActor());
-            Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
-            String claim = attributes.get(ClaimNames.CLAIM_LABEL);
-            String container = actor.map(it -> it.getId()).orElse(null);
-            if (container != null && "start".equals(event.getAction())) {
-                Thread.ofVirtual()
-                        .start(() -> perform("look into it", () -> engine.learn(container)));
-            }
-            if (claim != null && container != null && event.getAction() != null) {
-                Thread.ofVirtual().start(() -> happened(event.getAction(), container, claim));
-            }
+    /** An event is seen to on a thread of its own, so that none waits for the engine's answers. */
+    private void heard(Event event) {
+        String action = event.getAction();
+        if ("reload".equals(action)) {
+            engine.memory().forget();
         }
-
-        private void happened(String action, String container, String claim) {
-            switch (action) {
-                case "create", "start", "rename" ->
-                        perform(action, () -> reconciler.changed(container, claim));
-                case "die" -> perform(action, () -> reconciler.lookAt(claim));
-                case "destroy" -> perform(action, () -> reconciler.destroyed(container, claim));
-                default -> {}
-            }
+        var actor = Optional.ofNullable(event.getActor());
+        Map<String, String> attributes = actor.map(it -> it.getAttributes()).orElse(Map.of());
+        Optional<String> claim = Optional.ofNullable(attributes.get(ClaimNames.CLAIM_LABEL));
+        String container = actor.map(it -> it.getId()).orElse(null);
+        if (container == null || action == null) {
+            return;
         }
-
-        @Override
-        public void onError(Throwable failure) {
-            LOG.debug("the engine's events have ended: {}", failure.getMessage());
-            ended.countDown();
+        boolean starts = action.equals("start");
+        if (claim.isPresent() || starts) {
+            Thread.ofVirtual()
+                    .start(() -> {
+                        claim.ifPresent(its -> happened(action, container, its));
+                        if (starts) {
+                            perform("look into it", () -> engine.learn(container));
+                        }
+                    });
         }
+    }
 
-        @Override
-        public void onComplete() {
-            ended.countDown();
+    private void happened(String action, String container, String claim) {
+        switch (action) {
+            case "create", "start", "rename" ->
+                    perform(action, () -> reconciler.changed(container, claim));
+            case "die" -> perform(action, () -> reconciler.lookAt(claim));
+            case "destroy" -> perform(action, () -> reconciler.destroyed(container, claim));
+            default -> {}
         }
     }
 

@@ -81,9 +81,21 @@ final class RunningMemory {
     /** Looks into a container anew. */
     Optional<RunningContainer> learn(String id, Question question) throws EngineException {
         Optional<RunningContainer> found = question.ask(id);
-        found.filter(container -> container.init().isPresent())
-                .ifPresent(container -> known.put(container.id(), container));
+        found.ifPresent(this::keep);
         return found;
+    }
+
+    /** Keeps what was learnt of a container, if it runs. */
+    void keep(RunningContainer container) {
+        if (container.init().isPresent()) {
+            known.put(container.id(), container);
+        }
+    }
+
+    /** Whether this start of a container was looked into. */
+    boolean knows(String id) {
+        RunningContainer container = known.get(id);
+        return container != null && isAlive(container.init().orElseThrow());
     }
 
     private void forgetEnded() {

@@ -165,6 +165,21 @@ class EngineContainersTest {
     }
 
     @Test
+    void whoeverAsksAboutARunningContainerLearnsWhatItWasGiven() throws IOException {
+        String running =
+                "{\"Id\": \"%s\", \"State\": {\"Running\": true, \"Pid\": %d}}"
+                        .formatted(ID, ProcessHandle.current().pid());
+        dockerd.answers("/info", 200, "{}").answers("/containers/" + ID + "/json", 200, running);
+        engine.memory().follow();
+        engine.runtimes();
+        engine.inspect(ID, LIMIT);
+        assertEquals(ID, engine.lastKnown().getFirst().id());
+        int asked = dockerd.requests().size();
+        engine.learn(ID);
+        assertEquals(asked, dockerd.requests().size());
+    }
+
+    @Test
     void containerWithoutGpusHasNone() throws IOException {
         dockerd.answers("/info", 200, "{}")
                 .answers("/containers/json", 200, "[{\"Id\": \"%s\"}]".formatted(ID))
