@@ -51,6 +51,9 @@ public final class ClaimVolumes implements PluginVolumes {
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
     private static final int ATTEMPTS = 4;
 
+    /** For how long nobody looks again for unmanaged uses: 'docker run' mounts far sooner. */
+    private static final Duration LOOK_COUNTS = Duration.ofSeconds(1);
+
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final ClaimRemover remover;
@@ -249,7 +252,7 @@ public final class ClaimVolumes implements PluginVolumes {
     /** A lease that goes on is not taken back: an unmanaged use there has come later. */
     private void refuseUsed(Claim claim, List<Gpu> present) throws IOException, VolumeException {
         Optional<Lease> own = registry.liveOf(claim.id());
-        if (own.isPresent() && !own.get().isReservation()) {
+        if (own.isPresent() && (!own.get().isReservation() || wasJustMade(own.get()))) {
             return;
         }
         List<GpuUse> seen = unmanagedLook.lookWithoutEngine(gpus(claim, present));
@@ -265,6 +268,12 @@ public final class ClaimVolumes implements PluginVolumes {
                             + (used.size() == 1 ? "it has ended" : "they have ended")
                             + MEANWHILE);
         }
+    }
+
+    /** A reservation is made on a look of that moment, which says what another would. */
+    private boolean wasJustMade(Lease reservation) {
+        Duration age = Duration.between(reservation.since(), registry.now());
+        return !age.isNegative() && age.compareTo(LOOK_COUNTS) < 0;
     }
 
     private static List<Gpu> gpus(Claim claim, List<Gpu> present) {

@@ -31,6 +31,9 @@ final class GrantCheck {
     /** In which those who waited for another daemon have their places without having asked. */
     private static final Duration RETURN = Duration.ofSeconds(15);
 
+    /** For which a look at the reservation is as good as one at the mount. */
+    private static final Duration LOOK_COUNTS = Duration.ofSeconds(1);
+
     private final SimulatedWorld world;
 
     GrantCheck(SimulatedWorld world) {
@@ -43,6 +46,7 @@ final class GrantCheck {
      * @param unmanaged processes known to use GPUs
      * @param used the GPUs that anybody may have been seen to use without a lease
      * @param leases by the UUIDs of GPUs
+     * @param at by the registry's clock
      * @param held numbers of leases of containers
      * @param reserved numbers of leases of clients
      */
@@ -52,6 +56,7 @@ final class GrantCheck {
             Set<SimulatedUses.Use> unmanaged,
             Set<String> used,
             Map<String, Lease> leases,
+            Instant at,
             Set<Long> held,
             Set<Long> reserved) {}
 
@@ -71,6 +76,7 @@ final class GrantCheck {
                 unmanagedLook,
                 world.uses.used(),
                 registry().holdings().held(),
+                registry().now(),
                 held,
                 reserved);
     }
@@ -176,12 +182,18 @@ final class GrantCheck {
         if (before.held().contains(lease.id()) || isAgain(lease, before) || runs(id)) {
             return;
         }
-        if (!world.lab.policy().allowUnmanaged()) {
+        if (!world.lab.policy().allowUnmanaged() && !wasJustReserved(lease, before)) {
             noUnmanagedUse(uuids(lease.claim()), before, world.uses.known());
         }
         if (!before.reserved().contains(lease.id())) {
             allowed(lease.claim(), registry().holdings().held());
         }
+    }
+
+    /** Then it was looked at when it was reserved, and who came since may have been missed. */
+    private boolean wasJustReserved(Lease lease, Before before) {
+        Duration age = Duration.between(lease.since(), before.at());
+        return before.reserved().contains(lease.id()) && age.compareTo(LOOK_COUNTS) < 0;
     }
 
     /** It has what it uses, and it was known again that it does. */
