@@ -1,0 +1,120 @@
+package jnvdocker.grant;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.volume.plugin.VolumeException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** When docker mounts a claim, others may have come to use its GPUs. */
+class MountLookTest {
+    @TempDir Path state;
+    private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), () -> {});
+    private final ProcessId dockerd = machine.spawn();
+    private final List<GpuUse> seen = new ArrayList<>();
+    private int looks;
+    private LeaseParts parts;
+
+    @BeforeEach
+    void open() throws IOException {
+        parts =
+                LeaseParts.open(
+                        new LeaseParts.World(
+                                state,
+                                "boot",
+                                "nvidia-docker",
+                                machine,
+                                new NoEngine(),
+                                () -> List.of(A),
+                                new Seen(),
+                                TestingLeases.POLICY,
+                                machine,
+                                Pace.REAL));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        parts.close();
+    }
+
+    private final class Seen implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+            return lookWithoutEngine(gpus);
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            looks++;
+            return List.copyOf(seen);
+        }
+    }
+
+    /** Reserves the GPU, which a process of somebody's opens then. */
+    private String claim() throws Exception {
+        LeaseRequest request =
+                new LeaseRequest(
+                        new GpuRequest.Count(1),
+                        ALICE,
+                        machine.spawn(),
+                        "engine",
+                        "cuda",
+                        Optional.empty());
+        Claim claim = parts.leases().claim(request).orElseThrow();
+        GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
+        seen.add(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
+        return claim.id();
+    }
+
+    private void mount(String claim) throws VolumeException {
+        parts.volumes().mount(ClaimNames.volume(claim), "use", dockerd);
+    }
+
+    @Test
+    void nobodyLooksTwiceInOneRun() throws Exception {
+        String claim = claim();
+        machine.pass(Duration.ofMillis(500));
+        mount(claim);
+        assertEquals(1, looks);
+    }
+
+    @Test
+    void containerOfBeforeIsNotStartedOnAGpuThatIsUsed() throws Exception {
+        String claim = claim();
+        machine.pass(Duration.ofSeconds(2));
+        VolumeException refusal = assertThrows(VolumeException.class, () -> mount(claim));
+        assertTrue(refusal.getMessage().contains("python3"), refusal.getMessage());
+        assertEquals(2, looks);
+    }
+
+    @Test
+    void clockThatWasSetBackMakesNoLookCount() throws Exception {
+        String claim = claim();
+        machine.pass(Duration.ofSeconds(2));
+        machine.setClock(Duration.ofHours(-1));
+        assertThrows(VolumeException.class, () -> mount(claim));
+    }
+}
