@@ -51,6 +51,7 @@ public final class RegistryDatabase implements AutoCloseable {
 
     private final Path file;
     private final Connection connection;
+    private final Statements statements;
     private final Generation generation;
     private final boolean another;
     private final RegistryDamage damage;
@@ -65,11 +66,13 @@ public final class RegistryDatabase implements AutoCloseable {
     private RegistryDatabase(
             Path file,
             Connection connection,
+            Statements statements,
             Generation generation,
             boolean another,
             RegistryDamage damage) {
         this.file = file;
         this.connection = connection;
+        this.statements = statements;
         this.generation = generation;
         this.another = another;
         this.damage = damage;
@@ -134,7 +137,7 @@ public final class RegistryDatabase implements AutoCloseable {
         try {
             first.run();
             return inTransaction(
-                    connection,
+                    statements,
                     transaction -> {
                         T result = work.in(transaction);
                         if (transaction.hasChanged()) {
@@ -187,7 +190,7 @@ public final class RegistryDatabase implements AutoCloseable {
     private <T> T read(Work<T> work) throws SQLException {
         try (Connection own = readOnly()) {
             execute(own, "BEGIN");
-            return work.in(new Transaction(own));
+            return work.in(new Transaction(new Statements(own)));
         }
     }
 
@@ -202,22 +205,23 @@ public final class RegistryDatabase implements AutoCloseable {
      * By SQLite's own commands: when a write fails it may roll back by itself, and the driver, who
      * does not notice, would let what follows have no transaction at all.
      */
-    private static <T> T inTransaction(Connection connection, Change<T> change)
+    private static <T> T inTransaction(Statements statements, Change<T> change)
             throws SQLException, RegistryException {
-        execute(connection, "BEGIN IMMEDIATE");
         try {
-            T result = change.in(new Transaction(connection));
-            execute(connection, "COMMIT");
+            statements.of("BEGIN IMMEDIATE").executeUpdate();
+            T result = change.in(new Transaction(statements));
+            statements.of("COMMIT").executeUpdate();
             return result;
         } catch (SQLException | RegistryException | RuntimeException | Error e) {
-            rollBack(connection);
+            rollBack(statements);
             throw e;
         }
     }
 
-    private static void rollBack(Connection connection) {
+    private static void rollBack(Statements statements) {
         try {
-            execute(connection, "ROLLBACK");
+            statements.clear();
+            statements.of("ROLLBACK").executeUpdate();
         } catch (SQLException e) {
             LOG.debug("rolled back already: {}", e.getMessage());
         }
@@ -260,10 +264,11 @@ public final class RegistryDatabase implements AutoCloseable {
         Connection connection =
                 DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
         try {
-            int version = prepare(connection, file, damage);
+            Statements statements = new Statements(connection);
+            int version = prepare(connection, statements, file, damage);
             Generation generation = Generation.open(file.getParent());
-            boolean other = isAnother(connection, version, generation);
-            return new RegistryDatabase(file, connection, generation, other, damage);
+            boolean other = isAnother(statements, version, generation);
+            return new RegistryDatabase(file, connection, statements, generation, other, damage);
         } catch (SQLException | IOException | RuntimeException e) {
             connection.close();
             throw e;
@@ -274,10 +279,10 @@ public final class RegistryDatabase implements AutoCloseable {
      * Whether this is not the registry that was written last. Of one that was made just now, or
      * brought up from a version that did not count, that is not known.
      */
-    private static boolean isAnother(Connection connection, int version, Generation generation)
+    private static boolean isAnother(Statements statements, int version, Generation generation)
             throws SQLException, IOException {
         OptionalLong written = generation.read();
-        long own = number(new Transaction(connection));
+        long own = number(new Transaction(statements));
         boolean neverCounted = version < COUNTED && written.isEmpty();
         if (version == 0 || neverCounted) {
             generation.write(own);
@@ -293,7 +298,8 @@ public final class RegistryDatabase implements AutoCloseable {
     }
 
     /** Returns the version of the schema that the file had. */
-    private static int prepare(Connection connection, Path file, RegistryDamage damage)
+    private static int prepare(
+            Connection connection, Statements statements, Path file, RegistryDamage damage)
             throws SQLException, IOException {
         boolean whole = Files.size(file) <= LONG_FILE || damage.isSuspected();
         if (whole) {
@@ -315,7 +321,7 @@ public final class RegistryDatabase implements AutoCloseable {
                             + " at most, install the newer one again");
         }
         for (int next = version + 1; next <= SCHEMA; next++) {
-            migrate(connection, next);
+            migrate(connection, statements, next);
         }
         if (whole) {
             damage.clear();
@@ -341,7 +347,7 @@ public final class RegistryDatabase implements AutoCloseable {
         }
     }
 
-    private static void migrate(Connection connection, int version)
+    private static void migrate(Connection connection, Statements statements, int version)
             throws SQLException, IOException {
         String schema;
         try (InputStream in =
@@ -349,7 +355,7 @@ public final class RegistryDatabase implements AutoCloseable {
             schema = new String(in.readAllBytes(), StandardCharsets.UTF_8);
         }
         inTransaction(
-                connection,
+                statements,
                 _ -> {
                     execute(connection, schema);
                     execute(connection, "PRAGMA user_version = " + version);

@@ -1,7 +1,5 @@
 package jnvdocker.registry;
 
-import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -10,11 +8,11 @@ import java.util.Optional;
 
 /** SQL with parameters, inside one transaction. */
 final class Transaction {
-    private final Connection connection;
+    private final Statements statements;
     private boolean changed;
 
-    Transaction(Connection connection) {
-        this.connection = connection;
+    Transaction(Statements statements) {
+        this.statements = statements;
     }
 
     /** Makes an object of a row. */
@@ -25,11 +23,9 @@ final class Transaction {
 
     /** Returns how many rows it has changed. */
     int update(String sql, Object... parameters) throws SQLException {
-        try (PreparedStatement statement = prepare(sql, parameters)) {
-            int rows = statement.executeUpdate();
-            changed |= rows > 0;
-            return rows;
-        }
+        int rows = statements.of(sql, parameters).executeUpdate();
+        changed |= rows > 0;
+        return rows;
     }
 
     /** Whether any row was changed. */
@@ -38,8 +34,7 @@ final class Transaction {
     }
 
     <T> List<T> list(Row<T> row, String sql, Object... parameters) throws SQLException {
-        try (PreparedStatement statement = prepare(sql, parameters);
-                ResultSet rows = statement.executeQuery()) {
+        try (ResultSet rows = statements.of(sql, parameters).executeQuery()) {
             List<T> all = new ArrayList<>();
             while (rows.next()) {
                 all.add(row.of(rows));
@@ -51,13 +46,5 @@ final class Transaction {
     /** The first row, if there is one. */
     <T> Optional<T> first(Row<T> row, String sql, Object... parameters) throws SQLException {
         return list(row, sql, parameters).stream().findFirst();
-    }
-
-    private PreparedStatement prepare(String sql, Object... parameters) throws SQLException {
-        PreparedStatement statement = connection.prepareStatement(sql);
-        for (int i = 0; i < parameters.length; i++) {
-            statement.setObject(i + 1, parameters[i]);
-        }
-        return statement;
     }
 }
