@@ -1,17 +1,15 @@
 package jnvdocker.mesos.agent;
 
+import jnvdocker.process.StartedProgram;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -23,10 +21,8 @@ import java.util.regex.Pattern;
  *     --isolation=…}, or else of its variables, {@code MESOS_ISOLATION}
  */
 public record RunningAgent(int pid, Path root, Map<String, String> flags) {
-    private static final Path PROC = Path.of("/proc");
     private static final Set<String> NAMES = Set.of("mesos-agent", "mesos-slave");
     private static final String VARIABLE = "MESOS_";
-    private static final Pattern ROOTS = Pattern.compile("^Uid:\\s+0\\s", Pattern.MULTILINE);
 
     /** Where an agent's helpers are that was built as Mesos' own packages are. */
     private static final String USUAL_LAUNCHER_DIR = "/usr/libexec/mesos";
@@ -44,42 +40,24 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         flags = Map.copyOf(flags);
     }
 
-    /** Those of this host, by pid. Only root's count: the Linux launcher of an agent needs root. */
+    /**
+     * Those of this host, by pid. Only who was started by root counts: the Linux launcher of an
+     * agent needs root; a name is anybody's, and so are programs that are root's.
+     */
     public static List<RunningAgent> all() {
-        return ProcessHandle.allProcesses()
-                .map(ProcessHandle::pid)
-                .sorted()
-                .flatMap(pid -> find(Math.toIntExact(pid)).stream())
+        return StartedProgram.named(NAMES).stream()
+                .filter(program -> program.user().uid() == 0)
+                .map(program ->
+                        new RunningAgent(
+                                program.pid(),
+                                program.root(),
+                                flags(program.arguments(), program.variables())))
                 .toList();
-    }
-
-    private static Optional<RunningAgent> find(int pid) {
-        Path process = PROC.resolve(Integer.toString(pid));
-        try {
-            // Of the user who started it: a name is anybody's, and so are programs that are root's.
-            if (!NAMES.contains(Files.readString(process.resolve("comm")).strip())
-                    || !ROOTS.matcher(Files.readString(process.resolve("status"))).find()) {
-                return Optional.empty();
-            }
-            return Optional.of(
-                    new RunningAgent(
-                            pid,
-                            process.resolve("root"),
-                            flags(
-                                    words(process.resolve("cmdline")),
-                                    words(process.resolve("environ")))));
-        } catch (IOException e) {
-            return Optional.empty(); // it has gone
-        }
     }
 
     /** Whether it has ended since. */
     public boolean isGone() {
-        return !Files.exists(PROC.resolve(Integer.toString(pid)));
-    }
-
-    private static List<String> words(Path file) throws IOException {
-        return List.of(new String(Files.readAllBytes(file), StandardCharsets.UTF_8).split("\0"));
+        return ProcessHandle.of(pid).isEmpty();
     }
 
     static Map<String, String> flags(List<String> arguments, List<String> environment) {

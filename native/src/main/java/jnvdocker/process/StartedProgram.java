@@ -1,0 +1,57 @@
+package jnvdocker.process;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * A program that runs, with what it was started with.
+ *
+ * @param root the folder that is {@code /} for it
+ * @param user who has started it
+ * @param variables each as {@code NAME=VALUE}
+ */
+public record StartedProgram(
+        int pid, Path root, Credentials user, List<String> arguments, List<String> variables) {
+    private static final Path PROC = Path.of("/proc");
+
+    public StartedProgram {
+        arguments = List.copyOf(arguments);
+        variables = List.copyOf(variables);
+    }
+
+    /** Those of these names, by pid. Anybody may give his program any name. */
+    public static List<StartedProgram> named(Set<String> names) {
+        return ProcessHandle.allProcesses()
+                .map(ProcessHandle::pid)
+                .sorted()
+                .flatMap(pid -> find(Math.toIntExact(pid), names).stream())
+                .toList();
+    }
+
+    private static Optional<StartedProgram> find(int pid, Set<String> names) {
+        Path process = PROC.resolve(Integer.toString(pid));
+        try {
+            if (!names.contains(Files.readString(process.resolve("comm")).strip())) {
+                return Optional.empty();
+            }
+            return Optional.of(
+                    new StartedProgram(
+                            pid,
+                            process.resolve("root"),
+                            Credentials.parse(Files.readString(process.resolve("status"))),
+                            words(process.resolve("cmdline")),
+                            words(process.resolve("environ"))));
+        } catch (IOException e) {
+            return Optional.empty(); // it has gone
+        }
+    }
+
+    private static List<String> words(Path file) throws IOException {
+        return List.of(new String(Files.readAllBytes(file), StandardCharsets.UTF_8).split("\0"));
+    }
+}
