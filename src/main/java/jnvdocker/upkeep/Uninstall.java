@@ -7,6 +7,7 @@ import jnvdocker.grant.Reconciler;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.volume.ServedVolumes;
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -153,19 +155,28 @@ public final class Uninstall {
     /** The volumes that such a container has are none that this engine knows to be in use. */
     private void refuseOtherEngines() throws RefusedException, IOException {
         for (Claim claim : leases.claimsWithVolume()) {
-            if (claim.engine().contains("://")) {
+            Optional<String> address = otherEngine(claim.origin());
+            if (address.isPresent()) {
                 String volume = ClaimNames.volume(claim.id());
                 throw new RefusedException(
                         "the engine at "
-                                + claim.engine()
+                                + address.get()
                                 + " may have a container with the volume "
                                 + volume
                                 + ", and is not ours to ask; remove both there: docker -H "
-                                + claim.engine()
+                                + address.get()
                                 + " volume rm "
                                 + volume);
             }
         }
+    }
+
+    private static Optional<String> otherEngine(Origin origin) {
+        return switch (origin) {
+            case Origin.OtherEngineContainer(String address, _) -> Optional.of(address);
+            case Origin.EngineContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                    Optional.empty();
+        };
     }
 
     private static String before(Removed removed) {

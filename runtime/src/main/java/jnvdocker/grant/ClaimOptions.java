@@ -2,6 +2,7 @@ package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Owners;
 
@@ -36,6 +37,7 @@ final class ClaimOptions {
     /**
      * The claim that a volume was made for.
      *
+     * @param engine the id of the one that has the volume
      * @param index of each GPU now, by UUID
      * @return empty when the options are not ours, or were tampered with
      */
@@ -64,7 +66,8 @@ final class ClaimOptions {
             gpus.add(new ClaimedGpu(uuids.get(i), index.getOrDefault(uuids.get(i), minor), minor));
         }
         Owner owner = Owners.of((int) Long.parseLong(uid));
-        return Optional.of(new Claim(id, engine, owner, gpus, "?", created, Optional.empty()));
+        Origin origin = new Origin.EngineContainer(engine, Optional.empty());
+        return Optional.of(new Claim(id, origin, owner, gpus, created, Optional.empty()));
     }
 
     private static String joined(List<?> values) {

@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.registry.ClaimFiles;
@@ -131,27 +132,35 @@ public final class ClaimPrune {
         if (held.isPresent()) {
             return held;
         }
-        boolean foreign =
-                !claim.engine().equals(engineId) && registry.claims().hasVolume(claim.id());
-        if (foreign && !wish.otherEngines()) {
-            return Optional.of(foreign(Quote.shown(claim.engine()), volume));
+        Optional<String> foreign = foreign(claim, engineId);
+        if (foreign.isPresent()
+                && registry.claims().hasVolume(claim.id())
+                && !wish.otherEngines()) {
+            return foreign;
         }
         return remover.mounted(claim.id());
     }
 
-    private static String foreign(String engine, String volume) {
-        boolean isAddress = engine.contains("://");
-        return isAddress
-                ? "the engine at "
-                        + engine
-                        + " may have its container; if not: docker -H "
-                        + engine
-                        + " volume rm "
-                        + volume
-                : "the engine "
-                        + engine
-                        + ", which is not the daemon's, may have its container; if that engine is"
-                        + " gone for good: --other-engines";
+    /** What to know of a claim whose container another engine than this one may have. */
+    private static Optional<String> foreign(Claim claim, String engineId) {
+        return switch (claim.origin()) {
+            case Origin.EngineContainer(String engine, _) when !engine.equals(engineId) ->
+                    Optional.of(
+                            "the engine "
+                                    + Quote.shown(engine)
+                                    + ", which is not the daemon's, may have its container; if"
+                                    + " that engine is gone for good: --other-engines");
+            case Origin.OtherEngineContainer(String address, _) ->
+                    Optional.of(
+                            "the engine at "
+                                    + Quote.shown(address)
+                                    + " may have its container; if not: docker -H "
+                                    + Quote.shown(address)
+                                    + " volume rm "
+                                    + ClaimNames.volume(claim.id()));
+            case Origin.EngineContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                    Optional.empty();
+        };
     }
 
     /** A lease whose holder is gone is ended first. */

@@ -232,7 +232,7 @@ final class Comebacks {
         boolean started = engine.hasStarted();
         Duration limit = started ? LIMIT : QUICK;
         try {
-            if (!lease.claim().engine().equals(engine.id(limit))) {
+            if (!lease.claim().origin().isOf(engine.id(limit))) {
                 return silence(gone, now);
             }
             return word(lease, gone, now, limit);

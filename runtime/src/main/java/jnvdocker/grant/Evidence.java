@@ -207,11 +207,17 @@ final class Evidence {
         Optional<String> id = process.containerId();
         boolean named =
                 id.isPresent() && lease.claim().container().map(Claim.ContainerRef::id).equals(id);
-        boolean inItsCgroup =
-                id.isPresent()
-                        && lease.holder() instanceof Holder.Container holder
-                        && holder.cgroup().filter(path -> path.contains(id.get())).isPresent();
+        boolean inItsCgroup = id.isPresent() && isCgroupNamedAfter(id.get(), lease);
         return named || inItsCgroup || hasMounted(process.id(), lease.claim().id());
+    }
+
+    /** As docker names a container's, of which it may be known. */
+    private static boolean isCgroupNamedAfter(String container, Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Container holder ->
+                    holder.cgroup().filter(path -> path.contains(container)).isPresent();
+            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> false;
+        };
     }
 
     private boolean hasMounted(ProcessId process, String claim) {
@@ -241,11 +247,9 @@ final class Evidence {
         if (!(finding instanceof Alive(ProcessId process))) {
             return true;
         }
-        boolean inItsCgroup =
-                lease.holder() instanceof Holder.Container holder
-                        && holder.cgroup().filter(path -> path.contains(container)).isPresent();
         try {
-            return inItsCgroup || processes.cgroup(process, container).isPresent();
+            return isCgroupNamedAfter(container, lease)
+                    || processes.cgroup(process, container).isPresent();
         } catch (UncheckedIOException e) {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
             return false;

@@ -189,9 +189,13 @@ final class LeaseEnder {
 
     /** Not when somebody else has ended it: the rules may be the next holder's by now. */
     private void withdrawRules(Lease lease) throws IOException {
-        if (lease.holder() instanceof Holder.MesosContainer container
-                && !registry.stillLive(List.of(lease)).isEmpty()) {
-            DeviceRules.withdraw(container, lease.claim().gpus());
+        switch (lease.holder()) {
+            case Holder.MesosContainer container -> {
+                if (!registry.stillLive(List.of(lease)).isEmpty()) {
+                    DeviceRules.withdraw(container, lease.claim().gpus());
+                }
+            }
+            case Holder.Client _, Holder.Process _, Holder.Container _ -> {}
         }
     }
 

@@ -1,6 +1,6 @@
 package jnvdocker.grant;
 
-import jnvdocker.lease.Claim;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -16,9 +16,7 @@ import java.util.Set;
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  * @param client the process that is about to become docker: as long as it lives, what it was given
  *     is reserved
- * @param engine the id of the engine that the container will be of, or its address; {@link
- *     Claim#HOST} for a process of the host
- * @param image of the container, or the program of the process
+ * @param origin of the claim that it becomes
  * @param waiting for GPUs that are taken; who does not is refused
  */
 public record LeaseRequest(
@@ -26,8 +24,7 @@ public record LeaseRequest(
         Set<String> candidates,
         Owner owner,
         ProcessId client,
-        String engine,
-        String image,
+        Origin origin,
         Optional<Waiting> waiting) {
     public LeaseRequest {
         candidates = Set.copyOf(candidates);
@@ -38,14 +35,14 @@ public record LeaseRequest(
             GpuRequest request,
             Owner owner,
             ProcessId client,
-            String engine,
-            String image,
+            Origin origin,
             Optional<Waiting> waiting) {
-        this(request, Set.of(), owner, client, engine, image, waiting);
+        this(request, Set.of(), owner, client, origin, waiting);
     }
 
     /** A place in the queue for it, which has no number yet. */
     public Ticket ticket() {
-        return new Ticket(0, client, owner, request, Instant.EPOCH, engine, image, candidates);
+        return new Ticket(
+                0, client, owner, request, Instant.EPOCH, Optional.of(origin), candidates);
     }
 }

@@ -13,6 +13,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Ticket;
@@ -115,10 +116,17 @@ public final class Leases {
     /** The claim that a Mesos container has a lease of already. */
     public Optional<Claim> ofMesosContainer(String id) throws IOException {
         return registry.live().stream()
-                .filter(lease -> lease.holder() instanceof Holder.MesosContainer)
+                .filter(Leases::isOfMesosContainer)
                 .map(Lease::claim)
                 .filter(claim -> claim.container().filter(it -> it.id().equals(id)).isPresent())
                 .findFirst();
+    }
+
+    private static boolean isOfMesosContainer(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.MesosContainer _ -> true;
+            case Holder.Client _, Holder.Process _, Holder.Container _ -> false;
+        };
     }
 
     /** Gives back what was reserved for a client that does not become docker. */
@@ -326,39 +334,47 @@ public final class Leases {
         return switch (evidence.of(lease)) {
             case Evidence.Alive(ProcessId process) when lease.isReservation() ->
                     LeaseText.command(lease.claim(), process)
-                            + (lease.claim().isOfProcess()
-                                    ? " has not started its command yet"
-                                    : " has not started its container yet")
+                            + switch (lease.claim().origin()) {
+                                case Origin.DockerContainer _, Origin.MesosTask _ ->
+                                        " has not started its container yet";
+                                case Origin.HostProcess _ -> " has not started its command yet";
+                            }
                             + stopped(process);
-            case Evidence.Alive(ProcessId process)
-                    when lease.holder() instanceof Holder.MesosContainer container
-                            && !evidence.isAlive(process) ->
-                    "the process that its agent has started it with (pid "
-                            + process.pid()
-                            + ") has ended, and others run: "
-                            + container.freezer()
-                            + "/cgroup.procs lists them";
             case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
                     "its process (pid " + process.pid() + ") was killed and does not end";
-            case Evidence.Alive(ProcessId process)
-                    when lease.holder() instanceof Holder.Process(_, String cgroup)
-                            && !evidence.isAlive(process) ->
-                    "its process (pid "
-                            + process.pid()
-                            + ") has ended, and others that it started run: "
-                            + cgroup
-                            + "/cgroup.procs lists them";
-            case Evidence.Alive(ProcessId process) ->
-                    "its process (pid "
-                            + process.pid()
-                            + ") runs"
-                            + (lease.isOfContainer() ? "" : stopped(process));
+            case Evidence.Alive(ProcessId process) -> alive(lease.holder(), process);
             case Evidence.Gone(String why) ->
                     why
                             + evidence.kept(lease)
                                     .map(kept -> ", but " + kept)
                                     .orElse("; the engine may be about to start it again");
             case Evidence.Unclear _ -> "docker has mounted its claim, and nothing of it runs yet";
+        };
+    }
+
+    /** Its process may have ended, and others run that it has started. */
+    private String alive(Holder holder, ProcessId process) {
+        String pid = "(pid " + process.pid() + ")";
+        String runs = "its process " + pid + " runs";
+        return switch (holder) {
+            case Holder.Container _ -> runs;
+            case Holder.Client _ -> runs + stopped(process);
+            case Holder.Process(_, String cgroup) ->
+                    evidence.isAlive(process)
+                            ? runs + stopped(process)
+                            : "its process "
+                                    + pid
+                                    + " has ended, and others that it started run: "
+                                    + cgroup
+                                    + "/cgroup.procs lists them";
+            case Holder.MesosContainer container ->
+                    evidence.isAlive(process)
+                            ? runs + stopped(process)
+                            : "the process that its agent has started it with "
+                                    + pid
+                                    + " has ended, and others run: "
+                                    + container.freezer()
+                                    + "/cgroup.procs lists them";
         };
     }
 

@@ -80,8 +80,8 @@ final class LostClaims {
 
     private void restore(String id, boolean mounted) throws IOException {
         Optional<Claim> claim = files.read(id);
-        if (claim.filter(Claim::isOfProcess).isPresent()) {
-            return; // see LostProcesses
+        if (claim.filter(it -> !it.origin().isKnownToDocker()).isPresent()) {
+            return; // see LostProcesses and LostTasks
         }
         boolean known = registry.claims().claim(id).isPresent();
         if (claim.isPresent() && (mounted || !registry.claims().isReconciled())) {

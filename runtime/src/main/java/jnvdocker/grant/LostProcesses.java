@@ -3,7 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
-import jnvdocker.posix.ProcessId;
+import jnvdocker.lease.Origin;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 
@@ -40,7 +40,8 @@ final class LostProcesses {
         }
         for (String id : files.ids()) {
             Optional<Claim> claim = files.read(id);
-            if (claim.filter(Claim::isOfProcess).isPresent() && registry.liveOf(id).isEmpty()) {
+            if (claim.filter(LostProcesses::isOfProcess).isPresent()
+                    && registry.liveOf(id).isEmpty()) {
                 files.delete(id);
             }
         }
@@ -50,15 +51,22 @@ final class LostProcesses {
             throws IOException {
         Optional<Claim> known = registry.claims().claim(id);
         Optional<Claim> claim = known.isPresent() ? known : files.read(id);
-        if (claim.filter(Claim::isOfProcess).isEmpty()) {
+        if (claim.filter(LostProcesses::isOfProcess).isEmpty()) {
             return;
         }
         Optional<Lease> lease = Optional.ofNullable(live.get(id));
-        if (lease.isPresent() && lease.get().holder() instanceof Holder.Client(ProcessId client)) {
-            registry.becomes(id, client, holder.cgroup());
+        if (lease.filter(Lease::isReservation).isPresent()) {
+            registry.becomes(id, lease.get().holder().process(), holder.cgroup());
         } else if (lease.isEmpty()) {
             registry.claims().restore(claim.get(), false);
             adoption.adopt(claim.get(), holder, live);
         }
+    }
+
+    private static boolean isOfProcess(Claim claim) {
+        return switch (claim.origin()) {
+            case Origin.HostProcess _ -> true;
+            case Origin.DockerContainer _, Origin.MesosTask _ -> false;
+        };
     }
 }

@@ -6,6 +6,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.process.CgroupControllers;
@@ -112,10 +113,9 @@ final class LostTasks {
             Claim claim =
                     new Claim(
                             Claim.newId(),
-                            Claim.MESOS,
+                            new Origin.MesosTask(container.id()),
                             Owner.UNKNOWN,
                             free,
-                            container.id(),
                             holdings.now(),
                             Optional.of(container));
             if (registry.reserve(

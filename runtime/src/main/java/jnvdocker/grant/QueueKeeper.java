@@ -350,10 +350,10 @@ public final class QueueKeeper {
         Claim claim =
                 new Claim(
                         Claim.newId(),
-                        ticket.engine(),
+                        // Who is served has asked this daemon, and so has said it.
+                        ticket.origin().orElseThrow(),
                         ticket.owner(),
                         gpus.stream().map(ClaimedGpu::of).toList(),
-                        ticket.image(),
                         holdings.now(),
                         Optional.empty());
         boolean reserved =

@@ -6,6 +6,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -122,10 +123,10 @@ public final class Reconciler {
         }
         meetProcesses();
         ender.end(registry.live(), LeaseEnder.Caller.CLIENT);
-        known.removeIf(Claim::isWithoutDocker);
+        known.removeIf(claim -> !claim.origin().isKnownToDocker());
         for (Claim claim : known) {
             // Another engine's volumes are not ours to remove through this one.
-            boolean ours = claim.engine().equals(id) || !registry.claims().hasVolume(claim.id());
+            boolean ours = claim.origin().isOf(id) || !registry.claims().hasVolume(claim.id());
             if (ours && !named.contains(claim.id())) {
                 tryToRemove(claim.id());
             }
@@ -162,7 +163,7 @@ public final class Reconciler {
 
     private boolean hasUnused() throws IOException {
         return registry.claims().unused().stream()
-                .anyMatch(claim -> engine.knownId().filter(claim.engine()::equals).isPresent());
+                .anyMatch(claim -> engine.knownId().filter(claim.origin()::isOf).isPresent());
     }
 
     /**
@@ -368,9 +369,10 @@ public final class Reconciler {
     }
 
     private static Optional<ProcessId> init(Lease lease) {
-        return lease.holder() instanceof Holder.Container container
-                ? container.init()
-                : Optional.empty();
+        return switch (lease.holder()) {
+            case Holder.Container container -> container.init();
+            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> Optional.empty();
+        };
     }
 
     /** Returns whether it was not known. */
@@ -415,9 +417,9 @@ public final class Reconciler {
             return Optional.empty();
         }
         List<ClaimedGpu> gpus = uuids.stream().map(present::get).map(ClaimedGpu::of).toList();
+        Origin origin = new Origin.EngineContainer(engineId, Optional.empty());
         return Optional.of(
-                new Claim(
-                        id, engineId, Owner.UNKNOWN, gpus, "?", registry.now(), Optional.empty()));
+                new Claim(id, origin, Owner.UNKNOWN, gpus, registry.now(), Optional.empty()));
     }
 
     private void tryToRemove(String claim) throws IOException {

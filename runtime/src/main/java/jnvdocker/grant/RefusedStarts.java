@@ -116,7 +116,7 @@ public final class RefusedStarts {
 
     private void review(RefusedStart refused) throws IOException {
         Claim claim = refused.claim();
-        if (!claim.engine().equals(engine.id(LIMIT))) {
+        if (!claim.origin().isOf(engine.id(LIMIT))) {
             return;
         }
         Optional<ContainerEngine.Down> found = find(refused);

@@ -8,6 +8,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
@@ -124,10 +125,10 @@ final class Reservations {
         }
         for (Lease lease : registry.live()) {
             Claim claim = lease.claim();
-            if (lease.holder() instanceof Holder.Client(ProcessId process)
-                    && process.equals(request.client())
+            if (lease.isReservation()
+                    && lease.holder().process().equals(request.client())
                     && inherited.remove(claim.id())) {
-                if (same.isEmpty() && isAnswer(claim, request)) {
+                if (same.isEmpty() && claim.origin().equals(request.origin())) {
                     write(claim);
                     same = Optional.of(claim);
                 } else {
@@ -136,10 +137,6 @@ final class Reservations {
             }
         }
         return same;
-    }
-
-    private static boolean isAnswer(Claim claim, LeaseRequest request) {
-        return claim.engine().equals(request.engine()) && claim.image().equals(request.image());
     }
 
     private Claim now(LeaseRequest request) throws RefusedException, IOException {
@@ -267,7 +264,7 @@ final class Reservations {
     }
 
     private void write(Claim claim) throws IOException {
-        if (!claim.isWithoutDocker()) {
+        if (claim.origin().isKnownToDocker()) {
             files.write(claim);
         }
     }
@@ -436,7 +433,12 @@ final class Reservations {
 
     /** Gives back what was reserved for a client that does not become docker. */
     void cancel(Claim claim) throws IOException {
-        String what = claim.isOfProcess() ? "its command" : claim.isOfTask() ? "it" : "docker";
+        String what =
+                switch (claim.origin()) {
+                    case Origin.DockerContainer _ -> "docker";
+                    case Origin.HostProcess _ -> "its command";
+                    case Origin.MesosTask _ -> "it";
+                };
         cancel(claim, what + " was not run");
     }
 
@@ -503,10 +505,9 @@ final class Reservations {
         private Claim claim(List<Gpu> chosen, Holdings holdings) {
             return new Claim(
                     Claim.newId(),
-                    request.engine(),
+                    request.origin(),
                     request.owner(),
                     chosen.stream().map(ClaimedGpu::of).toList(),
-                    request.image(),
                     holdings.now(),
                     Optional.empty());
         }

@@ -2,6 +2,7 @@ package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
@@ -141,12 +142,15 @@ final class Wait {
                         + longest
                         + ", "
                         + reason
-                        + (request.engine().equals(Claim.MESOS)
-                                ? "; start the task again later, or let the agent offer fewer GPUs"
-                                        + " ('jnvdocker mesos flags')"
-                                : "; wait "
-                                        + (longest.isEmpty() ? "longer" : "again")
-                                        + " with --gpu-wait"));
+                        + switch (request.origin()) {
+                            case Origin.DockerContainer _, Origin.HostProcess _ ->
+                                    "; wait "
+                                            + (longest.isEmpty() ? "longer" : "again")
+                                            + " with --gpu-wait";
+                            case Origin.MesosTask _ ->
+                                    "; start the task again later, or let the agent offer fewer"
+                                            + " GPUs ('jnvdocker mesos flags')";
+                        });
     }
 
     /** The lab's limit, when it is that which ends the wait. */

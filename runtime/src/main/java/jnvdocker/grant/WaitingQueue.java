@@ -1,6 +1,5 @@
 package jnvdocker.grant;
 
-import jnvdocker.lease.Claim;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
@@ -115,9 +114,9 @@ final class WaitingQueue {
         long his =
                 now.stream()
                         .map(Place::ticket)
-                        .filter(ticket -> ticket.owner().uid() == uid && !ticket.isOfTask())
+                        .filter(ticket -> ticket.owner().uid() == uid && !ticket.isScheduled())
                         .count();
-        if (uid != 0 && !request.engine().equals(Claim.MESOS) && his >= policy.maxWaitsPerUser()) {
+        if (uid != 0 && !request.origin().isScheduled() && his >= policy.maxWaitsPerUser()) {
             throw new RefusedException(
                     Quote.shown(request.owner().name())
                             + " waits for GPUs "

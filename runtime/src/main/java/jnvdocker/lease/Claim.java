@@ -12,27 +12,17 @@ import java.util.regex.Pattern;
  * process of the host, or of a Mesos task, ends with its lease.
  *
  * @param id 12 hexadecimal digits
- * @param engine the engine's own id, since a container means nothing to another engine; or the
- *     address of one that is not the daemon's; {@link #HOST} for a process of the host, {@link
- *     #MESOS} for a container of a Mesos agent
+ * @param origin whose it is
  * @param gpus in order of index
- * @param image the container's, the process's program, or the task's name
  * @param container empty until the engine has told of it
  */
 public record Claim(
         String id,
-        String engine,
+        Origin origin,
         Owner owner,
         List<ClaimedGpu> gpus,
-        String image,
         Instant created,
         Optional<ContainerRef> container) {
-    /** In place of an engine, for a process of the host. */
-    public static final String HOST = "";
-
-    /** In place of an engine, for a Mesos task. */
-    public static final String MESOS = "mesos";
-
     private static final Pattern ID = Pattern.compile("[0-9a-f]{12}");
     private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -46,21 +36,6 @@ public record Claim(
      * @param id 64 hexadecimal digits; for Mesos {@code ID}, or {@code ID.NESTED}
      */
     public record ContainerRef(String id, String name) {}
-
-    /** Whether it is not a container's, but a process's of the host. */
-    public boolean isOfProcess() {
-        return engine.equals(HOST);
-    }
-
-    /** Whether it is not a container's of docker, but a Mesos task's. */
-    public boolean isOfTask() {
-        return engine.equals(MESOS);
-    }
-
-    /** Whether docker knows nothing of it, so that it is over when its one lease is. */
-    public boolean isWithoutDocker() {
-        return isOfProcess() || isOfTask();
-    }
 
     /** One that no other claim has. */
     public static String newId() {
@@ -78,6 +53,6 @@ public record Claim(
      * program.
      */
     public String displayName() {
-        return container.map(ContainerRef::name).orElse("(" + image + ")");
+        return container.map(ContainerRef::name).orElse("(" + origin.title() + ")");
     }
 }

@@ -32,11 +32,17 @@ public record Lease(
 
     /** For a client that has not become what is to use the GPUs. */
     public boolean isReservation() {
-        return holder instanceof Holder.Client;
+        return switch (holder) {
+            case Holder.Client _ -> true;
+            case Holder.Process _, Holder.MesosContainer _, Holder.Container _ -> false;
+        };
     }
 
     /** Of which docker may have more to say than its processes. */
     public boolean isOfContainer() {
-        return holder instanceof Holder.Container;
+        return switch (holder) {
+            case Holder.Container _ -> true;
+            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> false;
+        };
     }
 }

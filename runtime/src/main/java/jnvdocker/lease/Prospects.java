@@ -106,7 +106,7 @@ final class Prospects {
         Lease lease = holdings.held().get(gpu.uuid());
         return lease != null
                 && lease.claim().owner().uid() == ticket.owner().uid()
-                && !(lease.claim().isOfTask() && ticket.isOfTask());
+                && !(lease.claim().origin().isScheduled() && ticket.isScheduled());
     }
 
     /** What is in the way of somebody who can't be served. */

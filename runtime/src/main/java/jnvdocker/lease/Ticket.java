@@ -4,6 +4,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
 import java.time.Instant;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -11,8 +12,8 @@ import java.util.Set;
  *
  * @param id its number: lower ones came before
  * @param client whose place it is, for as long as this process lives
- * @param engine as of the {@link Claim} that it becomes
- * @param image as of that claim
+ * @param origin of the {@link Claim} that it becomes; empty until its client asks again, when a
+ *     release has written it that did not say
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  */
 public record Ticket(
@@ -21,20 +22,14 @@ public record Ticket(
         Owner owner,
         GpuRequest request,
         Instant since,
-        String engine,
-        String image,
+        Optional<Origin> origin,
         Set<String> candidates) {
     public Ticket {
         candidates = Set.copyOf(candidates);
     }
 
-    /** Whether a program of the host waits, under {@code gpu run}. */
-    public boolean isOfProcess() {
-        return engine.equals(Claim.HOST);
-    }
-
-    /** Whether a Mesos task waits. */
-    public boolean isOfTask() {
-        return engine.equals(Claim.MESOS);
+    /** Whether it is a scheduler that waits, and not a user. */
+    public boolean isScheduled() {
+        return origin.filter(Origin::isScheduled).isPresent();
     }
 }

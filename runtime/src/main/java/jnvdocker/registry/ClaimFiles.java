@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.Posix;
 
@@ -75,14 +76,18 @@ public final class ClaimFiles {
     public void write(Claim claim) throws IOException {
         Files.createDirectories(folder);
         Posix.chmod(folder, ENTERED);
-        Files.createDirectories(claim.isOfProcess() ? folder(claim.id()) : mounted(claim.id()));
+        Files.createDirectories(
+                claim.origin().isKnownToDocker() ? mounted(claim.id()) : folder(claim.id()));
         Posix.chmod(folder(claim.id()), ENTERED);
         ObjectNode root = json.createObjectNode();
         root.put("claim", claim.id());
-        root.put("engine", claim.engine());
+        StoredOrigin origin = StoredOrigin.of(claim.origin());
+        root.put("origin", origin.kind().word());
+        // An earlier release reads one without an engine as a process's, and no image as "?".
+        origin.engine().ifPresent(engine -> root.put("engine", engine));
         root.put("uid", claim.owner().uid());
         root.put("owner", claim.owner().name());
-        root.put("image", claim.image());
+        origin.image().ifPresent(image -> root.put("image", image));
         root.put("created", claim.created().toEpochMilli());
         ArrayNode gpus = root.putArray("gpus");
         for (ClaimedGpu gpu : claim.gpus()) {
@@ -171,10 +176,9 @@ public final class ClaimFiles {
             return Optional.of(
                     new Claim(
                             id,
-                            root.path("engine").asText(),
+                            origin(root),
                             new Owner(root.path("uid").asInt(), root.path("owner").asText("?")),
                             gpus,
-                            root.path("image").asText("?"),
                             Instant.ofEpochMilli(root.path("created").asLong()),
                             Optional.empty()));
         } catch (NoSuchFileException e) {
@@ -183,6 +187,22 @@ public final class ClaimFiles {
             LOG.warn("{} is not used: {}", file, e.getMessage());
             return Optional.empty();
         }
+    }
+
+    private static Origin origin(JsonNode root) throws IOException {
+        Optional<String> engine = text(root, "engine");
+        Optional<String> image = text(root, "image");
+        Optional<String> kind = text(root, "origin");
+        return (kind.isPresent()
+                        ? StoredOrigin.Kind.of(kind.get())
+                                .map(it -> new StoredOrigin(it, engine, image))
+                        : engine.map(it -> StoredOrigin.ofEarlier(it, image.orElse("?"))))
+                .flatMap(StoredOrigin::origin)
+                .orElseThrow(() -> new IOException("it has no origin that is known"));
+    }
+
+    private static Optional<String> text(JsonNode root, String key) {
+        return Optional.ofNullable(root.path(key).asText(null));
     }
 
     /**

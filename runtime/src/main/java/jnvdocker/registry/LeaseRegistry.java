@@ -384,7 +384,7 @@ public final class LeaseRegistry implements AutoCloseable {
     public boolean endByForce(Lease lease, String evidence) throws IOException {
         boolean done =
                 database.transaction(transaction -> {
-                    boolean ended = endNow(transaction, lease.id(), evidence);
+                    boolean ended = endNow(transaction, lease, evidence);
                     if (ended) {
                         transaction.update(
                                 "UPDATE claim SET released = 1 WHERE id = ?", lease.claim().id());
@@ -528,19 +528,18 @@ public final class LeaseRegistry implements AutoCloseable {
                         .filter(now -> now.holder().equals(seen.holder()))
                         .filter(now -> now.mounts() == seen.mounts())
                         .isPresent();
-        return same && endNow(transaction, seen.id(), evidence);
+        return same && endNow(transaction, seen, evidence);
     }
 
-    private boolean endNow(Transaction transaction, long lease, String evidence)
+    private boolean endNow(Transaction transaction, Lease lease, String evidence)
             throws SQLException {
-        // A process of the host does not start again, nor does a Mesos task.
-        transaction.update(
-                "UPDATE claim SET forgotten = ? WHERE forgotten IS NULL AND engine IN (?, ?)"
-                        + " AND id = (SELECT claim FROM lease WHERE id = ? AND until IS NULL)",
-                now().toEpochMilli(),
-                Claim.HOST,
-                Claim.MESOS,
-                lease);
+        if (lease.claim().origin().isOverWithItsLease()) {
+            transaction.update(
+                    "UPDATE claim SET forgotten = ? WHERE forgotten IS NULL"
+                            + " AND id = (SELECT claim FROM lease WHERE id = ? AND until IS NULL)",
+                    now().toEpochMilli(),
+                    lease.id());
+        }
         // One of another boot has ended before this one began.
         long up = time.up();
         return transaction.update(
@@ -552,7 +551,7 @@ public final class LeaseRegistry implements AutoCloseable {
                         time.at(0).toEpochMilli(),
                         up,
                         evidence,
-                        lease)
+                        lease.id())
                 == 1;
     }
 

@@ -4,6 +4,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
 
@@ -11,9 +12,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -22,7 +24,7 @@ import java.util.stream.Collectors;
 final class LeaseRows {
     /** A claim's GPUs come as one text, so that a list takes one query and not one more a claim. */
     private static final String CLAIM =
-            "claim.id AS claim_id, engine, uid, owner, image, created, container, name,"
+            "claim.id AS claim_id, origin, engine, image, uid, owner, created, container, name,"
                     + " (SELECT group_concat(gpu || ' ' || position || ' ' || minor, ',')"
                     + " FROM (SELECT * FROM claim_gpu WHERE claim = claim.id ORDER BY position))"
                     + " AS gpus";
@@ -130,12 +132,21 @@ final class LeaseRows {
     private static Claim claim(ResultSet row) throws SQLException {
         return new Claim(
                 row.getString("claim_id"),
-                row.getString("engine"),
+                origin(row)
+                        .orElseThrow(
+                                () -> RegistryLook.damage("a claim has no origin that is known")),
                 new Owner(row.getInt("uid"), row.getString("owner")),
                 gpus(row.getString("gpus")),
-                row.getString("image"),
                 Instant.ofEpochMilli(row.getLong("created")),
                 container(row));
+    }
+
+    /** Of a claim's row, or of a place's in the queue. */
+    static Optional<Origin> origin(ResultSet row) throws SQLException {
+        Optional<String> engine = Optional.ofNullable(row.getString("engine"));
+        Optional<String> image = Optional.ofNullable(row.getString("image"));
+        return StoredOrigin.Kind.of(row.getString("origin"))
+                .flatMap(kind -> new StoredOrigin(kind, engine, image).origin());
     }
 
     private static List<ClaimedGpu> gpus(String text) {
@@ -167,42 +178,58 @@ final class LeaseRows {
                 end(row));
     }
 
+    /** What a row calls a holder, in small letters. */
+    private enum HolderKind {
+        CLIENT,
+        CONTAINER,
+        MESOS,
+        PROCESS;
+
+        static HolderKind of(String word) throws SQLException {
+            return Arrays.stream(values())
+                    .filter(kind -> kind.word().equals(word))
+                    .findFirst()
+                    .orElseThrow(() -> RegistryLook.damage("a lease has no holder that is known"));
+        }
+
+        String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
     /** What a row calls such a holder. */
     static String kind(Holder holder) {
-        return switch (holder) {
-            case Holder.Client _ -> "client";
-            case Holder.Container _ -> "container";
-            case Holder.MesosContainer _ -> "mesos";
-            case Holder.Process _ -> "process";
-        };
+        HolderKind kind =
+                switch (holder) {
+                    case Holder.Client _ -> HolderKind.CLIENT;
+                    case Holder.Container _ -> HolderKind.CONTAINER;
+                    case Holder.MesosContainer _ -> HolderKind.MESOS;
+                    case Holder.Process _ -> HolderKind.PROCESS;
+                };
+        return kind.word();
     }
 
     private static Holder holder(ResultSet row) throws SQLException {
         ProcessId process = new ProcessId(row.getInt("pid"), row.getLong("start"));
-        switch (row.getString("holder")) {
-            case "client" -> {
-                return new Holder.Client(process);
-            }
-            case "process" -> {
-                return new Holder.Process(
-                        process, Objects.requireNonNullElse(row.getString("cgroup"), ""));
-            }
-            case "mesos" -> {
-                return new Holder.MesosContainer(
-                        process,
-                        row.getString("runtime"),
-                        row.getString("cgroup"),
-                        row.getString("devices"));
-            }
-            default -> {}
-        }
-        int init = row.getInt("init_pid");
-        return new Holder.Container(
-                process,
-                row.wasNull()
-                        ? Optional.empty()
-                        : Optional.of(new ProcessId(init, row.getLong("init_start"))),
-                Optional.ofNullable(row.getString("cgroup")));
+        Optional<String> cgroup = Optional.ofNullable(row.getString("cgroup"));
+        return switch (HolderKind.of(row.getString("holder"))) {
+            case CLIENT -> new Holder.Client(process);
+            case CONTAINER -> new Holder.Container(process, init(row), cgroup);
+            case MESOS ->
+                    new Holder.MesosContainer(
+                            process,
+                            row.getString("runtime"),
+                            row.getString("cgroup"),
+                            row.getString("devices"));
+            case PROCESS -> new Holder.Process(process, cgroup.orElse(""));
+        };
+    }
+
+    private static Optional<ProcessId> init(ResultSet row) throws SQLException {
+        int pid = row.getInt("init_pid");
+        return row.wasNull()
+                ? Optional.empty()
+                : Optional.of(new ProcessId(pid, row.getLong("init_start")));
     }
 
     private static Optional<Lease.End> end(ResultSet row) throws SQLException {
@@ -213,14 +240,17 @@ final class LeaseRows {
     }
 
     static void insertClaim(Transaction transaction, Claim claim) throws SQLException {
+        StoredOrigin origin = StoredOrigin.of(claim.origin());
         transaction.update(
-                "INSERT INTO claim (id, engine, uid, owner, image, created, container, name)"
-                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO claim"
+                        + " (id, origin, engine, image, uid, owner, created, container, name)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 claim.id(),
-                claim.engine(),
+                origin.kind().word(),
+                origin.engine().orElse(null),
+                origin.image().orElse(null),
                 claim.owner().uid(),
                 claim.owner().name(),
-                claim.image(),
                 claim.created().toEpochMilli(),
                 claim.container().map(Claim.ContainerRef::id).orElse(null),
                 claim.container().map(Claim.ContainerRef::name).orElse(null));

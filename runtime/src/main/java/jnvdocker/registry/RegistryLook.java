@@ -95,7 +95,8 @@ final class RegistryLook {
         return all;
     }
 
-    private static SQLException damage(String what) {
+    /** What is thrown for damage, which says what was seen of it. */
+    static SQLException damage(String what) {
         return new SQLiteException(what, SQLiteErrorCode.SQLITE_CORRUPT);
     }
 }

@@ -16,7 +16,7 @@ import java.util.Set;
 /** The queue in the registry. */
 final class TicketRows {
     private static final String TICKET =
-            "SELECT id, pid, start, uid, owner, request, since, engine, image, gpus";
+            "SELECT id, pid, start, uid, owner, request, since, origin, engine, image, gpus";
 
     private TicketRows() {}
 
@@ -32,11 +32,11 @@ final class TicketRows {
     static Ticket add(Transaction transaction, String boot, Ticket asked, Instant now)
             throws SQLException {
         ProcessId client = asked.client();
+        Optional<StoredOrigin> origin = asked.origin().map(StoredOrigin::of);
         transaction.update(
-                "INSERT INTO ticket"
-                        + " (boot, pid, start, uid, owner, request, since, engine, image, gpus)"
-                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                        + " ON CONFLICT DO UPDATE SET"
+                "INSERT INTO ticket (boot, pid, start, uid, owner, request, since,"
+                        + " origin, engine, image, gpus) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                        + " ON CONFLICT DO UPDATE SET origin = excluded.origin,"
                         + " engine = excluded.engine, image = excluded.image, gpus = excluded.gpus",
                 boot,
                 client.pid(),
@@ -45,8 +45,9 @@ final class TicketRows {
                 asked.owner().name(),
                 asked.request().toString(),
                 now.toEpochMilli(),
-                asked.engine(),
-                asked.image(),
+                origin.map(it -> it.kind().word()).orElse(null),
+                origin.flatMap(StoredOrigin::engine).orElse(null),
+                origin.flatMap(StoredOrigin::image).orElse(null),
                 String.join(",", asked.candidates()));
         return transaction
                 .first(
@@ -73,8 +74,7 @@ final class TicketRows {
                             new Owner(row.getInt("uid"), row.getString("owner")),
                             GpuRequest.parseOption(row.getString("request")),
                             Instant.ofEpochMilli(row.getLong("since")),
-                            row.getString("engine"),
-                            row.getString("image"),
+                            LeaseRows.origin(row),
                             candidates(row.getString("gpus"))));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();

@@ -10,6 +10,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -61,8 +62,7 @@ class MesosLeasesTest {
                                 new GpuRequest.Count(1),
                                 TestingLeases.ALICE,
                                 helper,
-                                Claim.MESOS,
-                                "train",
+                                new Origin.MesosTask("train"),
                                 Optional.of(new Waiting(Optional.of(Duration.ZERO), _ -> {}))))
                 .orElseThrow();
     }

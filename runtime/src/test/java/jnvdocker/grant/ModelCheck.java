@@ -92,7 +92,7 @@ final class ModelCheck {
                             <= world.lab.quota();
             List<ClaimedGpu> present = world.gpus().stream().map(ClaimedGpu::of).toList();
             boolean same = present.containsAll(claim.gpus());
-            boolean ours = claim.engine().equals(world.engine().id);
+            boolean ours = claim.origin().isOf(world.engine().id);
             assertTrue(
                     !free || !allowed || !same || !ours, () -> "left down, though free: " + claim);
         }
@@ -293,7 +293,7 @@ final class ModelCheck {
                 boolean named =
                         held.contains(claim.id())
                                 || isMounted(claim.id())
-                                || !claim.engine().equals(world.engine().id)
+                                || !claim.origin().isOf(world.engine().id)
                                 || isNamed(ClaimNames.volume(claim.id()));
                 assertTrue(named, () -> "nobody wants " + claim);
             }

@@ -16,6 +16,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
@@ -130,7 +131,7 @@ class QueueKeeperTest {
 
     private LeaseRequest request(
             GpuRequest request, Owner owner, ProcessId process, Optional<Waiting> waiting) {
-        return new LeaseRequest(request, owner, process, Claim.HOST, "train", waiting);
+        return new LeaseRequest(request, owner, process, new Origin.HostProcess("train"), waiting);
     }
 
     private Claim hold(GpuRequest request, Owner owner) throws Exception {

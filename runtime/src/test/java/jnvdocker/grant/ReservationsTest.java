@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -41,8 +42,7 @@ class ReservationsTest {
                         new GpuRequest.Count(1),
                         TestingLeases.ALICE,
                         client,
-                        world.engine().id,
-                        image,
+                        new Origin.EngineContainer(world.engine().id, Optional.of(image)),
                         waiting);
         return world.daemon.parts().leases().claim(request).orElseThrow();
     }

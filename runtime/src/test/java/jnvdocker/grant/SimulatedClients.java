@@ -4,6 +4,7 @@ import jnvdocker.container.Allocation;
 import jnvdocker.grant.SimulatedContainer.Settings;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -118,8 +119,7 @@ final class SimulatedClients {
                 options.request(),
                 new Owner(NOBODYS_UID + user, "user" + user),
                 process,
-                world.engine().id,
-                "cuda",
+                new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),
                 waiting);
     }
 
@@ -195,7 +195,7 @@ final class SimulatedClients {
                         client.options.always(),
                         client.options.remove());
         Optional<String> error =
-                client.claim.engine().equals(world.engine().id)
+                client.claim.origin().isOf(world.engine().id)
                         ? world.engine().create(settings, mount.options(), fails)
                         : Optional.of("the engine is another");
         world.say("create: " + error.orElse("done"));

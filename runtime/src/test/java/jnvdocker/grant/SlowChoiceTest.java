@@ -108,8 +108,7 @@ class SlowChoiceTest {
                                                 new GpuRequest.Count(1),
                                                 ALICE,
                                                 client,
-                                                "engine",
-                                                "cuda",
+                                                TestingLeases.CUDA,
                                                 Optional.empty()))
                                 .orElseThrow());
         assertTrue(looking.await(SECONDS, TimeUnit.SECONDS));

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Claim;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Ticket;
@@ -99,7 +99,12 @@ class WaitingQueueTest {
     private static LeaseRequest request(ProcessId client, Owner owner) {
         GpuRequest one = new GpuRequest.Count(1);
         return new LeaseRequest(
-                one, Set.of(GPU.uuid()), owner, client, Claim.MESOS, "train", Optional.empty());
+                one,
+                Set.of(GPU.uuid()),
+                owner,
+                client,
+                new Origin.MesosTask("train"),
+                Optional.empty());
     }
 
     private Place enter(LeaseRequest request) throws IOException {
@@ -140,7 +145,7 @@ class WaitingQueueTest {
                 List.of(ticket),
                 WaitingQueue.open(registry, evidence, TestingLeases.POLICY, pace()).all());
         assertEquals(Set.of(GPU.uuid()), ticket.candidates());
-        assertTrue(ticket.isOfTask());
+        assertTrue(ticket.isScheduled());
         assertEquals("Mesos task train", LeaseText.purpose(ticket));
     }
 

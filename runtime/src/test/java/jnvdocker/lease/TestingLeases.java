@@ -29,6 +29,10 @@ public final class TestingLeases {
 
     public static final Owner ALICE = new Owner(1001, "alice");
     public static final Owner BOB = new Owner(1002, "bob");
+
+    /** A container of an engine that nobody asks. */
+    public static final Origin CUDA = new Origin.EngineContainer("engine", Optional.of("cuda"));
+
     public static final ProcessId CLIENT = new ProcessId(4711, 100);
     public static final ProcessId DOCKERD = new ProcessId(800, 20);
 
@@ -52,10 +56,9 @@ public final class TestingLeases {
     public static Claim claim(String id, Owner owner, Gpu... gpus) {
         return new Claim(
                 id,
-                "engine",
+                CUDA,
                 owner,
                 Stream.of(gpus).map(ClaimedGpu::of).toList(),
-                "cuda",
                 THEN,
                 Optional.empty());
     }
@@ -66,10 +69,9 @@ public final class TestingLeases {
         Claim named =
                 new Claim(
                         claim.id(),
-                        claim.engine(),
+                        claim.origin(),
                         claim.owner(),
                         claim.gpus(),
-                        claim.image(),
                         claim.created(),
                         Optional.of(new Claim.ContainerRef("c".repeat(64), container)));
         Holder holder = new Holder.Container(DOCKERD, Optional.empty(), Optional.empty());
@@ -140,6 +142,6 @@ public final class TestingLeases {
 
     /** A place in the queue. */
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
-        return new Ticket(id, CLIENT, owner, request, THEN, "engine", "image", Set.of());
+        return new Ticket(id, CLIENT, owner, request, THEN, Optional.of(CUDA), Set.of());
     }
 }

@@ -344,9 +344,9 @@ class GpuTimeTest extends OneRegistryTest {
                             + leases
                             + ") SELECT i FROM n)";
             statement.executeUpdate(
-                    "INSERT INTO claim (id, engine, uid, owner, image, created, forgotten)"
-                            + " SELECT printf('%012x', i), 'engine', i % 10, 'user' || i % 10,"
-                            + " 'cuda', 0, "
+                    "INSERT INTO claim (id, origin, engine, image, uid, owner, created, forgotten)"
+                            + " SELECT printf('%012x', i), 'engine', 'e', 'cuda', i % 10,"
+                            + " 'user' || i % 10, 0, "
                             + (START.toEpochMilli() + 59_999)
                             + " + i * 60000"
                             + numbers);

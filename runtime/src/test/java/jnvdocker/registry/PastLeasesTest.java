@@ -44,9 +44,9 @@ class PastLeasesTest {
                             + COUNT
                             + ") ";
             statement.execute(
-                    "INSERT INTO claim (id, engine, uid, owner, image, created) "
+                    "INSERT INTO claim (id, origin, engine, uid, owner, created) "
                             + numbers
-                            + "SELECT format('%012x', i), 'e', 1000 + i % 2, 'alice', 'cuda', 0"
+                            + "SELECT format('%012x', i), 'engine', 'e', 1000 + i % 2, 'alice', 0"
                             + " FROM n");
             statement.execute(
                     "INSERT INTO claim_gpu (claim, gpu, position, minor) "

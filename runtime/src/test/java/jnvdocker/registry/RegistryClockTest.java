@@ -116,8 +116,7 @@ class RegistryClockTest {
                                 Set.of(),
                                 ALICE,
                                 CLIENT,
-                                "engine",
-                                "cuda",
+                                TestingLeases.CUDA,
                                 Optional.empty())
                         .ticket());
         pass(10);

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
@@ -69,7 +70,7 @@ class RegistryDatabaseTest {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }
-        assertEquals(5, version());
+        assertEquals(6, version());
         try (RegistryDatabase database = filled(folder, 1)) {
             assertEquals(1, count(database));
         }
@@ -95,7 +96,7 @@ class RegistryDatabaseTest {
                     registry.claims().all().stream().map(Claim::id).toList());
             assertTrue(registry.claims().isReconciled());
         }
-        assertEquals(5, version());
+        assertEquals(6, version());
         assertEquals(
                 List.of("claim_forgotten", "lease_by_end"),
                 names(
@@ -130,15 +131,14 @@ class RegistryDatabaseTest {
                                             Set.of(TestingLeases.A.uuid()),
                                             old.owner(),
                                             old.client(),
-                                            Claim.MESOS,
-                                            "train",
+                                            new Origin.MesosTask("train"),
                                             Optional.empty())
                                     .ticket());
             assertEquals(old.id(), again.id());
             assertEquals("Mesos task train", LeaseText.purpose(again));
             assertEquals(Set.of(TestingLeases.A.uuid()), again.candidates());
         }
-        assertEquals(5, version());
+        assertEquals(6, version());
     }
 
     @Test
@@ -174,7 +174,7 @@ class RegistryDatabaseTest {
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 7, made by a newer jnvdocker; this one knows 5 at most,"
+                        + " is of schema 7, made by a newer jnvdocker; this one knows 6 at most,"
                         + " install the newer one again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));
@@ -461,8 +461,8 @@ class RegistryDatabaseTest {
             for (int i = before; i < before + claims; i++) {
                 String id = "%012x".formatted(i);
                 transaction.update(
-                        "INSERT INTO claim (id, engine, uid, owner, image, created)"
-                                + " VALUES (?, 'engine', 0, 'root', 'cuda', 0)",
+                        "INSERT INTO claim (id, origin, engine, image, uid, owner, created)"
+                                + " VALUES (?, 'engine', 'e', 'cuda', 0, 'root', 0)",
                         id);
                 transaction.update(
                         "INSERT INTO lease (claim, holder, boot, pid, start, since, until,"

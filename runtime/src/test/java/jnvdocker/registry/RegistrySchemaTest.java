@@ -28,8 +28,8 @@ class RegistrySchemaTest {
         database = RegistryDatabase.open(folder);
         for (int id = 1; id <= 3; id++) {
             sql(
-                    "INSERT INTO claim (id, engine, uid, owner, image, created)"
-                            + " VALUES ('claim%d', 'e', 0, 'root', 'cuda', 0)",
+                    "INSERT INTO claim (id, origin, engine, uid, owner, created)"
+                            + " VALUES ('claim%d', 'engine', 'e', 0, 'root', 0)",
                     id);
             sql(
                     "INSERT INTO lease (id, claim, holder, boot, pid, start, since)"
@@ -146,6 +146,28 @@ class RegistrySchemaTest {
         hold(1, "GPU-a");
         String literal = column.equals("lease") ? value : "'" + value + "'";
         assertRefused(WITH_ITS_LEASE, () -> sql("UPDATE lease_gpu SET %s = %s", column, literal));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            quoteCharacter = '"',
+            value = {
+                "NOT NULL, NULL, 'e', 'cuda'",
+                "CHECK, 'pod', 'e', 'cuda'",
+                "CHECK, 'engine', NULL, 'cuda'",
+                "CHECK, 'other_engine', NULL, 'cuda'",
+                "CHECK, 'process', 'e', 'python3'",
+                "CHECK, 'process', NULL, NULL",
+                "CHECK, 'mesos', NULL, NULL"
+            })
+    void aClaimSaysWhoseItIs(String rule, String origin, String engine, String image) {
+        assertRefused(
+                rule + " constraint failed",
+                () ->
+                        sql(
+                                "INSERT INTO claim (id, origin, engine, image, uid, owner, created)"
+                                        + " VALUES ('claim9', %s, %s, %s, 0, 'root', 0)",
+                                origin, engine, image));
     }
 
     @ParameterizedTest

@@ -6,6 +6,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.use.GpuUse;
@@ -200,18 +201,18 @@ final class Explanation {
     }
 
     private static String what(Claim claim) {
-        if (claim.isOfProcess()) {
-            return "A process of the host, started with 'jnvdocker gpu run'";
-        }
-        if (claim.isOfTask()) {
-            return "A container of a Mesos agent"
-                    + claim.container().map(it -> ", " + Quote.shown(it.id())).orElse("");
-        }
-        return claim.container()
-                        .map(it -> "Container " + Holding.shortId(it.id()))
-                        .orElse("A container that is not known yet")
-                + " of image "
-                + Quote.shown(claim.image());
+        return switch (claim.origin()) {
+            case Origin.DockerContainer origin ->
+                    claim.container()
+                                    .map(it -> "Container " + Holding.shortId(it.id()))
+                                    .orElse("A container that is not known yet")
+                            + " of image "
+                            + Quote.shown(origin.title());
+            case Origin.HostProcess _ -> "A process of the host, started with 'jnvdocker gpu run'";
+            case Origin.MesosTask _ ->
+                    "A container of a Mesos agent"
+                            + claim.container().map(it -> ", " + Quote.shown(it.id())).orElse("");
+        };
     }
 
     private String whatToDo(Lease lease) {
@@ -230,36 +231,43 @@ final class Explanation {
     private static String stuck(Claim claim) {
         return "A killed process that does not end waits in the kernel, most likely for the driver:"
                 + " look for 'Xid' in dmesg; it may take a restart of the host."
-                + (claim.isOfTask()
-                        ? " If it has ended, others that share its cgroup could open the GPU: that"
-                                + " is denied them as soon as it can be."
-                        : "");
+                + switch (claim.origin()) {
+                    case Origin.DockerContainer _, Origin.HostProcess _ -> "";
+                    case Origin.MesosTask _ ->
+                            " If it has ended, others that share its cgroup could open the GPU:"
+                                    + " that is denied them as soon as it can be.";
+                };
     }
 
     private static String reserved(Claim claim) {
-        if (claim.isOfTask()) {
-            return "It becomes the task's in a moment, and free when its launch fails before.";
-        }
-        return claim.isOfProcess()
-                ? "It becomes the command's in a moment, and free when that gpu run ends before."
-                : "It becomes the container's when docker starts that, and free when that docker"
-                        + " run ends before.";
+        return switch (claim.origin()) {
+            case Origin.DockerContainer _ ->
+                    "It becomes the container's when docker starts that, and free when that docker"
+                            + " run ends before.";
+            case Origin.HostProcess _ ->
+                    "It becomes the command's in a moment, and free when that gpu run ends before.";
+            case Origin.MesosTask _ ->
+                    "It becomes the task's in a moment, and free when its launch fails before.";
+        };
     }
 
     private static String toFree(Lease lease) {
         Claim claim = lease.claim();
-        if (claim.isOfProcess()) {
-            return "It is given out again when that has ended, and all that it has started: ask its"
-                    + " user, or root may end it with kill "
-                    + lease.holder().process().pid();
-        }
-        if (claim.isOfTask()) {
-            return "It is given out again when nothing of that container runs any more: "
-                    + LeaseText.toEnd(claim);
-        }
-        return "To free it: docker stop "
-                + claim.container().map(it -> Quote.shown(it.name())).orElse("CONTAINER")
-                + "; if that is gone already: jnvdocker gpu release "
-                + claim.id();
+        return switch (claim.origin()) {
+            case Origin.DockerContainer _ ->
+                    "To free it: docker stop "
+                            + claim.container()
+                                    .map(it -> Quote.shown(it.name()))
+                                    .orElse("CONTAINER")
+                            + "; if that is gone already: jnvdocker gpu release "
+                            + claim.id();
+            case Origin.HostProcess _ ->
+                    "It is given out again when that has ended, and all that it has started: ask"
+                            + " its user, or root may end it with kill "
+                            + lease.holder().process().pid();
+            case Origin.MesosTask _ ->
+                    "It is given out again when nothing of that container runs any more: "
+                            + LeaseText.toEnd(claim);
+        };
     }
 }

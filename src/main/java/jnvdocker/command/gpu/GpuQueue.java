@@ -23,7 +23,6 @@ import picocli.CommandLine.Spec;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 
 @Command(
@@ -107,12 +106,10 @@ final class GpuQueue implements Callable<Integer> {
             } else {
                 root.putNull("gpus");
             }
-            Optional<String> what = Optional.of(ticket.image()).filter(it -> !it.equals("?"));
-            boolean process = ticket.isOfProcess();
-            boolean task = ticket.isOfTask();
-            root.put("image", what.filter(_ -> !process && !task).orElse(null));
-            root.put("command", what.filter(_ -> process).orElse(null));
-            root.put("task", what.filter(_ -> task).orElse(null));
+            Purpose purpose = ticket.origin().map(Purpose::of).orElse(Purpose.UNKNOWN);
+            root.put("image", purpose.image().orElse(null));
+            root.put("command", purpose.command().orElse(null));
+            root.put("task", purpose.task().orElse(null));
             root.put("since", ticket.since().toString());
             root.put("pid", ticket.client().pid());
             root.put("obstacle", waiter.obstacle().orElse(null));

@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.grant.Leases;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ClientRequest;
@@ -88,7 +89,10 @@ final class GpuRelease implements Callable<Integer> {
         return "jnvdocker: warning: "
                 + runs
                 + ", and can use "
-                + (claim.isOfTask() ? "what it has opened" : "its GPUs")
+                + switch (claim.origin()) {
+                    case Origin.DockerContainer _, Origin.HostProcess _ -> "its GPUs";
+                    case Origin.MesosTask _ -> "what it has opened";
+                }
                 + " as before, though others get "
                 + (claim.gpus().size() == 1 ? "it" : "them")
                 + " now; "

@@ -8,6 +8,7 @@ import jnvdocker.grant.Waiting;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Origin;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -128,8 +129,7 @@ final class GpuRun implements Callable<Integer> {
                                 wanted.orElseThrow(),
                                 Caller.owner(request),
                                 process,
-                                Claim.HOST,
-                                name(command.getFirst()),
+                                new Origin.HostProcess(name(command.getFirst())),
                                 waiting));
         if (claim.isPresent()) {
             try {

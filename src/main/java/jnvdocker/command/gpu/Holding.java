@@ -4,6 +4,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -28,13 +29,12 @@ final class Holding {
      * host; or a Mesos task.
      */
     static String container(Lease lease) {
-        if (lease.claim().isOfProcess()) {
-            return LeaseText.process(lease.claim(), lease.holder().process());
-        }
-        if (lease.claim().isOfTask()) {
-            return LeaseText.task(lease.claim());
-        }
-        return Quote.shown(lease.claim().displayName());
+        return switch (lease.claim().origin()) {
+            case Origin.DockerContainer _ -> Quote.shown(lease.claim().displayName());
+            case Origin.HostProcess(String program) ->
+                    LeaseText.process(program, lease.holder().process());
+            case Origin.MesosTask(String name) -> LeaseText.task(name);
+        };
     }
 
     static String user(GpuUse use) {

@@ -16,6 +16,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -114,8 +115,7 @@ final class LeaseJson {
         root.put("until", time(lease.end().map(Lease.End::at)));
         root.put("evidence", lease.end().map(Lease.End::evidence).orElse(null));
         holder(root, Optional.of(lease));
-        String engine = lease.claim().engine();
-        root.put("engine", engine.equals(Claim.HOST) ? null : engine);
+        root.put("engine", engine(lease.claim().origin()).orElse(null));
         ArrayNode gpus = root.putArray("gpus");
         for (ClaimedGpu gpu : lease.claim().gpus()) {
             gpus.addObject()
@@ -126,6 +126,15 @@ final class LeaseJson {
         return root;
     }
 
+    private static Optional<String> engine(Origin origin) {
+        return switch (origin) {
+            case Origin.EngineContainer(String engine, _) -> Optional.of(engine);
+            case Origin.OtherEngineContainer(String address, _) -> Optional.of(address);
+            case Origin.HostProcess _ -> Optional.empty();
+            case Origin.MesosTask _ -> Optional.of("mesos");
+        };
+    }
+
     private static void holder(ObjectNode root, Optional<Lease> lease) {
         Optional<Claim> claim = lease.map(Lease::claim);
         root.put("claim", claim.map(Claim::id).orElse(null));
@@ -134,11 +143,9 @@ final class LeaseJson {
         Optional<Claim.ContainerRef> container = claim.flatMap(Claim::container);
         root.put("container_id", container.map(Claim.ContainerRef::id).orElse(null));
         root.put("container_name", container.map(Claim.ContainerRef::name).orElse(null));
-        Optional<String> image = claim.map(Claim::image).filter(it -> !it.equals("?"));
-        boolean process = claim.filter(Claim::isOfProcess).isPresent();
-        boolean task = claim.filter(Claim::isOfTask).isPresent();
-        root.put("image", image.filter(_ -> !process && !task).orElse(null));
-        root.put("command", image.filter(_ -> process).orElse(null));
+        Purpose purpose = claim.map(Claim::origin).map(Purpose::of).orElse(Purpose.UNKNOWN);
+        root.put("image", purpose.image().orElse(null));
+        root.put("command", purpose.command().orElse(null));
         root.put("pid", lease.flatMap(Holding::process).map(ProcessId::pid).orElse(null));
     }
 

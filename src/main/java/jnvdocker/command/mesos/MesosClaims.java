@@ -8,6 +8,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.mesos.agent.MesosPolicy;
@@ -110,8 +111,7 @@ public final class MesosClaims {
                                         candidates(share.request()),
                                         owner(config),
                                         process,
-                                        Claim.MESOS,
-                                        name,
+                                        new Origin.MesosTask(name),
                                         Optional.of(
                                                 GpuWait.of(
                                                         Optional.of(policy.patience()), client))))

@@ -24,6 +24,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Origin;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.request.GpuRequest;
@@ -153,8 +154,7 @@ public final class StartContainer {
                                 wanted.get(),
                                 Caller.owner(request),
                                 Caller.process(request),
-                                engineOf(where),
-                                Quote.shown(run.image()),
+                                origin(where, Quote.shown(run.image())),
                                 waiting));
         try {
             // It may have waited for days.
@@ -185,9 +185,11 @@ public final class StartContainer {
         }
     }
 
-    /** Only this engine's word counts for its containers. */
-    private String engineOf(UserEngine where) throws IOException {
-        return where instanceof UserEngine.OtherSocket(String url) ? url : engine.id(ENGINE_LIMIT);
+    /** Only its own engine's word counts for a container. */
+    private Origin origin(UserEngine where, String image) throws IOException {
+        return where instanceof UserEngine.OtherSocket(String url)
+                ? new Origin.OtherEngineContainer(url, Optional.of(image))
+                : new Origin.EngineContainer(engine.id(ENGINE_LIMIT), Optional.of(image));
     }
 
     /**

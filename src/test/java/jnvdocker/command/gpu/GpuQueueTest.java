@@ -3,7 +3,7 @@ package jnvdocker.command.gpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.grant.Leases;
-import jnvdocker.lease.Claim;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
@@ -14,33 +14,36 @@ import jnvdocker.screen.Screen;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
 class GpuQueueTest {
+    private static final Origin CUDA =
+            new Origin.EngineContainer("ENGINE", Optional.of("nvidia/cuda"));
+
     private static final List<Leases.Waiter> WAITING =
             List.of(
-                    ticket(7, "alice", new GpuRequest.Count(2), "ENGINE", "nvidia/cuda"),
-                    ticket(9, "b\u001b[2J", new GpuRequest.All(), Claim.MESOS, "train\u0007"),
+                    ticket(7, "alice", new GpuRequest.Count(2), CUDA),
+                    ticket(
+                            9,
+                            "b\u001b[2J",
+                            new GpuRequest.All(),
+                            new Origin.MesosTask("train\u0007")),
                     ticket(
                             12,
                             "carol",
                             new GpuRequest.Devices(List.of("1", "GPU-5c1a")),
-                            Claim.HOST,
-                            "python3",
+                            new Origin.HostProcess("python3"),
                             "GPU 1 is cordoned"));
 
     private static Leases.Waiter ticket(
-            long id,
-            String user,
-            GpuRequest request,
-            String engine,
-            String image,
-            String... obstacle) {
+            long id, String user, GpuRequest request, Origin origin, String... obstacle) {
         ProcessId client = new ProcessId((int) (4700 + id), 1);
         Owner owner = new Owner(1000, user);
         return new Leases.Waiter(
-                new Ticket(id, client, owner, request, Samples.AT_NINE, engine, image, Set.of()),
+                new Ticket(
+                        id, client, owner, request, Samples.AT_NINE, Optional.of(origin), Set.of()),
                 Stream.of(obstacle).findFirst());
     }
 

@@ -6,6 +6,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuAccess;
@@ -65,10 +66,9 @@ final class Samples {
         Claim claim =
                 new Claim(
                         "%012x".formatted(id * 0x111),
-                        "ENGINE",
+                        new Origin.EngineContainer("ENGINE", Optional.of("nvidia/cuda:12.2")),
                         new Owner(1000, "alice"),
                         claimed,
-                        "nvidia/cuda:12.2",
                         AT_NINE,
                         name.map(it -> new Claim.ContainerRef(CONTAINER_ID, it)));
         return new Lease(id, claim, holder, "boot", AT_NINE, 1, end);

@@ -54,8 +54,8 @@ class HistoryTest extends OneEngineTest {
         long end = Instant.now().minus(ago).toEpochMilli();
         lab.registry()
                 .change(
-                        ("INSERT INTO claim (id, engine, uid, owner, image, created, forgotten)"
-                                        + " VALUES ('%s', 'e', %d, '%s', 'cuda', 0, %d)")
+                        ("INSERT INTO claim (id, origin, engine, uid, owner, created, forgotten)"
+                                        + " VALUES ('%s', 'engine', 'e', %d, '%s', 0, %d)")
                                 .formatted(claim, user.hashCode() & 0xffff, user, end));
         lab.registry()
                 .change(

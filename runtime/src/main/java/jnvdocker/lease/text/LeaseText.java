@@ -5,8 +5,8 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Ticket;
@@ -49,54 +49,63 @@ public final class LeaseText {
      */
     public static String holder(Lease lease) {
         Claim claim = lease.claim();
-        String user = Quote.shown(claim.owner().name()) + "'s ";
-        if (lease.holder() instanceof Holder.Client(ProcessId client)) {
-            return user + command(claim, client);
-        }
-        if (claim.isOfProcess()) {
-            return user + "process " + process(claim, lease.holder().process());
-        }
-        if (claim.isOfTask()) {
-            return user + task(claim);
-        }
-        return claim.container()
-                .map(container -> user + "container " + Quote.shown(container.name()))
-                .orElse(user + "container of image " + Quote.shown(claim.image()));
+        ProcessId process = lease.holder().process();
+        return Quote.shown(claim.owner().name())
+                + "'s "
+                + (lease.isReservation() ? command(claim, process) : holder(claim, process));
+    }
+
+    private static String holder(Claim claim, ProcessId process) {
+        return switch (claim.origin()) {
+            case Origin.DockerContainer origin ->
+                    "container "
+                            + claim.container()
+                                    .map(container -> Quote.shown(container.name()))
+                                    .orElse("of image " + Quote.shown(origin.title()));
+            case Origin.HostProcess(String program) -> "process " + process(program, process);
+            case Origin.MesosTask(String name) -> task(name);
+        };
     }
 
     /** What reserves GPUs before it becomes docker, or the user's own program. */
     public static String command(Claim claim, ProcessId client) {
-        if (claim.isOfTask()) {
-            return task(claim);
-        }
-        return (claim.isOfProcess() ? "gpu run" : "docker run") + " (pid " + client.pid() + ")";
+        String pid = " (pid " + client.pid() + ")";
+        return switch (claim.origin()) {
+            case Origin.DockerContainer _ -> "docker run" + pid;
+            case Origin.HostProcess _ -> "gpu run" + pid;
+            case Origin.MesosTask(String name) -> task(name);
+        };
     }
 
     /** {@code Mesos task train}. */
-    public static String task(Claim claim) {
-        return task(claim.image());
-    }
-
-    private static String task(String name) {
+    public static String task(String name) {
         return "Mesos task " + Quote.shown(name);
     }
 
     /** What somebody waits for GPUs with: an image, a program, or {@code Mesos task train}. */
     public static String purpose(Ticket ticket) {
-        return ticket.isOfTask() ? task(ticket.image()) : Quote.shown(ticket.image());
+        return ticket.origin()
+                .map(origin ->
+                        switch (origin) {
+                            case Origin.DockerContainer _, Origin.HostProcess _ ->
+                                    Quote.shown(origin.title());
+                            case Origin.MesosTask(String name) -> task(name);
+                        })
+                .orElse("?");
     }
 
     /** What somebody does who wants a claim's GPUs free. */
     public static String toEnd(Claim claim) {
-        if (claim.isOfTask()) {
-            return "end the task by its framework";
-        }
-        return claim.isOfProcess() ? "end it" : "stop the container";
+        return switch (claim.origin()) {
+            case Origin.DockerContainer _ -> "stop the container";
+            case Origin.HostProcess _ -> "end it";
+            case Origin.MesosTask _ -> "end the task by its framework";
+        };
     }
 
     /** {@code python3 (pid 4711)}. */
-    public static String process(Claim claim, ProcessId process) {
-        return Quote.shown(claim.image()) + " (pid " + process.pid() + ")";
+    public static String process(String program, ProcessId process) {
+        return Quote.shown(program) + " (pid " + process.pid() + ")";
     }
 
     /** {@code 09:12}, with the day when it was not today. */
@@ -322,16 +331,25 @@ public final class LeaseText {
      * bob's Mesos task train (pid 4711), which has …}.
      */
     public static String keptFor(Ticket ticket) {
+        Optional<String> task = ticket.origin().flatMap(LeaseText::task);
         return "kept for "
                 + Quote.shown(ticket.owner().name())
-                + (ticket.isOfTask() ? "'s " + task(ticket.image()) : "")
+                + task.map(name -> "'s " + name).orElse("")
                 + " (pid "
                 + ticket.client().pid()
-                + (ticket.isOfTask() ? "), which" : "), who")
+                + (task.isPresent() ? "), which" : "), who")
                 + " has waited for "
                 + asked(ticket.request())
                 + " since "
                 + time(ticket.since());
+    }
+
+    /** What a scheduler waits with, rather than a user. */
+    private static Optional<String> task(Origin origin) {
+        return switch (origin) {
+            case Origin.DockerContainer _, Origin.HostProcess _ -> Optional.empty();
+            case Origin.MesosTask(String name) -> Optional.of(task(name));
+        };
     }
 
     /** What somebody asks for: {@code 2 GPUs}. */

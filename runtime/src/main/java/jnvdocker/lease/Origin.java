@@ -1,0 +1,79 @@
+package jnvdocker.lease;
+
+import java.util.Optional;
+
+/**
+ * Whose a claim is: a container's, and of which engine; a process's; or a Mesos task's. Who decides
+ * by it, decides of each kind: in a switch without a default, so that the compiler names all of
+ * them when there is a new one.
+ */
+public sealed interface Origin {
+
+    /** A container of docker's, which mounts a volume of the claim whenever it is started. */
+    sealed interface DockerContainer extends Origin {
+        /** Empty for a claim that was lost, and is known again from a container that has it. */
+        Optional<String> image();
+    }
+
+    /**
+     * A container of the engine that the daemon asks, or asked when the claim was made.
+     *
+     * @param engine the engine's own id, since a container means nothing to another engine
+     */
+    record EngineContainer(String engine, Optional<String> image) implements DockerContainer {}
+
+    /**
+     * A container of an engine behind another socket, which the daemon does not ask.
+     *
+     * @param address as {@code docker -H} takes it
+     */
+    record OtherEngineContainer(String address, Optional<String> image)
+            implements DockerContainer {}
+
+    /** A process of the host, which {@code jnvdocker gpu run} has become. */
+    record HostProcess(String program) implements Origin {}
+
+    /** A container of a Mesos agent. */
+    record MesosTask(String name) implements Origin {}
+
+    /** Whether it is a container of this engine's. */
+    default boolean isOf(String engineId) {
+        return switch (this) {
+            case EngineContainer(String engine, _) -> engine.equals(engineId);
+            case OtherEngineContainer _, HostProcess _, MesosTask _ -> false;
+        };
+    }
+
+    /** Whether docker has a volume of the claim, which lives as long as its container. */
+    default boolean isKnownToDocker() {
+        return switch (this) {
+            case DockerContainer _ -> true;
+            case HostProcess _, MesosTask _ -> false;
+        };
+    }
+
+    /** Whether it does not start again, so that the claim is over when its one lease is. */
+    default boolean isOverWithItsLease() {
+        return switch (this) {
+            case DockerContainer _ -> false;
+            case HostProcess _, MesosTask _ -> true;
+        };
+    }
+
+    /** Whether a scheduler starts and ends it, whoever's it is, and not a user by hand. */
+    default boolean isScheduled() {
+        return switch (this) {
+            case MesosTask _ -> true;
+            case DockerContainer _, HostProcess _ -> false;
+        };
+    }
+
+    /** Its image, {@code ?} when that is not known; its program; or the task's name. */
+    default String title() {
+        return switch (this) {
+            case DockerContainer container -> container.image().orElse("?");
+            case HostProcess(String program) -> program;
+            case MesosTask(String name) -> name;
+        };
+    }
+}

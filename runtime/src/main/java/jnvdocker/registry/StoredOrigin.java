@@ -1,0 +1,78 @@
+package jnvdocker.registry;
+
+import jnvdocker.lease.Origin;
+
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * An origin as it is on disk, in the registry's columns and the keys of {@code claim.json}. A new
+ * kind takes a new schema, so that a release that does not know it refuses the registry.
+ *
+ * @param engine of a container: its engine's id, or its address
+ * @param image of a container as far as it is known, the program, or the task's name
+ */
+record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) {
+    /** Before schema 6 an engine said all of it: this one that it was a process. */
+    private static final String PROCESS = "";
+
+    /** And this one that it was a Mesos task. */
+    private static final String MESOS = "mesos";
+
+    /** And an image, that nobody knew it. */
+    private static final String UNKNOWN = "?";
+
+    /** What a row calls such an origin, in small letters. */
+    enum Kind {
+        ENGINE,
+        OTHER_ENGINE,
+        PROCESS,
+        MESOS;
+
+        /** Empty for what is none. */
+        static Optional<Kind> of(String word) {
+            return Arrays.stream(values()).filter(kind -> kind.word().equals(word)).findFirst();
+        }
+
+        String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    static StoredOrigin of(Origin origin) {
+        return switch (origin) {
+            case Origin.EngineContainer(String engine, Optional<String> image) ->
+                    new StoredOrigin(Kind.ENGINE, Optional.of(engine), image);
+            case Origin.OtherEngineContainer(String address, Optional<String> image) ->
+                    new StoredOrigin(Kind.OTHER_ENGINE, Optional.of(address), image);
+            case Origin.HostProcess(String program) ->
+                    new StoredOrigin(Kind.PROCESS, Optional.empty(), Optional.of(program));
+            case Origin.MesosTask(String name) ->
+                    new StoredOrigin(Kind.MESOS, Optional.empty(), Optional.of(name));
+        };
+    }
+
+    /** As a release before schema 6 wrote it. */
+    static StoredOrigin ofEarlier(String engine, String image) {
+        return switch (engine) {
+            case PROCESS -> of(new Origin.HostProcess(image));
+            case MESOS -> of(new Origin.MesosTask(image));
+            default ->
+                    new StoredOrigin(
+                            engine.contains("://") ? Kind.OTHER_ENGINE : Kind.ENGINE,
+                            Optional.of(engine),
+                            Optional.of(image).filter(it -> !it.equals(UNKNOWN)));
+        };
+    }
+
+    /** Empty when there is not all that belongs to one of its kind. */
+    Optional<Origin> origin() {
+        return switch (kind) {
+            case ENGINE -> engine.map(id -> new Origin.EngineContainer(id, image));
+            case OTHER_ENGINE -> engine.map(url -> new Origin.OtherEngineContainer(url, image));
+            case PROCESS -> image.map(Origin.HostProcess::new);
+            case MESOS -> image.map(Origin.MesosTask::new);
+        };
+    }
+}

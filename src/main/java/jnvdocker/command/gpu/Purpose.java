@@ -1,0 +1,24 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.lease.Origin;
+
+import java.util.Optional;
+
+/** What GPUs are held or waited for with, as the keys of {@code --json} tell it: by one at most. */
+record Purpose(Optional<String> image, Optional<String> command, Optional<String> task) {
+
+    /** Nothing that is known. */
+    static final Purpose UNKNOWN =
+            new Purpose(Optional.empty(), Optional.empty(), Optional.empty());
+
+    static Purpose of(Origin origin) {
+        return switch (origin) {
+            case Origin.DockerContainer container ->
+                    new Purpose(container.image(), Optional.empty(), Optional.empty());
+            case Origin.HostProcess(String program) ->
+                    new Purpose(Optional.empty(), Optional.of(program), Optional.empty());
+            case Origin.MesosTask(String name) ->
+                    new Purpose(Optional.empty(), Optional.empty(), Optional.of(name));
+        };
+    }
+}
