@@ -47,7 +47,7 @@ class ArchitectureTest {
                     .flatMap(line -> Stream.of(line.strip().split(" ")))
                     .toList();
 
-    private static final JavaClasses OURS =
+    static final JavaClasses OURS =
             new ClassFileImporter()
                     .withImportOption(new ImportOption.DoNotIncludeTests())
                     .importPackages("jnvdocker");

@@ -1,0 +1,118 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.CodeElement;
+import java.lang.classfile.Instruction;
+import java.lang.classfile.Label;
+import java.lang.classfile.MethodModel;
+import java.lang.classfile.instruction.InvokeDynamicInstruction;
+import java.lang.classfile.instruction.LabelTarget;
+import java.lang.classfile.instruction.LookupSwitchInstruction;
+import java.lang.classfile.instruction.NewObjectInstruction;
+import java.lang.classfile.instruction.TableSwitchInstruction;
+import java.lang.constant.ClassDesc;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * Whoever decides by a claim's origin or a lease's holder decides of each kind, so that javac names
+ * all of these places when there is a new one. Who asks for one kind alone, or has a default for
+ * the others, would pass the new one over in silence.
+ */
+class KindByKindTest {
+    private static final Pattern ONE_KIND = Pattern.compile("instanceof (Origin|Holder)\\b.*");
+    private static final Pattern KIND =
+            Pattern.compile("Ljnvdocker/lease/(Origin|Holder)(\\$\\w+)?;");
+
+    @Test
+    void nobodyAsksForOneKindAlone() throws IOException {
+        Set<String> wrong = new TreeSet<>();
+        for (String module : List.of("runtime", ".")) {
+            Path sources = Project.source(module).resolve("src/main/java").normalize();
+            try (Stream<Path> files = Files.walk(sources)) {
+                for (Path file : files.filter(Files::isRegularFile).toList()) {
+                    Matcher one = ONE_KIND.matcher(Files.readString(file));
+                    while (one.find()) {
+                        wrong.add(file.getFileName() + ": " + one.group());
+                    }
+                }
+            }
+        }
+        assertEquals(Set.of(), wrong);
+    }
+
+    @Test
+    void noSwitchHasADefault() throws IOException {
+        Set<String> wrong = new TreeSet<>();
+        int switches = 0;
+        for (JavaClass each : ArchitectureTest.OURS) {
+            for (MethodModel method : ClassFile.of().parse(bytes(each)).methods()) {
+                List<CodeElement> code =
+                        method.code().map(it -> it.elementList()).orElse(List.of());
+                for (int i = 0; i < code.size(); i++) {
+                    if (isByKind(code.get(i))) {
+                        switches++;
+                        if (hasDefault(code, i + 1)) {
+                            wrong.add(each.getName() + "#" + method.methodName());
+                        }
+                    }
+                }
+            }
+        }
+        assertTrue(switches > 30, "only " + switches);
+        assertEquals(Set.of(), wrong);
+    }
+
+    private static byte[] bytes(JavaClass each) throws IOException {
+        try (InputStream in = each.getSource().orElseThrow().getUri().toURL().openStream()) {
+            return in.readAllBytes();
+        }
+    }
+
+    /** What javac makes of a switch by type; its arguments are the types. */
+    private static boolean isByKind(CodeElement element) {
+        return element instanceof InvokeDynamicInstruction call
+                && call.name().equalsString("typeSwitch")
+                && call.bootstrapArgs().stream()
+                        .anyMatch(it ->
+                                it instanceof ClassDesc type
+                                        && KIND.matcher(type.descriptorString()).matches());
+    }
+
+    /** Where there is none, javac has a value of a kind that it did not know throw. */
+    private static boolean hasDefault(List<CodeElement> code, int at) {
+        Label otherwise =
+                switch (code.get(at)) {
+                    case LookupSwitchInstruction lookup -> lookup.defaultTarget();
+                    case TableSwitchInstruction table -> table.defaultTarget();
+                    default -> throw new AssertionError(code.get(at));
+                };
+        Instruction first =
+                code.stream()
+                        .dropWhile(it ->
+                                !(it instanceof LabelTarget to && to.label().equals(otherwise)))
+                        .filter(Instruction.class::isInstance)
+                        .map(Instruction.class::cast)
+                        .findFirst()
+                        .orElseThrow();
+        return !(first instanceof NewObjectInstruction made
+                && made.className().asInternalName().equals("java/lang/MatchException"));
+    }
+}
