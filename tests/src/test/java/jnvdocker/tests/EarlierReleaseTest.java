@@ -22,13 +22,15 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * What the release before has left works on: its registry and claim files ({@code
- * fixtures/states/schema-4}), and containers that carry its labels, nodes and volumes, on a real
- * engine.
+ * What earlier releases have left works on: their registries and claim files ({@code
+ * fixtures/states}), and containers that carry their labels, nodes and volumes, on a real engine.
  */
 class EarlierReleaseTest extends OneEngineTest {
-    private static final Path FIXTURE = Project.fixture("states/schema-4");
-    private static final String CLAIM = "aaaaaaaaaaa";
+    private static final Path SCHEMA_4 = Project.fixture("states/schema-4");
+    private static final Path SCHEMA_5 = Project.fixture("states/schema-5");
+    private static final String CLAIM_4 = "aaaaaaaaaaa";
+    private static final String CLAIM_5 = "bbbbbbbbbbb";
+    private static final String OTHER_ENGINE = "unix:///run/other.sock";
     private static final String UUID = "GPU-5c1a%s-1d2c-4e5f-8a9b-01234567890%d";
     private static final List<String> SHORT = List.of("0000", "1003", "2006", "3009");
 
@@ -39,17 +41,10 @@ class EarlierReleaseTest extends OneEngineTest {
         try {
             containers();
             lab.daemon().kill();
-            Map<String, String> values = new HashMap<>();
-            values.put("boot", lab.host().read("proc/sys/kernel/random/boot_id").strip());
-            values.put("engine", lab.docker("info", "--format", "{{.ID}}").ok().out().strip());
-            process(values, "engine", ProcessHandle.current().pid());
+            Map<String, String> values = values("stopped", "created", "train", "released");
             process(values, "client", client.pid());
             process(values, "waiter", waiter.pid());
-            for (String name : List.of("stopped", "created", "train", "released")) {
-                values.put(name + ".id", lab.inspect(name, "{{.Id}}"));
-                process(values, name, Long.parseLong(lab.inspect(name, "{{.State.Pid}}")));
-            }
-            lay(values);
+            lay(SCHEMA_4, values);
             lab.startDaemon();
 
             JsonNode gpus = lab.jnvdocker("gpu", "ls", "--json").json();
@@ -88,31 +83,92 @@ class EarlierReleaseTest extends OneEngineTest {
         }
     }
 
+    @Test
+    void itsClaimsAreOfWhomTheyWere() throws Exception {
+        Map<String, Process> processes = new HashMap<>();
+        for (String name :
+                List.of("client", "program", "task", "first", "second", "third", "fourth")) {
+            processes.put(name, Command.of("sleep", "1000").start());
+        }
+        try {
+            lab.daemon().kill();
+            Map<String, String> values = new HashMap<>();
+            for (Map.Entry<String, Process> process : processes.entrySet()) {
+                process(values, process.getKey(), process.getValue().pid());
+            }
+            values.putAll(Map.of("boot", "an-earlier-one", "engine", "another"));
+            lay(SCHEMA_5, values);
+            lab.startDaemon();
+            container("train", CLAIM_5 + 5, 0, 1001);
+            container("stopped", CLAIM_5 + 9, 0, 1001);
+            lab.docker("start", "train").ok();
+            lab.daemon().kill();
+            values.putAll(values("train", "stopped"));
+            lay(SCHEMA_5, values);
+            lab.startDaemon();
+
+            JsonNode queue = lab.jnvdocker("gpu", "queue", "--json").json();
+            assertEquals(List.of("plain", "nvidia/cuda", "null", "null"), texts(queue, "image"));
+            assertEquals(List.of("null", "null", "python3", "null"), texts(queue, "command"));
+            assertEquals(List.of("null", "null", "null", "train"), texts(queue, "task"));
+            JsonNode live = lab.jnvdocker("gpu", "leases", "--json").json();
+            List<String> engines = List.of(OTHER_ENGINE, "mesos", "null", values.get("engine"));
+            assertEquals(engines, texts(live, "engine"));
+            assertEquals(List.of("nvidia/cuda", "null", "null", "plain"), texts(live, "image"));
+            assertEquals(List.of("null", "null", "python3", "null"), texts(live, "command"));
+            JsonNode all = lab.jnvdocker("gpu", "leases", "--all", "--json").json();
+            assertEquals(engines, texts(all, "engine").subList(4, 8));
+
+            for (Process process : processes.values()) {
+                process.destroyForcibly().waitFor();
+            }
+            lab.docker("kill", "train").ok();
+            lab.docker("start", "stopped").ok();
+            lab.daemon().kill();
+            removeRegistry();
+            lab.startDaemon();
+            JsonNode found = lab.jnvdocker("gpu", "leases", "--json").json();
+            assertEquals(List.of("stopped"), texts(found, "container_name"));
+            assertEquals(List.of("null"), texts(found, "image"));
+            String kept = lab.jnvdocker("gpu", "prune", "--dry-run").ok().out();
+            assertTrue(kept.contains("the engine at " + OTHER_ENGINE + " may have its"), kept);
+            lab.jnvdocker("gpu", "prune", "--other-engines").ok();
+            lab.awaitHolders(Map.of(0, "stopped"));
+        } finally {
+            processes.values().forEach(Process::destroyForcibly);
+        }
+    }
+
+    /** The values of a key, in the order of a list. */
+    private static List<String> texts(JsonNode list, String key) {
+        return list.findValues(key).stream().map(JsonNode::asText).toList();
+    }
+
     /** As that release has docker make them; the daemon has its claims, of another engine. */
     private static void containers() throws Exception {
         lab.daemon().kill();
-        lay(Map.of("boot", "an-earlier-one", "engine", "another"));
+        lay(SCHEMA_4, Map.of("boot", "an-earlier-one", "engine", "another"));
         lab.startDaemon();
-        container("stopped", 4, 1, 1001);
-        container("created", 5, 1, 1002);
-        container("train", 6, 0, 1001);
-        container("released", 7, 2, 1002);
+        container("stopped", CLAIM_4 + 4, 1, 1001);
+        container("created", CLAIM_4 + 5, 1, 1002);
+        container("train", CLAIM_4 + 6, 0, 1001);
+        container("released", CLAIM_4 + 7, 2, 1002);
         lab.docker("start", "stopped", "train", "released").ok();
         lab.docker("kill", "stopped").ok();
     }
 
-    private static void container(String name, int claim, int gpu, int uid) {
+    private static void container(String name, String claim, int gpu, int uid) {
         String uuid = UUID.formatted(SHORT.get(gpu), gpu);
         Path node = lab.host().folder().resolve("dev/nvidia" + gpu);
         lab.docker(
                         "create",
                         "--name=" + name,
                         "--stop-signal=KILL",
-                        "--label=jnvdocker.claim=" + CLAIM + claim,
+                        "--label=jnvdocker.claim=" + claim,
                         "--label=jnvdocker.gpus=" + uuid,
                         "--device=" + node + ":/dev/nvidia" + gpu + ":rw",
                         "--mount=type=volume,src=jnvdocker_claim_"
-                                + (CLAIM + claim)
+                                + claim
                                 + ",dst=/run/jnvdocker,volume-driver=nvidia-docker,volume-opt=gpus="
                                 + uuid
                                 + ",volume-opt=minors="
@@ -126,6 +182,19 @@ class EarlierReleaseTest extends OneEngineTest {
                 .ok();
     }
 
+    /** What is of this machine, its engine and these containers. */
+    private static Map<String, String> values(String... containers) throws IOException {
+        Map<String, String> values = new HashMap<>();
+        values.put("boot", lab.host().read("proc/sys/kernel/random/boot_id").strip());
+        values.put("engine", lab.docker("info", "--format", "{{.ID}}").ok().out().strip());
+        process(values, "engine", ProcessHandle.current().pid());
+        for (String name : containers) {
+            values.put(name + ".id", lab.inspect(name, "{{.Id}}"));
+            process(values, name, Long.parseLong(lab.inspect(name, "{{.State.Pid}}")));
+        }
+        return values;
+    }
+
     private static void process(Map<String, String> values, String name, long pid)
             throws IOException {
         values.put(name + ".pid", String.valueOf(pid));
@@ -137,20 +206,17 @@ class EarlierReleaseTest extends OneEngineTest {
     }
 
     /** Lays the folder out, with numbers of its own for what has none. */
-    private static void lay(Map<String, String> values) throws Exception {
+    private static void lay(Path fixture, Map<String, String> values) throws Exception {
         Path state = lab.daemon().state();
-        try (Stream<Path> files = Files.list(state)) {
-            for (Path file : files.toList()) {
-                String name = file.getFileName().toString();
-                if (name.startsWith("registry.")) {
-                    Files.delete(file);
-                }
-            }
-        }
+        removeRegistry();
         Folders.remove(state.resolve("claims"));
-        try (Stream<Path> walk = Files.walk(FIXTURE.resolve("claims"))) {
+        Path generation = fixture.resolve("registry.generation");
+        if (Files.exists(generation)) {
+            Files.copy(generation, state.resolve("registry.generation"));
+        }
+        try (Stream<Path> walk = Files.walk(fixture.resolve("claims"))) {
             for (Path from : walk.toList()) {
-                Path to = state.resolve(FIXTURE.relativize(from).toString());
+                Path to = state.resolve(fixture.relativize(from).toString());
                 if (Files.isDirectory(from)) {
                     Files.createDirectories(to);
                 } else if (from.endsWith("claim.json")) {
@@ -165,7 +231,17 @@ class EarlierReleaseTest extends OneEngineTest {
                         DriverManager.getConnection("jdbc:sqlite:" + state.resolve("registry.db"));
                 var statement = connection.createStatement()) {
             statement.executeUpdate(
-                    filled(Files.readString(FIXTURE.resolve("registry.sql")), values));
+                    filled(Files.readString(fixture.resolve("registry.sql")), values));
+        }
+    }
+
+    private static void removeRegistry() throws IOException {
+        try (Stream<Path> files = Files.list(lab.daemon().state())) {
+            for (Path file : files.toList()) {
+                if (file.getFileName().toString().startsWith("registry.")) {
+                    Files.delete(file);
+                }
+            }
         }
     }
 
