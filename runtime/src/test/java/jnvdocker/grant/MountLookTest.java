@@ -80,8 +80,7 @@ class MountLookTest {
                         new GpuRequest.Count(1),
                         ALICE,
                         machine.spawn(),
-                        "engine",
-                        "cuda",
+                        TestingLeases.CUDA,
                         Optional.empty());
         Claim claim = parts.leases().claim(request).orElseThrow();
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
