@@ -68,11 +68,8 @@ final class ClientServer implements AutoCloseable {
         } catch (IOException e) {
             server.close();
             throw new StartException(
-                    "cannot listen on "
-                            + socket
-                            + " ("
-                            + FileErrors.reason(e)
-                            + "); mend that, or set JNVDOCKER_SOCKET to another path",
+                    "cannot listen on " + socket + " (" + FileErrors.reason(e) + ")",
+                    "mend that, or set JNVDOCKER_SOCKET to another path",
                     e);
         }
         ClientServer clients = new ClientServer(server, SocketFile.of(socket), commands);
@@ -87,10 +84,8 @@ final class ClientServer implements AutoCloseable {
                 Optional<Integer> gid = HostNames.ofThisHost().group(configured);
                 if (gid.isEmpty()) {
                     throw new StartException(
-                            "socket_group = '"
-                                    + configured
-                                    + "' is no group of this host; make it: groupadd "
-                                    + configured);
+                            "socket_group = '" + configured + "' is no group of this host",
+                            "make it: groupadd " + configured);
                 }
                 return gid;
             }

@@ -15,6 +15,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.InvalidGpuRequestException;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.Span;
 
 import java.io.IOException;
@@ -215,8 +216,8 @@ public record Config(
         }
 
         private StartException bad(String key, String value, String wanted, Exception cause) {
-            return new StartException(
-                    at(file, text, key) + ": " + key + " = " + value + " is not " + wanted, cause);
+            String what = key + " = " + value + " is not " + wanted;
+            return new StartException(Refusal.of(at(file, text, key) + ": " + what), cause);
         }
     }
 
@@ -227,23 +228,20 @@ public record Config(
         if (!Files.exists(file)) {
             if (required) {
                 throw new StartException(
-                        "there is no "
-                                + file
-                                + ", which JNVDOCKER_CONFIG names; make it, or unset the variable");
+                        "there is no " + file + ", which JNVDOCKER_CONFIG names",
+                        "make it, or unset the variable");
             }
             return Keys.NONE.values(file, "");
         }
         if (Files.size(file) > LIMIT) {
             throw new StartException(
-                    file
-                            + " is longer than "
-                            + LIMIT
-                            + " bytes; let JNVDOCKER_CONFIG name the config");
+                    file + " is longer than " + LIMIT + " bytes",
+                    "let JNVDOCKER_CONFIG name the config");
         }
         try {
             return parse(Files.readString(file), file);
         } catch (CharacterCodingException e) {
-            throw new StartException(file + " is not UTF-8 text; save it as that", e);
+            throw new StartException(file + " is not UTF-8 text", "save it as that", e);
         }
     }
 
@@ -254,9 +252,8 @@ public record Config(
             throw new StartException(
                     at(file, text, e.getPropertyName())
                             + ": unknown key "
-                            + Quote.quoted(e.getPropertyName())
-                            + "; known are "
-                            + new TreeSet<>(e.getKnownPropertyIds()),
+                            + Quote.quoted(e.getPropertyName()),
+                    "known are " + new TreeSet<>(e.getKnownPropertyIds()),
                     e);
         } catch (JsonMappingException e) {
             String first = e.getPath().isEmpty() ? "" : e.getPath().getFirst().getFieldName();
@@ -265,19 +262,19 @@ public record Config(
                     at(file, text, key)
                             + ": the value of "
                             + Quote.quoted(key)
-                            + " is of the wrong kind; write "
-                            + kind(key, e),
+                            + " is of the wrong kind",
+                    "write " + kind(key, e),
                     e);
         } catch (StreamConstraintsException e) {
             // Its own words name the library's classes, and no line.
             throw new StartException(
-                    file
-                            + ": something is nested too deep or too long; let JNVDOCKER_CONFIG"
-                            + " name the config",
+                    file + ": something is nested too deep or too long",
+                    "let JNVDOCKER_CONFIG name the config",
                     e);
         } catch (JsonProcessingException e) {
             String line = e.getLocation() == null ? "" : ":" + e.getLocation().getLineNr();
-            throw new StartException(file + line + ": " + Quote.shown(e.getOriginalMessage()), e);
+            String what = file + line + ": " + Quote.shown(e.getOriginalMessage());
+            throw new StartException(Refusal.of(what), e);
         }
     }
 

@@ -280,16 +280,15 @@ final class Daemon implements AutoCloseable {
             throw new StartException(
                     "JNVDOCKER_HOST_ROOT="
                             + root
-                            + " has a colon in it, which docker takes for the end of a path; use"
-                            + " another folder");
+                            + " has a colon in it, which docker takes for the end of a path",
+                    "use another folder");
         }
         try {
             return Host.at(root);
         } catch (IOException e) {
             throw new StartException(
-                    "JNVDOCKER_HOST_ROOT="
-                            + root
-                            + " does not exist; make it, or unset the variable",
+                    "JNVDOCKER_HOST_ROOT=" + root + " does not exist",
+                    "make it, or unset the variable",
                     e);
         }
     }

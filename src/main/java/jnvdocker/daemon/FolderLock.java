@@ -39,11 +39,8 @@ final class FolderLock implements AutoCloseable {
             Files.createDirectories(folder);
         } catch (IOException e) {
             throw new StartException(
-                    "cannot make the folder "
-                            + FileErrors.describe(e)
-                            + "; mend that, or "
-                            + remedy
-                            + " to another folder",
+                    "cannot make the folder " + FileErrors.describe(e),
+                    "mend that, or " + remedy + " to another folder",
                     e);
         }
         Path path = folder.resolve(name);
@@ -55,13 +52,8 @@ final class FolderLock implements AutoCloseable {
             throw e;
         } catch (IOException e) {
             throw new StartException(
-                    "cannot write the lock "
-                            + path
-                            + ": "
-                            + FileErrors.reason(e)
-                            + "; mend that, or "
-                            + remedy
-                            + " to another folder",
+                    "cannot write the lock " + path + ": " + FileErrors.reason(e),
+                    "mend that, or " + remedy + " to another folder",
                     e);
         }
     }
@@ -75,10 +67,8 @@ final class FolderLock implements AutoCloseable {
                             "another jnvdockerd (pid "
                                     + Files.readString(path).strip()
                                     + ") uses "
-                                    + folder
-                                    + "; stop it first, or "
-                                    + remedy
-                                    + " to another folder");
+                                    + folder,
+                            "stop it first, or " + remedy + " to another folder");
                 }
                 LOG.warn(
                         "{} was open to others, and one has locked it, who is no jnvdockerd; a new"
@@ -102,7 +92,7 @@ final class FolderLock implements AutoCloseable {
             return PrivateFile.open(path);
         } catch (IOException e) {
             throw new StartException(
-                    "cannot open the lock " + FileErrors.describe(e) + "; remove what is there", e);
+                    "cannot open the lock " + FileErrors.describe(e), "remove what is there", e);
         }
     }
 

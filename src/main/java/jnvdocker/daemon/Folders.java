@@ -59,14 +59,12 @@ record Folders(
             }
         } catch (InvalidPathException e) {
             throw new StartException(
-                    variable
-                            + " is no path in UTF-8: "
-                            + Quote.quoted(text)
-                            + "; set it to another",
+                    variable + " is no path in UTF-8: " + Quote.quoted(text),
+                    "set it to another",
                     e);
         }
         throw new StartException(
-                variable + "=" + text + " is not an absolute path; begin it with /");
+                variable + "=" + text + " is not an absolute path", "begin it with /");
     }
 
     private static String name(Map<String, String> environment, String variable, String standard)
@@ -75,10 +73,8 @@ record Folders(
         String name = text.isEmpty() ? standard : text;
         if (!name.matches("[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}")) {
             throw new StartException(
-                    variable
-                            + "="
-                            + text
-                            + " is no name for a plugin; use letters, digits, - and _, at most 63");
+                    variable + "=" + text + " is no name for a plugin",
+                    "use letters, digits, - and _, at most 63");
         }
         return name;
     }

@@ -1,16 +1,21 @@
 package jnvdocker.daemon;
 
-import java.io.IOException;
+import jnvdocker.words.FailedException;
+import jnvdocker.words.Refusal;
 
-/** The daemon can't start; the message says why and what to do. */
-final class StartException extends IOException {
+/** The daemon can't start. */
+final class StartException extends FailedException {
     private static final long serialVersionUID = 1L;
 
-    StartException(String message) {
-        super(message);
+    StartException(String what, String remedy) {
+        super(what, remedy);
     }
 
-    StartException(String message, Throwable cause) {
-        super(message, cause);
+    StartException(String what, String remedy, Throwable cause) {
+        super(what, remedy, cause);
+    }
+
+    StartException(Refusal refusal, Throwable cause) {
+        super(refusal, cause);
     }
 }

@@ -86,7 +86,7 @@ final class ClaimCheck implements Check {
                         + " is down since docker was started ("
                         + LeaseText.time(refused.since())
                         + "): "
-                        + Finding.wrong(new VolumeException(refused.reason())).what(),
+                        + refused.what(),
                 "it is started as soon as nobody has what it needs or waits for it; to keep it"
                         + " down: docker update --restart=no "
                         + container);
@@ -110,14 +110,8 @@ final class ClaimCheck implements Check {
         try {
             rule.apply();
         } catch (VolumeException e) {
-            Finding refusal = Finding.wrong(e);
-            found.add(
-                    Finding.wrong(
-                            "container "
-                                    + Quote.shown(container)
-                                    + " can't be started: "
-                                    + refusal.what(),
-                            refusal.remedy()));
+            String about = "container " + Quote.shown(container) + " can't be started: ";
+            found.add(Finding.wrong(e.refusal().precededBy(about)));
         }
     }
 }

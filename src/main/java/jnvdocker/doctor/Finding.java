@@ -1,8 +1,11 @@
 package jnvdocker.doctor;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.Refused;
 
 import java.io.IOException;
+import java.util.Objects;
 
 /**
  * One thing that a check has found.
@@ -12,7 +15,6 @@ import java.io.IOException;
  */
 public record Finding(State state, String what, String remedy) {
     private static final int LONGEST = 1000;
-    private static final String SEPARATOR = "; ";
 
     /** How bad it is. */
     public enum State {
@@ -38,17 +40,21 @@ public record Finding(State state, String what, String remedy) {
         return new Finding(State.WRONG, what, remedy);
     }
 
-    /** What a message of ours says, which ends with what to do. */
-    static Finding wrong(Exception message) {
-        String text = text(message);
-        int remedy = text.lastIndexOf(SEPARATOR);
-        return remedy < 0
-                ? wrong(text, "")
-                : wrong(text.substring(0, remedy), text.substring(remedy + SEPARATOR.length()));
+    static Finding wrong(Refusal why) {
+        return new Finding(State.WRONG, why.what(), why.remedy().orElse(""));
+    }
+
+    /** What failed, and what to do as far as the exception says that. */
+    static Finding wrong(Exception e) {
+        return wrong(refusal(e));
     }
 
     static Finding hint(String what, String remedy) {
         return new Finding(State.HINT, what, remedy);
+    }
+
+    static Finding hint(Refusal why) {
+        return new Finding(State.HINT, why.what(), why.remedy().orElse(""));
     }
 
     static Finding unknown(String why) {
@@ -57,19 +63,20 @@ public record Finding(State state, String what, String remedy) {
 
     /** What failed, without what to do. */
     static String failure(Exception e) {
-        return wrong(e).what();
+        return plain(refusal(e).what());
     }
 
     /** What was found, and what to do. */
     public String line() {
-        return remedy.isEmpty() ? what : what + SEPARATOR + remedy;
+        return remedy.isEmpty() ? what : new Refusal(what, remedy).message();
     }
 
-    private static String text(Exception e) {
-        if (e instanceof IOException io) {
-            return FileErrors.describe(io);
-        }
-        return e.getMessage() == null ? "no reason given" : e.getMessage();
+    private static Refusal refusal(Exception e) {
+        return switch (e) {
+            case Refused ours -> ours.refusal();
+            case IOException failed -> FileErrors.refusal(failed);
+            default -> Refusal.of(Objects.requireNonNullElse(e.getMessage(), "no reason given"));
+        };
     }
 
     private static String plain(String text) {

@@ -68,7 +68,10 @@ final class VolumeFilesCheck implements Check {
                                     + " files, each the host's"));
         }
         written(served.known(volume)).ifPresent(found::add);
-        leftOut(volume.manifest().leftOut().stream().filter(file -> !file.byIntent()).toList())
+        leftOut(
+                        volume.manifest().leftOut().stream()
+                                .filter(file -> !file.reason().byIntent())
+                                .toList())
                 .ifPresent(found::add);
         return found;
     }
@@ -76,15 +79,12 @@ final class VolumeFilesCheck implements Check {
     /** What one container writes there, the next one reads. */
     private static Optional<Finding> written(ServedVolumes.Served served) {
         return served.copied()
-                .map(why -> {
-                    int remedy = why.lastIndexOf("; ");
-                    return Finding.hint(
-                            "containers get "
-                                    + served.path()
-                                    + ", which they can write to: "
-                                    + why.substring(0, remedy),
-                            why.substring(remedy + 2));
-                });
+                .map(why ->
+                        Finding.hint(
+                                why.precededBy(
+                                        "containers get "
+                                                + served.path()
+                                                + ", which they can write to: ")));
     }
 
     private static Optional<Finding> leftOut(List<LeftOut> files) {
@@ -97,7 +97,7 @@ final class VolumeFilesCheck implements Check {
                         "left out of the volume: "
                                 + first.path()
                                 + " ("
-                                + first.reason()
+                                + first.reason().words()
                                 + ")"
                                 + (files.size() == 1
                                         ? ""

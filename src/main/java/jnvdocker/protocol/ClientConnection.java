@@ -1,6 +1,7 @@
 package jnvdocker.protocol;
 
 import jnvdocker.posix.Posix;
+import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
 
 import java.io.EOFException;
@@ -54,14 +55,13 @@ public final class ClientConnection implements AutoCloseable {
     }
 
     /** The client has not said in time what it was to say; the message is for its user. */
-    public static final class LateException extends IOException {
+    public static final class LateException extends FailedException {
         private static final long serialVersionUID = 1L;
 
         private LateException(Duration time) {
             super(
-                    "the client has not said within "
-                            + time.toSeconds()
-                            + " s what it wants; try again");
+                    "the client has not said within " + time.toSeconds() + " s what it wants",
+                    "try again");
         }
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.protocol;
 
 import jnvdocker.posix.Peer;
+import jnvdocker.words.FailedException;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -16,6 +17,8 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class FrameMemory {
     private static final int ROOT = 0;
+
+    private static final String END_SOME = "end some, then try again";
 
     private final Limits limits;
     private final Duration patience;
@@ -49,11 +52,11 @@ public final class FrameMemory {
     }
 
     /** Too much is asked for at once; the message is for who asked. */
-    public static final class FullException extends IOException {
+    public static final class FullException extends FailedException {
         private static final long serialVersionUID = 1L;
 
-        private FullException(String message) {
-            super(message);
+        private FullException(String what, String remedy) {
+            super(what, remedy);
         }
     }
 
@@ -82,7 +85,8 @@ public final class FrameMemory {
                                 + " has "
                                 + use.connections
                                 + " commands under way that jnvdockerd has not answered yet, the"
-                                + " most for one user; end some, then try again");
+                                + " most for one user",
+                        END_SOME);
             }
             Account account = new Account(peer.uid());
             if (!account.fits(limits.connection())) {
@@ -101,14 +105,14 @@ public final class FrameMemory {
                 uid == ROOT
                         ? "too many commands at once: what root's take may be "
                                 + limits.root()
-                                + " bytes; end some, then try again"
+                                + " bytes"
                         : "too many commands at once, or too long ones: what those of uid "
                                 + Integer.toUnsignedString(uid)
                                 + " take may be "
                                 + limits.user()
                                 + " bytes, and those of all users but root "
-                                + limits.others()
-                                + "; end some, then try again");
+                                + limits.others(),
+                END_SOME);
     }
 
     /** Bytes that are taken, of root's connections and of all others'. */

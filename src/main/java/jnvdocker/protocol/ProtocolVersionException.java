@@ -1,9 +1,9 @@
 package jnvdocker.protocol;
 
-import java.io.IOException;
+import jnvdocker.words.FailedException;
 
 /** A client of another version. */
-public final class ProtocolVersionException extends IOException {
+public final class ProtocolVersionException extends FailedException {
     private static final long serialVersionUID = 1L;
 
     ProtocolVersionException(int version) {
@@ -11,7 +11,7 @@ public final class ProtocolVersionException extends IOException {
                 "this client speaks protocol version "
                         + version
                         + " and the daemon version "
-                        + ClientRequest.VERSION
-                        + "; restart jnvdockerd after an upgrade (systemctl restart jnvdocker)");
+                        + ClientRequest.VERSION,
+                "restart jnvdockerd after an upgrade (systemctl restart jnvdocker)");
     }
 }

@@ -92,7 +92,7 @@ public final class Prune {
             claims.run(wish, done);
             return done;
         } catch (IOException e) {
-            throw new RefusedException(FileErrors.describe(e) + before(done, dry));
+            throw new RefusedException(FileErrors.refusal(e).followedBy(before(done, dry)));
         }
     }
 

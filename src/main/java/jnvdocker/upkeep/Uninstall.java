@@ -74,9 +74,9 @@ public final class Uninstall {
             done = true;
             return removed;
         } catch (RefusedException e) {
-            throw new RefusedException(e.getMessage() + before(removed));
+            throw new RefusedException(e.refusal().followedBy(before(removed)));
         } catch (IOException e) {
-            throw new RefusedException(FileErrors.describe(e) + before(removed));
+            throw new RefusedException(FileErrors.refusal(e).followedBy(before(removed)));
         } finally {
             if (!done) {
                 plugin.resume();
@@ -105,9 +105,7 @@ public final class Uninstall {
         for (String volume : volumes) {
             if (!engine.removeVolume(volume, LIMIT)) {
                 throw new RefusedException(
-                        "a container was just made that names the volume "
-                                + volume
-                                + "; try again");
+                        "a container was just made that names the volume " + volume, "try again");
             }
             removed.volumes().add(volume);
         }
@@ -119,10 +117,8 @@ public final class Uninstall {
         List<Listed> running = containers.stream().filter(Listed::isActive).toList();
         if (!running.isEmpty()) {
             throw new RefusedException(
-                    "containers run with GPU volumes: "
-                            + names(running, ", ")
-                            + "; stop them first: docker stop "
-                            + names(running, " "));
+                    "containers run with GPU volumes: " + names(running, ", "),
+                    "stop them first: docker stop " + names(running, " "));
         }
     }
 
@@ -132,8 +128,8 @@ public final class Uninstall {
                     "stopped containers have GPU volumes: "
                             + names(containers, ", ")
                             + "; without jnvdocker they could not start any more, and each would"
-                            + " make the Docker engine wait 15 seconds whenever it starts; remove"
-                            + " them: docker rm "
+                            + " make the Docker engine wait 15 seconds whenever it starts",
+                    "remove them: docker rm "
                             + names(containers, " ")
                             + ", or have 'jnvdocker gpu uninstall --remove-containers' do it");
         }
@@ -147,8 +143,8 @@ public final class Uninstall {
                     "GPUs are held: "
                             + live.stream()
                                     .map(lease -> LeaseText.holder(lease) + " holds them")
-                                    .collect(Collectors.joining(", "))
-                            + "; try again when they are free ('jnvdocker gpu leases')");
+                                    .collect(Collectors.joining(", ")),
+                    "try again when they are free ('jnvdocker gpu leases')");
         }
     }
 
@@ -163,10 +159,8 @@ public final class Uninstall {
                                 + address.get()
                                 + " may have a container with the volume "
                                 + volume
-                                + ", and is not ours to ask; remove both there: docker -H "
-                                + address.get()
-                                + " volume rm "
-                                + volume);
+                                + ", and is not ours to ask",
+                        "remove both there: docker -H " + address.get() + " volume rm " + volume);
             }
         }
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.doctor.Finding.State;
+import jnvdocker.words.FailedException;
 
 import org.junit.jupiter.api.Test;
 
@@ -110,10 +111,14 @@ class DoctorChecksTest {
     }
 
     @Test
-    void messagesOfOursEndWithTheRemedy() {
-        Finding finding = Finding.wrong(new IOException("a: b; c is so; mend it, or not"));
-        assertEquals(new Finding(State.WRONG, "a: b; c is so", "mend it, or not"), finding);
-        assertEquals("", Finding.wrong(new IOException("nothing to do")).remedy());
+    void remedyIsWhatAnExceptionOfOursSaysItIs() {
+        Finding finding = Finding.wrong(new FailedException("a: b; c is so", "mend it; or not"));
+        assertEquals(new Finding(State.WRONG, "a: b; c is so", "mend it; or not"), finding);
+        Finding foreign = Finding.wrong(new IOException("a: b; c is so"));
+        assertEquals(new Finding(State.WRONG, "a: b; c is so", ""), foreign);
+        assertEquals("a: b; c is so; mend it; or not", finding.line());
+        assertEquals("a: b; c is so", foreign.line());
+        assertEquals("a: b", Finding.failure(new FailedException("a: b", "mend it")));
     }
 
     @Test

@@ -1,9 +1,10 @@
 package jnvdocker.archive;
 
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 /**
- * An archive out of which no image can be read. The message says what is wrong with it and what to
+ * An archive out of which no image can be read. The refusal says what is wrong with it and what to
  * do; which file it is, the caller knows.
  */
 public final class BadArchiveException extends RefusedException {
@@ -14,10 +15,10 @@ public final class BadArchiveException extends RefusedException {
             "load it (docker load -i FILE) and ask for the image by its name instead";
 
     BadArchiveException(String wrong, String remedy) {
-        super(wrong + "; " + remedy);
+        super(wrong, remedy);
     }
 
     BadArchiveException(String wrong, String remedy, Throwable cause) {
-        super(wrong + "; " + remedy, cause);
+        super(new Refusal(wrong, remedy), cause);
     }
 }

@@ -1,19 +1,20 @@
 package jnvdocker.labels;
 
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 /**
  * What an image asks for, or what the user's variables put over it, can't be understood. The
- * message says what, where it stands and what to do.
+ * refusal says what, where it stands and what to do.
  */
 public final class BadImageException extends RefusedException {
     private static final long serialVersionUID = 1;
 
-    BadImageException(String message) {
-        super(message);
+    BadImageException(String what, String remedy) {
+        super(what, remedy);
     }
 
-    BadImageException(String message, Throwable cause) {
-        super(message, cause);
+    BadImageException(String what, String remedy, Throwable cause) {
+        super(new Refusal(what, remedy), cause);
     }
 }

@@ -52,7 +52,8 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
                             + json.length()
                             + " characters, at most "
                             + LENGTH
-                            + " are read; build the image with fewer labels and variables");
+                            + " are read",
+                    "build the image with fewer labels and variables");
         }
         JsonNode config = tree(json);
         if (!config.isObject() && !config.isNull()) {
@@ -109,9 +110,8 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
 
     private static BadImageException malformed(String reason, Exception cause) {
         return new BadImageException(
-                "image configuration can't be read: "
-                        + reason
-                        + "; look at it with docker image inspect",
+                "image configuration can't be read: " + reason,
+                "look at it with docker image inspect",
                 cause);
     }
 }

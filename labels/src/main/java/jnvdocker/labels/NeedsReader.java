@@ -49,8 +49,9 @@ final class NeedsReader {
         for (String name : label(VOLUMES_LABEL).split("\\s+")) {
             if (!name.isEmpty() && !name.equals(DRIVER_VOLUME)) {
                 throw new BadImageException(
-                        "unsupported volume: %s (label %s); jnvdocker knows %s"
-                                .formatted(Quote.shown(name), VOLUMES_LABEL, DRIVER_VOLUME));
+                        "unsupported volume: %s (label %s)"
+                                .formatted(Quote.shown(name), VOLUMES_LABEL),
+                        "jnvdocker knows " + DRIVER_VOLUME);
             }
             if (!name.isEmpty()) {
                 volumes.add(name);
@@ -94,7 +95,7 @@ final class NeedsReader {
             }
             if (requirements.size() > REQUIREMENTS) {
                 throw new BadImageException(
-                        "more than %d variables %s*; %s".formatted(REQUIREMENTS, REQUIRE, SKIP));
+                        "more than %d variables %s*".formatted(REQUIREMENTS, REQUIRE), SKIP);
             }
         }
         return requirements;
@@ -106,8 +107,8 @@ final class NeedsReader {
             return Requirement.parse(value);
         } catch (IllegalArgumentException e) {
             throw new BadImageException(
-                    "%s (%s of %s); %s"
-                            .formatted(e.getMessage(), Quote.shown(name), origin(name), SKIP),
+                    "%s (%s of %s)".formatted(e.getMessage(), Quote.shown(name), origin(name)),
+                    SKIP,
                     e);
         }
     }
@@ -121,7 +122,7 @@ final class NeedsReader {
             return Optional.of(CudaVersion.parse(value));
         } catch (IllegalArgumentException e) {
             throw new BadImageException(
-                    "%s (label %s); %s".formatted(e.getMessage(), CUDA_LABEL, SKIP), e);
+                    "%s (label %s)".formatted(e.getMessage(), CUDA_LABEL), SKIP, e);
         }
     }
 
@@ -144,8 +145,9 @@ final class NeedsReader {
     private static String bounded(String value, String what) throws BadImageException {
         if (value.length() > LENGTH) {
             throw new BadImageException(
-                    "%s has %d characters, at most %d are read; shorten it"
-                            .formatted(what, value.length(), LENGTH));
+                    "%s has %d characters, at most %d are read"
+                            .formatted(what, value.length(), LENGTH),
+                    "shorten it");
         }
         return value;
     }

@@ -2,11 +2,11 @@ package jnvdocker.labels;
 
 import jnvdocker.words.RefusedException;
 
-/** The host can't give what an image asks for. The message says what, and what would do. */
+/** The host can't give what an image asks for. The refusal says what, and what would do. */
 public final class UnmetNeedException extends RefusedException {
     private static final long serialVersionUID = 1;
 
-    UnmetNeedException(String message) {
-        super(message);
+    UnmetNeedException(String what, String remedy) {
+        super(what, remedy);
     }
 }

@@ -12,8 +12,9 @@ final class UnmetNeeds {
     /** Begins as nvidia-docker 1.0 said it, and scripts look for that. */
     static UnmetNeedException label(GpuNeeds needs, CudaVersion minimum, DriverFacts facts) {
         return new UnmetNeedException(
-                "unsupported CUDA version: driver %s < image %s; %s"
-                        .formatted(facts.shown(Property.CUDA), minimum, remedy(needs, facts)));
+                "unsupported CUDA version: driver %s < image %s"
+                        .formatted(facts.shown(Property.CUDA), minimum),
+                remedy(needs, facts));
     }
 
     static UnmetNeedException requirement(
@@ -21,13 +22,13 @@ final class UnmetNeeds {
         List<Alternative> alternatives = named.requirement().alternatives();
         Alternative failed = alternatives.getFirst().only(Outcome.UNMET, facts);
         return new UnmetNeedException(
-                "unsatisfied condition: %s (%s; %s%s); %s"
+                "unsatisfied condition: %s (%s; %s%s)"
                         .formatted(
                                 failed,
                                 failed.values(facts),
                                 named.where(),
-                                others(alternatives.size() - 1),
-                                remedy(needs, facts)));
+                                others(alternatives.size() - 1)),
+                remedy(needs, facts));
     }
 
     private static String others(int count) {

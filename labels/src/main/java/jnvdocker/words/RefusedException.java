@@ -1,17 +1,26 @@
 package jnvdocker.words;
 
-/**
- * A container that won't be started. The message is for its user: what is wrong, with which value,
- * and what to do.
- */
-public class RefusedException extends Exception {
+/** A container that won't be started, or a command that won't be obeyed. */
+public class RefusedException extends Exception implements Refused {
     private static final long serialVersionUID = 1L;
 
-    public RefusedException(String message) {
-        super(message);
+    private final transient Refusal refusal;
+
+    public RefusedException(String what, String remedy) {
+        this(new Refusal(what, remedy));
     }
 
-    protected RefusedException(String message, Throwable cause) {
-        super(message, cause);
+    public RefusedException(Refusal refusal) {
+        this(refusal, null);
+    }
+
+    protected RefusedException(Refusal refusal, Throwable cause) {
+        super(refusal.message(), cause);
+        this.refusal = refusal;
+    }
+
+    @Override
+    public final Refusal refusal() {
+        return refusal;
     }
 }

@@ -4,6 +4,7 @@ import jnvdocker.posix.Errno;
 import jnvdocker.posix.FileStatus;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
+import jnvdocker.words.FailedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -56,9 +57,8 @@ public final class DeviceNodes {
             modules.load(DRIVER);
         } catch (IOException e) {
             throw new NoDriverException(
-                    "no NVIDIA driver is loaded, and none can be ("
-                            + e.getMessage()
-                            + "); install the driver for this kernel",
+                    "no NVIDIA driver is loaded, and none can be (" + e.getMessage() + ")",
+                    "install the driver for this kernel",
                     e);
         }
     }
@@ -227,13 +227,14 @@ public final class DeviceNodes {
         }
         long found = deviceOf(path);
         if (found != Posix.device(major, minor)) {
-            throw new IOException(
+            throw new FailedException(
                     path
                             + " is not the character device "
                             + major
                             + ":"
                             + minor
-                            + " that the driver has now; remove it, it is made again");
+                            + " that the driver has now",
+                    "remove it, it is made again");
         }
         return new DeviceNode(spelled, path);
     }
@@ -262,10 +263,9 @@ public final class DeviceNodes {
             if (e.errno() == Errno.EEXIST) {
                 return;
             }
-            throw new IOException(
-                    "cannot make the missing device node: "
-                            + e.getMessage()
-                            + "; make it by hand (mknod "
+            throw new FailedException(
+                    "cannot make the missing device node: " + e.getMessage(),
+                    "make it by hand (mknod "
                             + path
                             + " c "
                             + major
@@ -292,9 +292,8 @@ public final class DeviceNodes {
             }
         }
         throw new NoDriverException(
-                host.resolve("/proc/devices")
-                        + " lists no device 'nvidia' or 'nvidia-frontend'; load the driver with"
-                        + " 'modprobe nvidia'");
+                host.resolve("/proc/devices") + " lists no device 'nvidia' or 'nvidia-frontend'",
+                "load the driver with 'modprobe nvidia'");
     }
 
     private int uvmMajor() throws IOException {
@@ -314,7 +313,8 @@ public final class DeviceNodes {
                     "the kernel module nvidia-uvm, without which CUDA does not work, is not loaded"
                             + " and can't be ("
                             + reason
-                            + "); load it with 'modprobe nvidia-uvm' or 'nvidia-modprobe -u -c=0'");
+                            + ")",
+                    "load it with 'modprobe nvidia-uvm' or 'nvidia-modprobe -u -c=0'");
         }
         return major;
     }

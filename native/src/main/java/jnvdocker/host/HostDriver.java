@@ -75,9 +75,8 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
             return parseVersion(KernelText.read(proc))
                     .orElseThrow(() ->
                             new NoDriverException(
-                                    proc
-                                            + " names no driver version; load NVIDIA's kernel"
-                                            + " module"));
+                                    proc + " names no driver version",
+                                    "load NVIDIA's kernel module"));
         }
         Path sys = host.resolve(SYS_VERSION);
         if (Files.exists(sys)) {
@@ -86,15 +85,12 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
                 return DriverVersion.parse(text);
             } catch (IllegalArgumentException e) {
                 throw new NoDriverException(
-                        sys + " holds " + e.getMessage() + "; load NVIDIA's kernel module", e);
+                        sys + " holds " + e.getMessage(), "load NVIDIA's kernel module", e);
             }
         }
         throw new NoDriverException(
-                "no NVIDIA driver is loaded: neither "
-                        + proc
-                        + " nor "
-                        + sys
-                        + " is there; install the driver, or load it with 'modprobe nvidia'");
+                "no NVIDIA driver is loaded: neither " + proc + " nor " + sys + " is there",
+                "install the driver, or load it with 'modprobe nvidia'");
     }
 
     /** The version in the text of {@code /proc/driver/nvidia/version}. */

@@ -1,16 +1,16 @@
 package jnvdocker.host;
 
-import java.io.IOException;
+import jnvdocker.words.FailedException;
 
-/** This host has no usable NVIDIA driver; the message says what is missing and what to do. */
-public final class NoDriverException extends IOException {
+/** This host has no usable NVIDIA driver. */
+public final class NoDriverException extends FailedException {
     private static final long serialVersionUID = 1L;
 
-    NoDriverException(String message) {
-        super(message);
+    NoDriverException(String what, String remedy) {
+        super(what, remedy);
     }
 
-    NoDriverException(String message, Throwable cause) {
-        super(message, cause);
+    NoDriverException(String what, String remedy, Throwable cause) {
+        super(what, remedy, cause);
     }
 }

@@ -29,6 +29,8 @@ interface LibC extends Library {
     int getsockopt(int socket, int level, int option, Pointer value, IntByReference length)
             throws LastErrorException;
 
+    int statvfs(String path, Pointer room) throws LastErrorException;
+
     int clock_gettime(int clock, Pointer time) throws LastErrorException;
 
     int socket(int domain, int type, int protocol) throws LastErrorException;

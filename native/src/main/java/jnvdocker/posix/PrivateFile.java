@@ -1,5 +1,7 @@
 package jnvdocker.posix;
 
+import jnvdocker.words.FailedException;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -82,7 +84,7 @@ public final class PrivateFile {
         FileChannel file = open(fresh, StandardOpenOption.CREATE_NEW);
         try {
             if (file.tryLock() == null) {
-                throw new IOException(fresh + " was locked by another program; try again");
+                throw new FailedException(fresh + " was locked by another program", "try again");
             }
             Files.move(fresh, path, StandardCopyOption.ATOMIC_MOVE);
             return file;

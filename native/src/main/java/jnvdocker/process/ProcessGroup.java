@@ -2,6 +2,7 @@ package jnvdocker.process;
 
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.words.FailedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,13 +40,13 @@ public final class ProcessGroup {
             enter(folder, process);
             return folder.toString();
         } catch (IOException e) {
-            throw new IOException(
+            throw new FailedException(
                     "cannot put process "
                             + process.pid()
                             + " into a cgroup of its own, by which all that it starts would be"
                             + " known: "
-                            + FileErrors.describe(e)
-                            + "; mount cgroups at /sys/fs/cgroup, or run it in a container",
+                            + FileErrors.describe(e),
+                    "mount cgroups at /sys/fs/cgroup, or run it in a container",
                     e);
         }
     }

@@ -84,8 +84,8 @@ public final class ContainerPlanner {
                 throw new RefusedException(
                         "something is to be mounted at "
                                 + mount.target()
-                                + ", where a container with GPUs finds its lease; mount it"
-                                + " elsewhere");
+                                + ", where a container with GPUs finds its lease",
+                        "mount it elsewhere");
             }
             mounts.add(mount);
         }

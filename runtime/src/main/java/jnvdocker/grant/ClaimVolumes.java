@@ -125,18 +125,16 @@ public final class ClaimVolumes implements PluginVolumes {
                 ender.end(List.of(lease.get()), LeaseEnder.Caller.VERB);
                 if (registry.liveOf(id).isPresent()) {
                     throw new VolumeException(
-                            name
-                                    + " "
-                                    + LeaseText.held(lease.get())
-                                    + "; stop it first (jnvdocker gpu leases)");
+                            name + " " + LeaseText.held(lease.get()),
+                            "stop it first (jnvdocker gpu leases)");
                 }
             }
             if (!remover.remove(id)) {
                 throw new VolumeException(
                         name
                                 + " is not removed: "
-                                + remover.mounted(id).orElse("a process has it mounted")
-                                + "; end that one first");
+                                + remover.mounted(id).orElse("a process has it mounted"),
+                        "end that one first");
             }
             return null;
         });
@@ -148,7 +146,7 @@ public final class ClaimVolumes implements PluginVolumes {
         try {
             return mountClaim(id, use, caller);
         } catch (VolumeException e) {
-            refusedStarts.refused(id, e.getMessage());
+            refusedStarts.refused(id, e.refusal());
             throw e;
         }
     }
@@ -243,8 +241,8 @@ public final class ClaimVolumes implements PluginVolumes {
             throw new VolumeException(
                     "the registry was lost, and "
                             + ClaimNames.volume(id)
-                            + " is not known until the engine answers; try again when 'docker ps'"
-                            + " does",
+                            + " is not known until the engine answers",
+                    "try again when 'docker ps' does",
                     e);
         }
     }
@@ -263,8 +261,8 @@ public final class ClaimVolumes implements PluginVolumes {
                 claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
         if (!used.isEmpty()) {
             throw new VolumeException(
-                    LeaseText.taken(used, List.of(), unmanaged, Map.of())
-                            + "; start this container again when "
+                    LeaseText.taken(used, List.of(), unmanaged, Map.of()),
+                    "start this container again when "
                             + (used.size() == 1 ? "it has ended" : "they have ended")
                             + MEANWHILE);
         }
@@ -294,26 +292,21 @@ public final class ClaimVolumes implements PluginVolumes {
                 throw new VolumeException(
                         LeaseText.name(gpu.index(), gpu.uuid())
                                 + " is "
-                                + LeaseText.cordoned(cordon.get())
-                                + "; start this container again when it is not any more"
-                                + MEANWHILE);
+                                + LeaseText.cordoned(cordon.get()),
+                        "start this container again when it is not any more" + MEANWHILE);
             }
         }
         Quota quota = new Quota(policy, holdings.held());
         int gpus = claim.gpus().size();
         if (!quota.allowsEver(gpus)) {
             throw new VolumeException(
-                    "this container has "
-                            + gpus
-                            + " GPUs, and "
-                            + LeaseText.rule(quota.limit())
-                            + "; create it again with fewer");
+                    "this container has " + gpus + " GPUs, and " + LeaseText.rule(quota.limit()),
+                    "create it again with fewer");
         }
         if (!quota.allows(claim.owner(), gpus)) {
             throw new VolumeException(
-                    LeaseText.excess(claim.owner(), quota.leases(claim.owner()), quota.limit())
-                            + "; stop one of them, then start this container again"
-                            + MEANWHILE);
+                    LeaseText.excess(claim.owner(), quota.leases(claim.owner()), quota.limit()),
+                    "stop one of them, then start this container again" + MEANWHILE);
         }
     }
 
@@ -416,8 +409,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private VolumeException blocked(Claim claim, List<Lease> by) {
         return new VolumeException(
                 LeaseText.held(claim.gpus(), by)
-                        + (ender.isSettling(by) ? ", which may be restarting" : "")
-                        + "; start this container again when "
+                        + (ender.isSettling(by) ? ", which may be restarting" : ""),
+                "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
                         + MEANWHILE);
     }
@@ -435,12 +428,13 @@ public final class ClaimVolumes implements PluginVolumes {
                 LeaseText.held(claim.gpus(), List.of(lease))
                         + ", and this container shares its claim with "
                         + other
-                        + " (--volumes-from, or a copy of its settings); stop that one first, or"
-                        + " give this one GPUs of its own with 'jnvdocker run --gpus'");
+                        + " (--volumes-from, or a copy of its settings)",
+                "stop that one first, or give this one GPUs of its own with 'jnvdocker run"
+                        + " --gpus'");
     }
 
     private static VolumeException unknown(String name) {
-        return new VolumeException("no such claim: " + name + "; " + MAKE_AGAIN);
+        return new VolumeException("no such claim: " + name, MAKE_AGAIN);
     }
 
     private VolumeInfo info(Claim claim, Optional<Lease> live) {
@@ -460,8 +454,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private static String id(String name) throws VolumeException {
         return ClaimNames.ofVolume(name)
                 .orElseThrow(() ->
-                        new VolumeException(
-                                "no name of a claim's volume: " + name + "; " + MAKE_AGAIN));
+                        new VolumeException("no name of a claim's volume: " + name, MAKE_AGAIN));
     }
 
     private interface Verb<T> {
@@ -472,7 +465,7 @@ public final class ClaimVolumes implements PluginVolumes {
         try {
             return verb.answer();
         } catch (IOException e) {
-            throw new VolumeException(FileErrors.describe(e), e);
+            throw new VolumeException(e);
         }
     }
 }

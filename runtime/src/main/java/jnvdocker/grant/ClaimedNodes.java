@@ -28,9 +28,8 @@ public final class ClaimedNodes {
             if (gpu.isEmpty()) {
                 throw new VolumeException(
                         LeaseText.name(claimed.index(), claimed.uuid())
-                                + " is not in this host any more, or the driver does not show it;"
-                                + " create the container again with 'jnvdocker run', on another"
-                                + " GPU");
+                                + " is not in this host any more, or the driver does not show it",
+                        "create the container again with 'jnvdocker run', on another GPU");
             }
             if (gpu.get().minor() != claimed.minor()) {
                 throw new VolumeException(
@@ -39,8 +38,8 @@ public final class ClaimedNodes {
                                 + ClaimedGpu.of(gpu.get()).node()
                                 + ", and this container was given "
                                 + claimed.node()
-                                + ", which is another GPU now; create it again with 'jnvdocker run"
-                                + " --gpus device="
+                                + ", which is another GPU now",
+                        "create it again with 'jnvdocker run --gpus device="
                                 + Gpu.shortUuid(claimed.uuid())
                                 + "'");
             }

@@ -182,8 +182,8 @@ public final class Leases {
                         .toList();
         if (its.size() < claim.gpus().size()) {
             throw new RefusedException(
-                    LeaseText.vanished(claim.gpus())
-                            + "; look at 'jnvdocker gpu ls' and at dmesg, then try again");
+                    LeaseText.vanished(claim.gpus()),
+                    "look at 'jnvdocker gpu ls' and at dmesg, then try again");
         }
         return its;
     }
@@ -227,8 +227,8 @@ public final class Leases {
                 throw new RefusedException(
                         LeaseText.name(gpu.index(), gpu.uuid())
                                 + " is cordoned by "
-                                + policy.key("cordon")
-                                + "; take it out there, then restart jnvdockerd");
+                                + policy.key("cordon"),
+                        "take it out there, then restart jnvdockerd");
             }
         }
         for (Gpu gpu : gpus) {
@@ -399,12 +399,8 @@ public final class Leases {
         ender.end(List.of(lease), LeaseEnder.Caller.CLIENT);
         if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
             throw new RefusedException(
-                    "claim "
-                            + claim
-                            + " is not released: "
-                            + explain(lease)
-                            + "; "
-                            + LeaseText.toEnd(lease.claim()));
+                    "claim " + claim + " is not released: " + explain(lease),
+                    LeaseText.toEnd(lease.claim()));
         }
         return lease;
     }
@@ -432,8 +428,8 @@ public final class Leases {
                             + claim
                             + " is not released: "
                             + explain(now.get())
-                            + ", and could go on to use what another would get; "
-                            + LeaseText.toEnd(lease.claim())
+                            + ", and could go on to use what another would get",
+                    LeaseText.toEnd(lease.claim())
                             + ", or ask root, who may release it all the same");
         }
         LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
@@ -460,9 +456,8 @@ public final class Leases {
         String what = explain(lease);
         if (!ender.endByForce(lease, FORCED + who)) {
             throw new RefusedException(
-                    "claim "
-                            + claim
-                            + " has just ended by itself; 'jnvdocker gpu leases --all' says how");
+                    "claim " + claim + " has just ended by itself",
+                    "'jnvdocker gpu leases --all' says how");
         }
         LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
         return new Released(lease, idle ? Optional.empty() : Optional.of(what));
@@ -477,10 +472,8 @@ public final class Leases {
                             .map(live -> live.claim().id())
                             .collect(Collectors.joining(", "));
             throw new RefusedException(
-                    "claim "
-                            + Quote.shown(claim)
-                            + " holds no GPU; "
-                            + (held.isEmpty() ? "no claim does" : "those that do: " + held)
+                    "claim " + Quote.shown(claim) + " holds no GPU",
+                    (held.isEmpty() ? "no claim does" : "those that do: " + held)
                             + " ('jnvdocker gpu leases')");
         }
         return lease.get();

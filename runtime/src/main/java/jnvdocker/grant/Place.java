@@ -1,10 +1,15 @@
 package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Obstacle;
 import jnvdocker.lease.Ticket;
+import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.registry.Changes;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -22,7 +27,7 @@ final class Place {
     private final boolean present;
     private final Changes news = new Changes();
     private Optional<Claim> claim = Optional.empty();
-    private Optional<RefusedException> refusal = Optional.empty();
+    private Optional<Refusal> refusal = Optional.empty();
     private boolean over;
     private volatile boolean stopped;
     private volatile Optional<Standing> standing = Optional.empty();
@@ -33,8 +38,34 @@ final class Place {
      * @param number counted from 1
      * @param reason who has what he waits for
      * @param obstacle why others are served meanwhile; empty when they are not
+     * @param told whether the reason says that already
      */
-    record Standing(int number, String reason, Optional<String> obstacle) {}
+    record Standing(int number, String reason, Optional<String> obstacle, boolean told) {
+        /** Of one who is served before those behind him. */
+        static Standing inTurn(int number, GpuChoice.Busy others) {
+            return new Standing(number, ChoiceText.reason(others), Optional.empty(), false);
+        }
+
+        /** Of one whom others pass, since what is in his way is not theirs to give back. */
+        static Standing passed(int number, GpuChoice.Busy others, List<Obstacle> obstacles) {
+            return new Standing(
+                    number,
+                    ChoiceText.reason(others),
+                    Optional.of(ChoiceText.obstacles(obstacles)),
+                    ChoiceText.names(others, obstacles));
+        }
+
+        /** Of one who can't have anything as things are. */
+        static Standing passed(int number, Refusal why, List<Obstacle> obstacles) {
+            return new Standing(
+                    number, why.message(), Optional.of(ChoiceText.obstacles(obstacles)), false);
+        }
+
+        /** Of one whom others pass for the very reason that he waits. */
+        static Standing passed(int number, String reason) {
+            return new Standing(number, reason, Optional.of(reason), true);
+        }
+    }
 
     private Place(Ticket ticket, boolean present, long deadline) {
         this.ticket = ticket;
@@ -105,7 +136,7 @@ final class Place {
     }
 
     /** He can't ever be served. */
-    synchronized void refuse(RefusedException why) {
+    synchronized void refuse(Refusal why) {
         if (isOpen()) {
             refusal = Optional.of(why);
             news.add();
@@ -129,7 +160,7 @@ final class Place {
     /** What he has been given, which is his now. */
     synchronized Optional<Claim> given() throws RefusedException {
         if (refusal.isPresent()) {
-            throw refusal.get();
+            throw new RefusedException(refusal.get());
         }
         return claim;
     }

@@ -15,6 +15,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.registry.Changes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
@@ -69,7 +70,7 @@ public final class QueueKeeper {
     /** Under which others have what is waited for. */
     private volatile List<Lease> waitedFor = List.of();
 
-    private volatile Optional<RefusedException> stopped = Optional.empty();
+    private volatile Optional<Refusal> stopped = Optional.empty();
     private Optional<Sight> last = Optional.empty();
     private long changesSeen = -1;
     private long looked;
@@ -119,7 +120,7 @@ public final class QueueKeeper {
             List<Place> stopped) {}
 
     /** Refuses everybody from now on. */
-    void stop(RefusedException why) {
+    void stop(Refusal why) {
         stopped = Optional.of(why);
         registry.changes().add();
     }
@@ -254,7 +255,7 @@ public final class QueueKeeper {
         waitedFor = List.of();
         int number = 0;
         for (Place place : places) {
-            place.stand(new Place.Standing(++number, why, Optional.of(why)));
+            place.stand(Place.Standing.passed(++number, why));
         }
     }
 
@@ -306,18 +307,19 @@ public final class QueueKeeper {
                     case GpuChoice.Busy others -> {
                         others.leases().forEach(lease -> busy.put(lease.id(), lease));
                         boolean can = choice.keep(place.ticket());
-                        if (tell) {
-                            stand(place, number, ChoiceText.reason(others), can, choice);
+                        if (tell && can) {
+                            place.stand(Place.Standing.inTurn(number, others));
+                        } else if (tell) {
+                            place.stand(
+                                    Place.Standing.passed(
+                                            number, others, choice.obstacles(place.ticket())));
                         }
                     }
-                    case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
+                    case GpuChoice.Impossible why ->
+                            refuse(place, number, ChoiceText.refusal(why), tell, choice);
                 }
             } catch (RefusedException e) {
-                if (choice.isForbidden(place.ticket())) {
-                    place.refuse(e);
-                } else if (tell) {
-                    stand(place, number, e.getMessage(), false, choice);
-                }
+                refuse(place, number, e.refusal(), tell, choice);
             }
         }
         waitedFor = List.copyOf(busy.values());
@@ -330,16 +332,17 @@ public final class QueueKeeper {
     private static void stopped(Place place, int number) {
         int pid = place.ticket().client().pid();
         String why = "its process was stopped ('kill -CONT " + pid + "' has it go on)";
-        place.stand(new Place.Standing(number, why, Optional.of(why)));
+        place.stand(Place.Standing.passed(number, why));
     }
 
-    private static void stand(
-            Place place, int number, String reason, boolean can, GpuChoice choice) {
-        Optional<String> obstacle =
-                can
-                        ? Optional.empty()
-                        : Optional.of(ChoiceText.obstacles(choice.obstacles(place.ticket())));
-        place.stand(new Place.Standing(number, reason, obstacle));
+    /** Unless the lab forbids it, what is in his way may go away. */
+    private static void refuse(
+            Place place, int number, Refusal why, boolean tell, GpuChoice choice) {
+        if (choice.isForbidden(place.ticket())) {
+            place.refuse(why);
+        } else if (tell) {
+            place.stand(Place.Standing.passed(number, why, choice.obstacles(place.ticket())));
+        }
     }
 
     private void give(Place place, List<Gpu> gpus, Holdings holdings) throws IOException {

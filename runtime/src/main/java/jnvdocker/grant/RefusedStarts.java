@@ -12,6 +12,7 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -76,9 +77,9 @@ public final class RefusedStarts {
     private record Tries(int number, long next) {}
 
     /** Docker was refused to mount a claim, with these words. */
-    void refused(String claim, String reason) {
+    void refused(String claim, Refusal why) {
         try {
-            registry.claims().refusedStart(claim, reason, isStarting());
+            registry.claims().refusedStart(claim, why, isStarting());
         } catch (IOException e) {
             LOG.warn(
                     "claim {} was refused and may stay down: {}; start its container by hand",

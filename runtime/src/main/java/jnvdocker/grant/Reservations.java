@@ -19,6 +19,7 @@ import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
@@ -35,6 +36,11 @@ final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
     private static final String GONE = "its GPU has vanished before it could be used";
+    private static final Refusal STOPPED =
+            new Refusal(
+                    "jnvdocker is being uninstalled from this host, and no container gets GPUs of"
+                            + " it any more",
+                    "ask an administrator");
 
     /**
      * How often a GPU may vanish that was just chosen, or be taken by another and given back,
@@ -153,9 +159,8 @@ final class Reservations {
                     cancel(claim, GONE);
                     if (++vanished == TRIES) {
                         throw new RefusedException(
-                                LeaseText.vanished(claim.gpus())
-                                        + "; look at 'jnvdocker gpu ls' and at dmesg, then try"
-                                        + " again");
+                                LeaseText.vanished(claim.gpus()),
+                                "look at 'jnvdocker gpu ls' and at dmesg, then try again");
                     }
                 }
                 case Missed(GpuChoice.Busy busy) -> {
@@ -250,7 +255,7 @@ final class Reservations {
         }
         return switch (choice.of(holdings)) {
             case GpuChoice.Busy busy -> Optional.of(new Missed(busy));
-            case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
+            case GpuChoice.Impossible why -> throw new RefusedException(ChoiceText.refusal(why));
             case GpuChoice.Chosen(List<Gpu> gpus) -> {
                 LeaseRegistry.Reservation reservation = choice.reservation(gpus, holdings);
                 boolean done =
@@ -291,7 +296,8 @@ final class Reservations {
                     "the reservation of "
                             + LeaseText.command(claim, client)
                             + " was ended before its command began ('jnvdocker gpu leases --all'"
-                            + " says by whom); try again");
+                            + " says by whom)",
+                    "try again");
         }
     }
 
@@ -309,7 +315,8 @@ final class Reservations {
                     "the reservation of "
                             + LeaseText.command(claim, client)
                             + " was ended before it began ('jnvdocker gpu leases --all' says by"
-                            + " whom); start it again");
+                            + " whom)",
+                    "start it again");
         }
     }
 
@@ -387,7 +394,8 @@ final class Reservations {
             choice.look();
             return switch (choice.of(registry.holdings())) {
                 case GpuChoice.Busy busy -> ChoiceText.reason(busy);
-                case GpuChoice.Impossible why -> throw ChoiceText.refusal(why);
+                case GpuChoice.Impossible why ->
+                        throw new RefusedException(ChoiceText.refusal(why));
                 case GpuChoice.Chosen _ -> "others have just given back what is asked for";
             };
         }
@@ -402,14 +410,15 @@ final class Reservations {
                             + Span.text(longest.get())
                             + " ("
                             + policy.key("max_wait")
-                            + "); give --gpu-wait less, or no time at all");
+                            + ")",
+                    "give --gpu-wait less, or no time at all");
         }
     }
 
     /** Refuses claims from now on. What was given before is among the live leases. */
     void stop() {
         stopped = true;
-        keeper.stop(stoppedRefusal());
+        keeper.stop(STOPPED);
         decisions.settle();
     }
 
@@ -421,14 +430,8 @@ final class Reservations {
 
     private void refuseWhenStopped() throws RefusedException {
         if (stopped) {
-            throw stoppedRefusal();
+            throw new RefusedException(STOPPED);
         }
-    }
-
-    private static RefusedException stoppedRefusal() {
-        return new RefusedException(
-                "jnvdocker is being uninstalled from this host, and no container gets GPUs of it"
-                        + " any more; ask an administrator");
     }
 
     /** Gives back what was reserved for a client that does not become docker. */

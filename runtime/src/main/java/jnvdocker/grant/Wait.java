@@ -123,9 +123,7 @@ final class Wait {
                         + standing.obstacle()
                                 .map(why ->
                                         "; others are served meanwhile"
-                                                + (standing.reason().contains(why)
-                                                        ? ""
-                                                        : ": " + why))
+                                                + (standing.told() ? "" : ": " + why))
                                 .orElse("");
         if (!text.equals(said)) {
             said = text;
@@ -138,19 +136,14 @@ final class Wait {
         String reason = standing.isPresent() ? standing.get().reason() : counter.reason();
         String longest = longest(" for ", ", the longest that anybody may");
         return new RefusedException(
-                "waited in vain"
-                        + longest
-                        + ", "
-                        + reason
-                        + switch (request.origin()) {
-                            case Origin.DockerContainer _, Origin.HostProcess _ ->
-                                    "; wait "
-                                            + (longest.isEmpty() ? "longer" : "again")
-                                            + " with --gpu-wait";
-                            case Origin.MesosTask _ ->
-                                    "; start the task again later, or let the agent offer fewer"
-                                            + " GPUs ('jnvdocker mesos flags')";
-                        });
+                "waited in vain" + longest + ", " + reason,
+                switch (request.origin()) {
+                    case Origin.DockerContainer _, Origin.HostProcess _ ->
+                            "wait " + (longest.isEmpty() ? "longer" : "again") + " with --gpu-wait";
+                    case Origin.MesosTask _ ->
+                            "start the task again later, or let the agent offer fewer GPUs"
+                                    + " ('jnvdocker mesos flags')";
+                });
     }
 
     /** The lab's limit, when it is that which ends the wait. */

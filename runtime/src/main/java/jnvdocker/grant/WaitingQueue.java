@@ -106,9 +106,8 @@ final class WaitingQueue {
         List<Place> now = places;
         if (now.size() >= MOST) {
             throw new RefusedException(
-                    now.size()
-                            + " wait for GPUs already, as many as can; try again later ('jnvdocker"
-                            + " gpu queue' shows them)");
+                    now.size() + " wait for GPUs already, as many as can",
+                    "try again later ('jnvdocker gpu queue' shows them)");
         }
         int uid = request.owner().uid();
         long his =
@@ -123,8 +122,9 @@ final class WaitingQueue {
                             + his
                             + " times already, as often as each user may at a time ("
                             + policy.key("max_waits_per_user")
-                            + "); start this when one of those has been served, or end one"
-                            + " ('jnvdocker gpu queue' shows their pids)");
+                            + ")",
+                    "start this when one of those has been served, or end one ('jnvdocker gpu"
+                            + " queue' shows their pids)");
         }
     }
 

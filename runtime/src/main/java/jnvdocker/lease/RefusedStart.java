@@ -8,10 +8,12 @@ import java.util.Optional;
  * A container that its engine was to start again when it had begun to run itself, and that was
  * refused a GPU then. It is started when it can have it.
  *
- * @param reasons why, as docker was told: at first, and the last few times since
+ * @param reasons as docker was told: at first, and the last few times since
+ * @param what why it was refused the last time, without what to do about it
  * @param seen what docker said of it afterwards, as soon as that is known
  */
-public record RefusedStart(Claim claim, List<String> reasons, Instant since, Optional<Seen> seen) {
+public record RefusedStart(
+        Claim claim, List<String> reasons, String what, Instant since, Optional<Seen> seen) {
     public RefusedStart {
         reasons = List.copyOf(reasons);
     }
@@ -23,9 +25,4 @@ public record RefusedStart(Claim claim, List<String> reasons, Instant since, Opt
      * @param finished when it had ended, as docker writes that
      */
     public record Seen(String container, String finished) {}
-
-    /** Why it was refused the last time. */
-    public String reason() {
-        return reasons.getLast();
-    }
 }

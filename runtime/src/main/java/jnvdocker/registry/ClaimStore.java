@@ -2,6 +2,7 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.sql.SQLException;
@@ -119,9 +120,9 @@ public final class ClaimStore {
      *
      * @param starts whether its engine is just starting: then its container is to be started later
      */
-    public void refusedStart(String claim, String reason, boolean starts) throws IOException {
+    public void refusedStart(String claim, Refusal why, boolean starts) throws IOException {
         database.transaction(transaction -> {
-            RefusedRows.add(transaction, claim, reason, starts, time.now());
+            RefusedRows.add(transaction, claim, why, starts, time.now());
             return null;
         });
     }

@@ -78,11 +78,8 @@ final class Generation implements AutoCloseable {
             last = number;
         } catch (IOException e) {
             throw new RegistryException(
-                    "cannot write "
-                            + path
-                            + ": "
-                            + e.getMessage()
-                            + "; look at that disk's space, health and mount options",
+                    "cannot write " + path + ": " + e.getMessage(),
+                    "look at that disk's space, health and mount options",
                     e);
         }
     }

@@ -1,6 +1,8 @@
 package jnvdocker.registry;
 
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.words.Refusal;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -25,11 +27,9 @@ final class RefusedRows {
         for (Row row :
                 transaction.list(
                         RefusedRows::row,
-                        "SELECT claim, reasons, since, refused_start.container, finished"
+                        "SELECT claim, reasons, what, since, refused_start.container, finished"
                                 + " FROM refused_start ORDER BY since, claim")) {
-            LeaseRows.claim(transaction, row.claim())
-                    .map(claim -> new RefusedStart(claim, row.reasons(), row.since(), row.seen()))
-                    .ifPresent(all::add);
+            LeaseRows.claim(transaction, row.claim()).map(row::of).ifPresent(all::add);
         }
         return all;
     }
@@ -41,8 +41,7 @@ final class RefusedRows {
      *
      * @param starts whether the engine is just starting
      */
-    static void add(
-            Transaction transaction, String claim, String reason, boolean starts, Instant now)
+    static void add(Transaction transaction, String claim, Refusal why, boolean starts, Instant now)
             throws SQLException {
         Optional<List<String>> known =
                 transaction.first(
@@ -50,7 +49,7 @@ final class RefusedRows {
                         "SELECT reasons FROM refused_start WHERE claim = ?",
                         claim);
         List<String> reasons = new ArrayList<>(known.orElse(List.of()));
-        String line = reason.replace(SEPARATOR, " ");
+        String line = why.message().replace(SEPARATOR, " ");
         reasons.remove(line);
         reasons.add(line);
         String text =
@@ -59,18 +58,21 @@ final class RefusedRows {
                         reasons.subList(Math.max(0, reasons.size() - REASONS), reasons.size()));
         if (known.isPresent()) {
             transaction.update(
-                    "UPDATE refused_start SET reasons = ? WHERE claim = ?"
+                    "UPDATE refused_start SET reasons = ?, what = ? WHERE claim = ?"
                             + " AND (? OR container IS NOT NULL)",
                     text,
+                    why.what(),
                     claim,
                     starts);
         } else if (starts) {
             transaction.update(
-                    "INSERT INTO refused_start (claim, reasons, since) SELECT id, ?, ? FROM claim"
-                        + " WHERE id = ? AND forgotten IS NULL AND NOT stopped AND EXISTS (SELECT 1"
-                        + " FROM lease WHERE lease.claim = claim.id AND lease.holder = 'container')"
-                        + " AND (SELECT count(*) FROM refused_start) < ?",
+                    "INSERT INTO refused_start (claim, reasons, what, since) SELECT id, ?, ?, ?"
+                        + " FROM claim WHERE id = ? AND forgotten IS NULL AND NOT stopped AND"
+                        + " EXISTS (SELECT 1 FROM lease WHERE lease.claim = claim.id AND"
+                        + " lease.holder = 'container') AND (SELECT count(*) FROM refused_start) <"
+                        + " ?",
                     text,
+                    why.what(),
                     now.toEpochMilli(),
                     claim,
                     MOST);
@@ -91,13 +93,25 @@ final class RefusedRows {
     }
 
     private record Row(
-            String claim, List<String> reasons, Instant since, Optional<RefusedStart.Seen> seen) {}
+            String claim,
+            List<String> reasons,
+            String what,
+            Instant since,
+            Optional<RefusedStart.Seen> seen) {
+
+        RefusedStart of(Claim its) {
+            return new RefusedStart(its, reasons, what, since, seen);
+        }
+    }
 
     private static Row row(ResultSet row) throws SQLException {
         String container = row.getString("container");
+        List<String> reasons = lines(row.getString("reasons"));
+        String what = row.getString("what");
         return new Row(
                 row.getString("claim"),
-                lines(row.getString("reasons")),
+                reasons,
+                what == null ? reasons.getLast() : what,
                 Instant.ofEpochMilli(row.getLong("since")),
                 container == null
                         ? Optional.empty()

@@ -75,8 +75,8 @@ final class RegistryDamage {
                             + file
                             + " is damaged ("
                             + damage
-                            + "), so that nobody knows for certain who has which GPU; restart"
-                            + " jnvdockerd, which keeps the damaged file and makes a new one");
+                            + "), so that nobody knows for certain who has which GPU",
+                    "restart jnvdockerd, which keeps the damaged file and makes a new one");
         }
     }
 }

@@ -181,9 +181,9 @@ public final class RegistryDatabase implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             reading.cancel(false);
-            throw new RegistryException("the daemon is stopping; try again", e);
+            throw new RegistryException("the daemon is stopping", "try again", e);
         } catch (RejectedExecutionException e) {
-            throw new RegistryException("the daemon is stopping; try again", e);
+            throw new RegistryException("the daemon is stopping", "try again", e);
         }
     }
 
@@ -313,12 +313,8 @@ public final class RegistryDatabase implements AutoCloseable {
         }
         if (version > SCHEMA) {
             throw new RegistryException(
-                    file
-                            + " is of schema "
-                            + version
-                            + ", made by a newer jnvdocker; this one knows "
-                            + SCHEMA
-                            + " at most, install the newer one again");
+                    file + " is of schema " + version + ", made by a newer jnvdocker",
+                    "this one knows " + SCHEMA + " at most, install the newer one again");
         }
         for (int next = version + 1; next <= SCHEMA; next++) {
             migrate(connection, statements, next);
@@ -370,8 +366,8 @@ public final class RegistryDatabase implements AutoCloseable {
                     folder
                             + " is on a file system of another machine ("
                             + type
-                            + "), where the registry's locks do not work; set"
-                            + " JNVDOCKER_STATE_DIR to a folder on a local disk");
+                            + "), where the registry's locks do not work",
+                    "set JNVDOCKER_STATE_DIR to a folder on a local disk");
         }
     }
 
@@ -406,15 +402,7 @@ public final class RegistryDatabase implements AutoCloseable {
 
     private static RegistryException failure(Path file, String what, SQLException e) {
         return new RegistryException(
-                "cannot "
-                        + what
-                        + " the registry "
-                        + file
-                        + ": "
-                        + e.getMessage()
-                        + "; "
-                        + remedy(e),
-                e);
+                "cannot " + what + " the registry " + file + ": " + e.getMessage(), remedy(e), e);
     }
 
     private static String remedy(SQLException e) {

@@ -1,16 +1,16 @@
 package jnvdocker.registry;
 
-import java.io.IOException;
+import jnvdocker.words.FailedException;
 
-/** The registry can't be opened, read or written; the message says what to do. */
-public final class RegistryException extends IOException {
+/** The registry can't be opened, read or written. */
+public final class RegistryException extends FailedException {
     private static final long serialVersionUID = 1L;
 
-    RegistryException(String message, Throwable cause) {
-        super(message, cause);
+    RegistryException(String what, String remedy) {
+        super(what, remedy);
     }
 
-    RegistryException(String message) {
-        super(message);
+    RegistryException(String what, String remedy, Throwable cause) {
+        super(what, remedy, cause);
     }
 }

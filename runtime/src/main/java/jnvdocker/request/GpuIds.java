@@ -1,6 +1,7 @@
 package jnvdocker.request;
 
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 
 import java.util.HashSet;
 import java.util.List;
@@ -27,8 +28,9 @@ final class GpuIds {
         for (String word : List.of("all", "none")) {
             if (folded.contains(word) && folded.size() > 1) {
                 throw new InvalidGpuRequestException(
-                        "%s: '%s' stands alone: either that or ids, as in %s"
-                                .formatted(source, word, example));
+                        Refusal.of(
+                                "%s: '%s' stands alone: either that or ids, as in %s"
+                                        .formatted(source, word, example)));
             }
         }
         check(source, example, ids);
@@ -43,18 +45,23 @@ final class GpuIds {
             throws InvalidGpuRequestException {
         if (ids.isEmpty()) {
             throw new InvalidGpuRequestException(
-                    "%s: no GPU is named: write for example %s".formatted(source, example));
+                    Refusal.of(
+                            "%s: no GPU is named: write for example %s"
+                                    .formatted(source, example)));
         }
         if (ids.size() > GpuRequest.MAX_IDS) {
             throw new InvalidGpuRequestException(
-                    "%s: %d GPUs are named, at most %d can be; name fewer"
-                            .formatted(source, ids.size(), GpuRequest.MAX_IDS));
+                    new Refusal(
+                            "%s: %d GPUs are named, at most %d can be"
+                                    .formatted(source, ids.size(), GpuRequest.MAX_IDS),
+                            "name fewer"));
         }
         for (String id : ids) {
             if (!GpuRequest.Devices.isId(id)) {
                 throw new InvalidGpuRequestException(
-                        "%s: %s is not a GPU's index, UUID or PCI address, as in %s"
-                                .formatted(source, Quote.quoted(id), example));
+                        Refusal.of(
+                                "%s: %s is not a GPU's index, UUID or PCI address, as in %s"
+                                        .formatted(source, Quote.quoted(id), example)));
             }
         }
     }

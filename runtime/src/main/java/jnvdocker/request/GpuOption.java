@@ -1,6 +1,7 @@
 package jnvdocker.request;
 
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -150,6 +151,6 @@ final class GpuOption {
     }
 
     private static InvalidGpuRequestException wrong(String what) {
-        return new InvalidGpuRequestException("--gpus: " + what);
+        return new InvalidGpuRequestException(Refusal.of("--gpus: " + what));
     }
 }

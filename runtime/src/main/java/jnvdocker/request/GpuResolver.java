@@ -49,8 +49,8 @@ public final class GpuResolver {
                                 + " is named twice, as "
                                 + Quote.shown(other)
                                 + " and as "
-                                + Quote.shown(id)
-                                + "; name each GPU once");
+                                + Quote.shown(id),
+                        "name each GPU once");
             }
             found.add(gpu);
         }
@@ -61,16 +61,13 @@ public final class GpuResolver {
     private static Gpu resolve(String id, List<Gpu> gpus) throws RefusedException {
         List<Gpu> meant = gpus.stream().filter(gpu -> means(id, gpu)).toList();
         if (meant.isEmpty()) {
-            throw new RefusedException("invalid device: " + Quote.shown(id) + "; " + choice(gpus));
+            throw new RefusedException("invalid device: " + Quote.shown(id), choice(gpus));
         }
         if (meant.size() > 1) {
             String uuids = meant.stream().map(Gpu::uuid).collect(Collectors.joining(", "));
             throw new RefusedException(
-                    "invalid device: "
-                            + Quote.shown(id)
-                            + "; it is the beginning of more than one UUID ("
-                            + uuids
-                            + "), type more of it");
+                    "invalid device: " + Quote.shown(id),
+                    "it is the beginning of more than one UUID (" + uuids + "), type more of it");
         }
         return meant.getFirst();
     }

@@ -1,5 +1,6 @@
 package jnvdocker.request;
 
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 /**
@@ -9,7 +10,7 @@ import jnvdocker.words.RefusedException;
 public final class InvalidGpuRequestException extends RefusedException {
     private static final long serialVersionUID = 1L;
 
-    public InvalidGpuRequestException(String message) {
-        super(message);
+    public InvalidGpuRequestException(Refusal refusal) {
+        super(refusal);
     }
 }

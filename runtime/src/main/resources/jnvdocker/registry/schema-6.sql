@@ -63,3 +63,7 @@ WHERE image_of_5 <> '?';
 
 ALTER TABLE ticket DROP COLUMN engine_of_5;
 ALTER TABLE ticket DROP COLUMN image_of_5;
+
+-- The last of the reasons for a refused start without what docker's user was told to do about it; NULL where an earlier
+-- release wrote that.
+ALTER TABLE refused_start ADD COLUMN what TEXT;

@@ -11,6 +11,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Earlier;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,6 +29,7 @@ import java.util.Optional;
 /** Which containers are started again that were refused when their engine was started. */
 class RefusedStartTest {
     private static final String HELD = "GPU 0 (GPU-5c1a1003) is held by bob's container \"x\"";
+    private static final Refusal REFUSAL = new Refusal(HELD, "start it again");
     private static final String ERROR = "error while mounting volume '': " + HELD;
     private static final String ENDED = "2024-01-02T09:12:00.123456789Z";
     private static final String ID = "c".repeat(64);
@@ -54,7 +56,7 @@ class RefusedStartTest {
 
     private static RefusedStart refused(RefusedStart.Seen seen) {
         return new RefusedStart(
-                CLAIM, List.of(HELD, "later"), TestingLeases.THEN, Optional.of(seen));
+                CLAIM, List.of(HELD, "later"), "later", TestingLeases.THEN, Optional.of(seen));
     }
 
     @ParameterizedTest
@@ -64,7 +66,7 @@ class RefusedStartTest {
         assertTrue(down(policy, ERROR, "a").isOf(refused));
         assertTrue(down(policy, "error while mounting volume '': later", "a").isOf(refused));
         RefusedStart unseen =
-                new RefusedStart(CLAIM, List.of(HELD), TestingLeases.THEN, Optional.empty());
+                new RefusedStart(CLAIM, List.of(HELD), HELD, TestingLeases.THEN, Optional.empty());
         assertTrue(down(policy, ERROR, "a").isOf(unseen));
     }
 
@@ -100,41 +102,58 @@ class RefusedStartTest {
     @Test
     void whatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
         ran(false);
-        registry.claims().refusedStart(CLAIM.id(), HELD, true);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
         // Of another container of the claim, for all that is known.
-        registry.claims().refusedStart(CLAIM.id(), "of which", false);
-        assertEquals(List.of(HELD), registry.claims().refusedStarts().getFirst().reasons());
+        registry.claims().refusedStart(CLAIM.id(), Refusal.of("of which"), false);
+        RefusedStart first = registry.claims().refusedStarts().getFirst();
+        assertEquals(List.of(HELD + "; start it again"), first.reasons());
+        assertEquals(HELD, first.what());
         registry.claims().seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
         for (int i = 1; i <= 9; i++) {
-            registry.claims().refusedStart(CLAIM.id(), "later\n" + i, false);
+            registry.claims().refusedStart(CLAIM.id(), new Refusal("later\n" + i, "wait"), false);
         }
         close();
         open();
         RefusedStart refused = registry.claims().refusedStarts().getFirst();
-        assertEquals(List.of("later 6", "later 7", "later 8", "later 9"), refused.reasons());
+        assertEquals(
+                List.of("later 6; wait", "later 7; wait", "later 8; wait", "later 9; wait"),
+                refused.reasons());
+        assertEquals("later\n9", refused.what());
         assertEquals(Optional.of(new RefusedStart.Seen(ID, ENDED)), refused.seen());
         registry.claims().forget(CLAIM.id());
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
+    /** It did not write down where the remedy begins. */
+    @Test
+    void whatAnEarlierVersionWroteIsShownWithItsRemedy() throws IOException {
+        ran(false);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
+        close();
+        TestingLeases.sql(folder, "UPDATE refused_start SET what = NULL");
+        open();
+        RefusedStart refused = registry.claims().refusedStarts().getFirst();
+        assertEquals(REFUSAL.message(), refused.what());
+    }
+
     @Test
     void whatEndedBeforeItsEngineIsNot() throws IOException {
         ran(true);
-        registry.claims().refusedStart(CLAIM.id(), HELD, true);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
     @Test
     void whatIsRefusedByAnEngineThatHasStartedIsNot() throws IOException {
         ran(false);
-        registry.claims().refusedStart(CLAIM.id(), HELD, false);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
     @Test
     void whatHasNeverRunIsNot() throws IOException {
         registry.claims().restore(CLAIM, true);
-        registry.claims().refusedStart(CLAIM.id(), HELD, true);
+        registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 }

@@ -158,7 +158,8 @@ class GpuChoiceTest {
         assertEquals(
                 "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; wait with --gpu-wait",
-                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE))));
+                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE)))
+                        .message());
     }
 
     @Test
@@ -264,7 +265,7 @@ class GpuChoiceTest {
                     + " (max_gpus_per_user in /etc/jnvdocker/config.toml): GPU 0 (GPU-5c1a1003) is"
                     + " held by alice's container train-7 since 2024-01-02 09:12; wait with"
                     + " --gpu-wait, or stop one of them, or ask for fewer",
-                ChoiceText.refusal(busy));
+                ChoiceText.refusal(busy).message());
         assertEquals(List.of(train), busy.leases());
     }
 
@@ -362,7 +363,7 @@ class GpuChoiceTest {
         try {
             GpuChoice.Outcome outcome = choice.of(request, owner);
             return ChoiceText.refusal(assertInstanceOf(GpuChoice.Impossible.class, outcome))
-                    .getMessage();
+                    .message();
         } catch (RefusedException e) {
             return e.getMessage();
         }
@@ -405,7 +406,7 @@ class GpuChoiceTest {
                         + " held by alice's container c2 since 2024-01-02 09:12, GPU 3"
                         + " (GPU-00000003) is held by alice's container c3 since 2024-01-02"
                         + " 09:12, and others by 2 more; wait with --gpu-wait",
-                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, outcome)));
+                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, outcome)).message());
     }
 
     @Test
@@ -509,7 +510,7 @@ class GpuChoiceTest {
                 new GpuChoice(ALL, holdings(leases), unmanaged, List.of(), POLICY)
                         .of(request, ALICE);
         GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
-        assertEquals(refusal, ChoiceText.refusal(busy));
+        assertEquals(refusal, ChoiceText.refusal(busy).message());
         assertEquals(List.of(leases), busy.leases());
     }
 

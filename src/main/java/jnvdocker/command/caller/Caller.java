@@ -5,6 +5,7 @@ import jnvdocker.lease.text.Owners;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientRequest;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.util.OptionalInt;
@@ -28,7 +29,8 @@ public final class Caller {
     public static void refuseUnlessRoot(ClientRequest request, String what, String command)
             throws RefusedException {
         if (!isRoot(request)) {
-            throw new RefusedException("only root may " + what + ": sudo jnvdocker " + command);
+            throw new RefusedException(
+                    Refusal.of("only root may " + what + ": sudo jnvdocker " + command));
         }
     }
 
@@ -54,7 +56,7 @@ public final class Caller {
                 .orElseThrow(() ->
                         new RefusedException(
                                 "the process that asks for GPUs is in another PID namespace, so"
-                                        + " that nobody could tell when it ends; run jnvdocker on"
-                                        + " the host itself"));
+                                        + " that nobody could tell when it ends",
+                                "run jnvdocker on the host itself"));
     }
 }

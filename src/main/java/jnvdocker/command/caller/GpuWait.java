@@ -54,10 +54,8 @@ public final class GpuWait {
         Matcher parts = SPAN.matcher(value);
         if (!parts.matches()) {
             throw new RefusedException(
-                    source
-                            + ": "
-                            + Quote.quoted(value)
-                            + " is no length of time; write one as in 90s, 30m or 1d12h");
+                    source + ": " + Quote.quoted(value) + " is no length of time",
+                    "write one as in 90s, 30m or 1d12h");
         }
         return Duration.ofDays(part(parts, 1))
                 .plusHours(part(parts, 2))

@@ -65,8 +65,8 @@ final class GpuCordon implements Callable<Integer> {
                                 + gpu.index()
                                 + " at "
                                 + gpu.pciAddress()
-                                + " shows no UUID, by which it would be known again; cordon it in"
-                                + " the configuration by its PCI address");
+                                + " shows no UUID, by which it would be known again",
+                        "cordon it in the configuration by its PCI address");
             }
         }
         leases.cordon(gpus, Caller.owner(request), reason.strip());

@@ -114,11 +114,8 @@ final class GpuRelease implements Callable<Integer> {
         boolean isOwner = Caller.owner(request).uid() == lease.claim().owner().uid();
         if (!Caller.isRoot(request) && !isOwner) {
             throw new RefusedException(
-                    "claim "
-                            + lease.claim().id()
-                            + " is "
-                            + Holding.user(lease)
-                            + "'s; only "
+                    "claim " + lease.claim().id() + " is " + Holding.user(lease) + "'s",
+                    "only "
                             + Holding.user(lease)
                             + " and root may release it by force, ask one of them");
         }

@@ -83,7 +83,8 @@ final class ImageSource {
         return new RefusedException(
                 "the Docker engine has no image "
                         + Quote.quoted(name)
-                        + ", and none is pulled for this; pull it: docker pull "
+                        + ", and none is pulled for this",
+                "pull it: docker pull "
                         + Quote.shown(name)
                         + " (or name a file: docker save -o FILE.tar)");
     }
@@ -102,10 +103,8 @@ final class ImageSource {
                                         name)));
         if (!result.succeeded()) {
             throw new RefusedException(
-                    "docker does not show the image "
-                            + Quote.quoted(name)
-                            + " and has said why; if it is missing, pull it: docker pull "
-                            + Quote.shown(name));
+                    "docker does not show the image " + Quote.quoted(name) + " and has said why",
+                    "if it is missing, pull it: docker pull " + Quote.shown(name));
         }
         return ImageConfig.parse(result.output());
     }
@@ -118,7 +117,7 @@ final class ImageSource {
         try {
             found = read(file).choose(image, Platform.linux(System.getProperty("os.arch")));
         } catch (BadArchiveException e) {
-            throw new RefusedException(Quote.shown(file) + ": " + e.getMessage());
+            throw new RefusedException(e.refusal().precededBy(Quote.shown(file) + ": "));
         }
         return new Found(
                 found.name(), Optional.of(file), Optional.of(found.platform()), found.config());
@@ -134,8 +133,8 @@ final class ImageSource {
         }
         throw new RefusedException(
                 Quote.shown(file)
-                        + ": another archive is being read, and they are read one at a time; try"
-                        + " again when that is done");
+                        + ": another archive is being read, and they are read one at a time",
+                "try again when that is done");
     }
 
     private ImageArchive read(String file)
@@ -153,8 +152,8 @@ final class ImageSource {
                 throw new RefusedException(
                         Quote.shown(file)
                                 + ": it comes too slowly, or nothing comes any more, and others"
-                                + " wait for their turn; copy it to a disk of this host, and name"
-                                + " that file");
+                                + " wait for their turn",
+                        "copy it to a disk of this host, and name that file");
             }
             int exitCode = bytes.end();
             if (exitCode != 0) {
@@ -162,8 +161,8 @@ final class ImageSource {
                         Quote.shown(file)
                                 + ": can't be read to its end (exit code "
                                 + exitCode
-                                + " of cat, which was run as you and has said why); name a file"
-                                + " that you may read");
+                                + " of cat, which was run as you and has said why)",
+                        "name a file that you may read");
             }
             if (bad != null) {
                 throw bad;

@@ -21,18 +21,14 @@ final class LiveClaim {
         List<Lease> meant = meant(text, live);
         if (meant.isEmpty()) {
             throw new RefusedException(
-                    "no claim or container "
-                            + Quote.quoted(text)
-                            + " holds a GPU; "
-                            + (live.isEmpty() ? "none does" : "those that do: " + names(live))
+                    "no claim or container " + Quote.quoted(text) + " holds a GPU",
+                    (live.isEmpty() ? "none does" : "those that do: " + names(live))
                             + " ('jnvdocker gpu leases')");
         }
         if (meant.size() > 1) {
             throw new RefusedException(
-                    Quote.quoted(text)
-                            + " means more than one claim: "
-                            + names(meant)
-                            + "; type more of its claim's id");
+                    Quote.quoted(text) + " means more than one claim: " + names(meant),
+                    "type more of its claim's id");
         }
         return meant.getFirst();
     }

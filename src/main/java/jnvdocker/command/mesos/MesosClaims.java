@@ -148,8 +148,8 @@ public final class MesosClaims {
                         new RefusedException(
                                 "the Mesos container "
                                         + folder.id()
-                                        + " has ended, whose GPUs this one was to use; start the"
-                                        + " task again"));
+                                        + " has ended, whose GPUs this one was to use",
+                                "start the task again"));
     }
 
     private static Owner owner(ContainerConfig config) {

@@ -104,16 +104,16 @@ public final class MesosLaunch {
     static void refuseOthersThanAgents(ClientRequest request) throws RefusedException {
         if (!Caller.isRoot(request)) {
             throw new RefusedException(
-                    "only root may launch the containers of a Mesos agent; start the agent as"
-                            + " root");
+                    "only root may launch the containers of a Mesos agent",
+                    "start the agent as root");
         }
     }
 
     static void refuseUnless(boolean wellFormed) throws RefusedException {
         if (!wellFormed) {
             throw new RefusedException(
-                    "'mesos launch' and 'mesos launch-task' are what mesos-containerizer asks;"
-                            + " take 'jnvdocker mesos --help' for what people may type");
+                    "'mesos launch' and 'mesos launch-task' are what mesos-containerizer asks",
+                    "take 'jnvdocker mesos --help' for what people may type");
         }
     }
 

@@ -226,9 +226,8 @@ public final class StartContainer {
         if (!run.cdiDevices().isEmpty()) {
             String device = run.cdiDevices().getFirst();
             throw new RefusedException(
-                    "--device "
-                            + device
-                            + " has the engine hand out a GPU past jnvdocker; use --gpus device="
+                    "--device " + device + " has the engine hand out a GPU past jnvdocker",
+                    "use --gpus device="
                             + device.substring(device.indexOf('=') + 1)
                             + ", or docker itself");
         }
@@ -240,13 +239,14 @@ public final class StartContainer {
                     "the engine at "
                             + url
                             + " is not on this machine, whose driver and GPUs are the ones known"
-                            + " here; run jnvdocker on that machine, or docker without GPUs");
+                            + " here",
+                    "run jnvdocker on that machine, or docker without GPUs");
         }
         if (run.privileged() && !settings.allowPrivileged()) {
             throw new RefusedException(
-                    "--privileged shows the container every GPU of the host, whoever has them;"
-                            + " leave it out (--cap-add and --device give single rights), or have"
-                            + " an administrator set allow_privileged = true in "
+                    "--privileged shows the container every GPU of the host, whoever has them",
+                    "leave it out (--cap-add and --device give single rights), or have an"
+                            + " administrator set allow_privileged = true in "
                             + settings.configFile());
         }
     }

@@ -92,9 +92,9 @@ final class TypedDevices {
         if (!settings.allowPrivileged()) {
             throw new RefusedException(
                     typed("--device-cgroup-rule", text)
-                            + " lets the container open GPUs of the host, whoever has them; give"
-                            + " the major number of the devices that it needs, and GPUs with"
-                            + " --gpus, or have an administrator set allow_privileged = true in "
+                            + " lets the container open GPUs of the host, whoever has them",
+                    "give the major number of the devices that it needs, and GPUs with --gpus, or"
+                            + " have an administrator set allow_privileged = true in "
                             + settings.configFile());
         }
         // As good as --privileged, which asks for no GPU either.
@@ -110,13 +110,15 @@ final class TypedDevices {
                     typed("--device", device.typed())
                             + ": it can't be told whether that is a GPU ("
                             + FileErrors.describe(e)
-                            + "); name the device's own node in /dev");
+                            + ")",
+                    "name the device's own node in /dev");
         }
         if (!reached.complete()) {
             throw new RefusedException(
                     typed("--device", device.typed())
                             + " names a folder with more files than jnvdocker looks through for"
-                            + " nodes of GPUs; name the nodes themselves");
+                            + " nodes of GPUs",
+                    "name the nodes themselves");
         }
         if (!reached.folder()) {
             return reached.minors();

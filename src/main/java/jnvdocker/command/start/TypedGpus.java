@@ -50,12 +50,8 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
             }
             case GpuRequest.Count _, GpuRequest.None _ ->
                     throw new RefusedException(
-                            "--gpus="
-                                    + request.get()
-                                    + " and "
-                                    + option
-                                    + " do not go together; name all GPUs in one of them, as --gpus"
-                                    + " '\"device=0,1\"'");
+                            "--gpus=" + request.get() + " and " + option + " do not go together",
+                            "name all GPUs in one of them, as --gpus '\"device=0,1\"'");
         };
     }
 
@@ -68,8 +64,8 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
         }
         if (addresses.size() < minors.size()) {
             throw new RefusedException(
-                    "--device names a GPU's node that this host does not have; 'jnvdocker gpu ls'"
-                            + " shows those that it has");
+                    "--device names a GPU's node that this host does not have",
+                    "'jnvdocker gpu ls' shows those that it has");
         }
         return addresses;
     }
@@ -84,7 +80,8 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
                                 + gpu.index()
                                 + ", which --gpus all leaves out ('jnvdocker gpu why "
                                 + gpu.index()
-                                + "' tells why); leave one of the two options out");
+                                + "' tells why)",
+                        "leave one of the two options out");
             }
         }
     }

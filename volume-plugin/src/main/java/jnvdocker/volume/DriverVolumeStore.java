@@ -159,7 +159,8 @@ public final class DriverVolumeStore {
                                 + root
                                 + ": "
                                 + mount.point()
-                                + " is mounted noexec; run mount -o remount,exec "
+                                + " is mounted noexec",
+                        "run mount -o remount,exec "
                                 + mount.point()
                                 + " or choose another state folder (JNVDOCKER_STATE_DIR)");
             }
@@ -248,7 +249,8 @@ public final class DriverVolumeStore {
                             + version
                             + " changed while its volume was made ("
                             + e.getMessage()
-                            + "); try again when its installation has ended");
+                            + ")",
+                    "try again when its installation has ended");
         }
     }
 

@@ -88,8 +88,9 @@ final class FileCloner {
                             + wanted
                             + " bytes, only "
                             + free
-                            + " are free; free some space there, or choose a state folder on the"
-                            + " file system of the driver's files (JNVDOCKER_STATE_DIR)");
+                            + " are free",
+                    "free some space there, or choose a state folder on the file system of the"
+                            + " driver's files (JNVDOCKER_STATE_DIR)");
         }
         for (Job job : jobs) {
             try {

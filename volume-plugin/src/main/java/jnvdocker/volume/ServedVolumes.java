@@ -7,6 +7,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.MountedFolder;
 import jnvdocker.process.Processes;
 import jnvdocker.volume.files.DriverVolumeException;
+import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,7 +46,7 @@ public final class ServedVolumes {
      *
      * @param copied why it is not mounted read-only for everybody; empty when it is
      */
-    public record Served(Path path, Optional<String> copied) {}
+    public record Served(Path path, Optional<Refusal> copied) {}
 
     /**
      * @param stateFolder the store's
@@ -67,14 +68,17 @@ public final class ServedVolumes {
      */
     public Served serve(Host host, DriverVersion version, int viewer) throws IOException {
         DriverVolume volume = store.build(host, version);
-        Optional<String> fault = faultFor(viewer, volume);
+        Optional<Refusal> fault = faultFor(viewer, volume);
         Served served =
                 fault.isEmpty()
                         ? new Served(sealed.point(version).orElseThrow(), fault)
                         : new Served(copy(host, volume).path(), fault);
         Served before = last.put(version, served);
         if (fault.isPresent() && !served.equals(before)) {
-            log.warn("containers get {}, which is writable: {}", served.path(), fault.get());
+            log.warn(
+                    "containers get {}, which is writable: {}",
+                    served.path(),
+                    fault.get().message());
         }
         return served;
     }
@@ -82,30 +86,31 @@ public final class ServedVolumes {
     /** Mounts what containers will want, or makes the copy that they get where that can't be. */
     public void prepare(Host host, DriverVersion version) throws IOException {
         DriverVolume volume = store.build(host, version);
-        Optional<String> fault = fault(volume);
+        Optional<Refusal> fault = fault(volume);
         if (fault.isPresent()) {
             last.put(version, new Served(copy(host, volume).path(), fault));
         }
     }
 
-    private Optional<String> faultFor(int viewer, DriverVolume volume) {
+    private Optional<Refusal> faultFor(int viewer, DriverVolume volume) {
         try {
             SealedVolumes.Sealed mounted = sealed.seal(volume);
             return SealedVolumes.isSeenBy(viewer, mounted)
                     ? Optional.empty()
                     : Optional.of(
-                            "process "
-                                    + viewer
-                                    + ", which starts them, does not see "
-                                    + mounted.point()
-                                    + ", since it or jnvdockerd has mounts of its own; start both"
-                                    + " by systemd, without PrivateMounts= and the like");
+                            new Refusal(
+                                    "process "
+                                            + viewer
+                                            + ", which starts them, does not see "
+                                            + mounted.point()
+                                            + ", since it or jnvdockerd has mounts of its own",
+                                    "start both by systemd, without PrivateMounts= and the like"));
         } catch (IOException e) {
             return Optional.of(unmountable(e));
         }
     }
 
-    private Optional<String> fault(DriverVolume volume) {
+    private Optional<Refusal> fault(DriverVolume volume) {
         try {
             sealed.seal(volume);
             return Optional.empty();
@@ -114,10 +119,10 @@ public final class ServedVolumes {
         }
     }
 
-    private static String unmountable(IOException e) {
-        return "it can't be mounted read-only ("
-                + FileErrors.describe(e)
-                + "); load the kernel module overlay, and have jnvdockerd run as root of the host";
+    private static Refusal unmountable(IOException e) {
+        return new Refusal(
+                "it can't be mounted read-only (" + FileErrors.describe(e) + ")",
+                "load the kernel module overlay, and have jnvdockerd run as root of the host");
     }
 
     /** Of the files that are the host's own. A copy is for containers alone. */

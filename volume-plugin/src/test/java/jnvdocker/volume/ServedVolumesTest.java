@@ -122,6 +122,7 @@ class ServedVolumesTest {
             assertTrue(
                     copy.copied()
                             .orElseThrow()
+                            .what()
                             .startsWith(
                                     "process "
                                             + engine.pid()
@@ -151,7 +152,7 @@ class ServedVolumesTest {
         ServedVolumes volumes = new ServedVolumes(there, odd, folder.resolve("run"));
         ServedVolumes.Served copy = volumes.serve(host.host(), TestingHost.VERSION, US);
         assertNotEquals(there.path(TestingHost.VERSION), copy.path());
-        assertTrue(copy.copied().orElseThrow().contains("characters"), copy::toString);
+        assertTrue(copy.copied().orElseThrow().what().contains("characters"), copy::toString);
     }
 
     /** Nothing in it is the host's. */

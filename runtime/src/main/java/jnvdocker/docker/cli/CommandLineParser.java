@@ -2,6 +2,7 @@ package jnvdocker.docker.cli;
 
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.words.Refusal;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -88,9 +89,9 @@ final class CommandLineParser {
         for (String value : values) {
             GpuRequest request = GpuRequest.parseOption(value);
             if (first != null && !request.equals(first)) {
+                String twice = "--gpus: given as '%s' and as '%s'".formatted(first, request);
                 throw new InvalidGpuRequestException(
-                        "--gpus: given as '%s' and as '%s': give it once, with all that is wanted"
-                                .formatted(first, request));
+                        Refusal.of(twice + ": give it once, with all that is wanted"));
             }
             first = request;
         }

@@ -386,7 +386,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         }
         if (!servers.isServed(socket)) {
             throw new EngineException(
-                    "the Docker engine at " + socket + " is stopped; " + START, null);
+                    "the Docker engine at " + socket + " is stopped", START, null);
         }
         return ask(what, limit, question);
     }
@@ -505,7 +505,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                         + socket
                         + " has not answered for "
                         + limit.toMillis() / 1000.0
-                        + " s; look into its log: journalctl -u docker",
+                        + " s",
+                "look into its log: journalctl -u docker",
                 e);
     }
 
@@ -520,20 +521,15 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                             + socket
                             + " when asked to "
                             + what
-                            + " speaks no Docker API that is known; let"
-                            + " JNVDOCKER_DOCKER_SOCKET name a Docker engine",
+                            + " speaks no Docker API that is known",
+                    "let JNVDOCKER_DOCKER_SOCKET name a Docker engine",
                     e);
         }
         String reason = Objects.requireNonNullElse(root.getMessage(), "no reason given").strip();
         if (e instanceof DockerException) {
             return new EngineException(
-                    "the Docker engine at "
-                            + socket
-                            + " refused to "
-                            + what
-                            + ": "
-                            + reason
-                            + "; look into its log: journalctl -u docker",
+                    "the Docker engine at " + socket + " refused to " + what + ": " + reason,
+                    "look into its log: journalctl -u docker",
                     e);
         }
         return noAnswer(reason, e);
@@ -541,7 +537,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private EngineException noAnswer(String reason, Exception cause) {
         return new EngineException(
-                "the Docker engine at " + socket + " does not answer (" + reason + "); " + START,
+                "the Docker engine at " + socket + " does not answer (" + reason + ")",
+                START,
                 cause);
     }
 

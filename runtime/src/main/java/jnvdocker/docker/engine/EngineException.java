@@ -1,12 +1,12 @@
 package jnvdocker.docker.engine;
 
-import java.io.IOException;
+import jnvdocker.words.FailedException;
 
-/** The engine did not answer, or not what was asked; the message says what to do. */
-public final class EngineException extends IOException {
+/** The engine did not answer, or not what was asked. */
+public final class EngineException extends FailedException {
     private static final long serialVersionUID = 1L;
 
-    EngineException(String message, Throwable cause) {
-        super(message, cause);
+    EngineException(String what, String remedy, Throwable cause) {
+        super(what, remedy, cause);
     }
 }

@@ -11,9 +11,10 @@ import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
-import jnvdocker.words.RefusedException;
+import jnvdocker.words.Refusal;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,8 +41,8 @@ public final class ChoiceText {
     }
 
     /** The same, with what to do. */
-    public static String refusal(GpuChoice.Busy busy) {
-        return reason(busy) + remedy(busy);
+    public static Refusal refusal(GpuChoice.Busy busy) {
+        return new Refusal(reason(busy), remedy(busy));
     }
 
     private static String before(GpuChoice.Taken taken) {
@@ -60,9 +61,9 @@ public final class ChoiceText {
     private static String remedy(GpuChoice.Busy busy) {
         return switch (busy) {
             case GpuChoice.OverQuota over ->
-                    "; wait with --gpu-wait, or stop one of them"
+                    "wait with --gpu-wait, or stop one of them"
                             + (over.left() > 0 ? ", or ask for fewer" : "");
-            case GpuChoice.Taken taken -> "; wait with --gpu-wait" + instead(taken);
+            case GpuChoice.Taken taken -> "wait with --gpu-wait" + instead(taken);
         };
     }
 
@@ -81,46 +82,47 @@ public final class ChoiceText {
     }
 
     /** What can't be had as things are, and why. */
-    public static RefusedException refusal(GpuChoice.Impossible why) {
-        return new RefusedException(
-                switch (why) {
-                    case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
-                            asked(asked) + ", and " + LeaseText.rule(limit) + "; ask for fewer";
-                    case GpuChoice.NoGpu _ -> "the driver shows no GPU on this host; " + LOOK;
-                    case GpuChoice.Sick(Gpu gpu) ->
+    public static Refusal refusal(GpuChoice.Impossible why) {
+        return switch (why) {
+            case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
+                    new Refusal(asked(asked) + ", and " + LeaseText.rule(limit), "ask for fewer");
+            case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", LOOK);
+            case GpuChoice.Sick(Gpu gpu) ->
+                    new Refusal(
                             "GPU "
                                     + gpu.index()
                                     + " at "
                                     + gpu.pciAddress()
                                     + " can't be given out: "
-                                    + gpu.trouble()
-                                    + "; "
-                                    + LOOK;
-                    case GpuChoice.Nameless(Gpu gpu) ->
+                                    + gpu.trouble(),
+                            LOOK);
+            case GpuChoice.Nameless(Gpu gpu) ->
+                    new Refusal(
                             "GPU "
                                     + gpu.index()
                                     + " at "
                                     + gpu.pciAddress()
-                                    + " shows no UUID yet, by which it would be held; run"
-                                    + " nvidia-smi once as root, or start nvidia-persistenced at"
-                                    + " boot";
-                    case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) ->
+                                    + " shows no UUID yet, by which it would be held",
+                            "run nvidia-smi once as root, or start nvidia-persistenced at boot");
+            case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) ->
+                    new Refusal(
                             LeaseText.name(gpu.index(), gpu.uuid())
                                     + " is "
                                     + LeaseText.cordoned(cordon)
-                                    + " and gets no new container; "
-                                    + (free.isEmpty()
+                                    + " and gets no new container",
+                            (free.isEmpty()
                                             ? ""
                                             : "take another (free: " + indices(free) + "), or ")
-                                    + "ask an administrator";
-                    case GpuChoice.TooFew few ->
+                                    + "ask an administrator");
+            case GpuChoice.TooFew few ->
+                    new Refusal(
                             asked(few.asked())
                                     + ", and this host has "
                                     + few.usable()
                                     + sick(few.sick())
-                                    + cordoned(few.cordoned())
-                                    + "; ask for fewer ('jnvdocker gpu ls' shows them)";
-                });
+                                    + cordoned(few.cordoned()),
+                            "ask for fewer ('jnvdocker gpu ls' shows them)");
+        };
     }
 
     /** {@code , and GPU 2 that can't be given out}. */
@@ -153,6 +155,34 @@ public final class ChoiceText {
 
     private static String indices(List<Gpu> gpus) {
         return gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+    }
+
+    /**
+     * Whether {@link #reason} names already what is in the way of somebody, and nothing else is.
+     */
+    public static boolean names(GpuChoice.Busy busy, List<Obstacle> obstacles) {
+        if (obstacles.size() != 1) {
+            return false;
+        }
+        Obstacle only = obstacles.getFirst();
+        return switch (busy) {
+            case GpuChoice.OverQuota(_, Owner owner, List<Lease> leases, Quota.Limit limit, _) ->
+                    only.equals(new Obstacle.OverQuota(owner, leases, limit));
+            case GpuChoice.Taken taken ->
+                    only instanceof Obstacle.Used used && hasAll(clauses(taken), clauses(used));
+        };
+    }
+
+    private static boolean hasAll(List<String> all, List<String> some) {
+        return Collections.indexOfSubList(all, some) >= 0;
+    }
+
+    private static List<String> clauses(GpuChoice.Taken taken) {
+        return LeaseText.clauses(taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
+    }
+
+    private static List<String> clauses(Obstacle.Used used) {
+        return LeaseText.clauses(used.gpus(), List.of(), used.unmanaged(), Map.of());
     }
 
     /** Why somebody who waits can't be served. */

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Says who has a GPU, in the words that users get to see. */
 public final class LeaseText {
@@ -129,7 +130,7 @@ public final class LeaseText {
 
     /** One clause for each holder and its GPUs; the first few, when there are many. */
     public static String held(List<ClaimedGpu> gpus, List<Lease> leases) {
-        return several(clauses(gpus, leases));
+        return String.join(", ", some(clauses(gpus, leases)));
     }
 
     private static List<String> clauses(List<ClaimedGpu> gpus, List<Lease> leases) {
@@ -152,10 +153,15 @@ public final class LeaseText {
         return "GPUs " + indices + " are " + by;
     }
 
-    private static String several(List<String> clauses) {
+    /** As many of them as are shown. */
+    private static List<String> some(List<String> clauses) {
         int more = clauses.size() - NAMED;
-        return clauses.stream().limit(NAMED).collect(Collectors.joining(", "))
-                + (more > 0 ? ", and others by " + more + " more" : "");
+        return more <= 0
+                ? clauses
+                : Stream.concat(
+                                clauses.stream().limit(NAMED),
+                                Stream.of("and others by " + more + " more"))
+                        .toList();
     }
 
     /** {@code is used by bob's process python3 (pid 4711), which jnvdocker did not start}. */
@@ -294,6 +300,15 @@ public final class LeaseText {
             List<Lease> leases,
             UnmanagedUses unmanaged,
             Map<String, Ticket> kept) {
+        return String.join(", ", clauses(gpus, leases, unmanaged, kept));
+    }
+
+    /** What {@link #taken} puts together. */
+    static List<String> clauses(
+            List<ClaimedGpu> gpus,
+            List<Lease> leases,
+            UnmanagedUses unmanaged,
+            Map<String, Ticket> kept) {
         List<String> clauses = new ArrayList<>(clauses(gpus, leases));
         Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
         for (ClaimedGpu gpu : gpus) {
@@ -307,7 +322,7 @@ public final class LeaseText {
             }
         }
         others.forEach((by, its) -> clauses.add(clause(its, by)));
-        return several(clauses);
+        return some(clauses);
     }
 
     /** {@code GPU 2 (GPU-5c1a3009) was there a moment ago and is not any more}. */

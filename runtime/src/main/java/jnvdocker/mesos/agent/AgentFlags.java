@@ -127,17 +127,16 @@ public record AgentFlags(
             throw new RefusedException(
                     INVALID
                             + "'--nvidia_gpus_devices' cannot be set without also setting 'gpus' in"
-                            + " '--resources'; add gpus:"
-                            + devices.size()
-                            + " to it");
+                            + " '--resources'",
+                    "add gpus:" + devices.size() + " to it");
         }
         int count = resources.gpus();
         if (count == 0) {
             throw new RefusedException(
                     INVALID
                             + "'--nvidia_gpus_devices' cannot be specified when '--resources'"
-                            + " specifies 0 GPUs; leave one of them out, or write gpus:"
-                            + devices.size());
+                            + " specifies 0 GPUs",
+                    "leave one of them out, or write gpus:" + devices.size());
         }
         AgentGpus.check(devices, count, present);
     }
@@ -153,7 +152,8 @@ public record AgentFlags(
             throw new RefusedException(
                     INVALID
                             + "The `gpus` resource cannot be set without also setting"
-                            + " `--nvidia_gpu_devices`; say which "
+                            + " `--nvidia_gpu_devices`",
+                    "say which "
                             + resources.gpus()
                             + " of the GPUs that can be offered ("
                             + AgentGpus.indices(gpus.offered())
@@ -188,8 +188,8 @@ public record AgentFlags(
                 throw new RefusedException(
                         "gpus are given to several roles in --resources, and which role is to have "
                                 + (wanted.uuids() ? "which GPU" : "fewer")
-                                + " can't be known; write them for one role here, and share the"
-                                + " result out by hand");
+                                + " can't be known",
+                        "write them for one role here, and share the result out by hand");
             }
             return resources;
         }

@@ -84,8 +84,8 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
                                 + "Failed to load value "
                                 + shown
                                 + ": Failed to numify "
-                                + shown
-                                + "; write indices, as in 0,2 ('jnvdocker gpu ls' shows them)");
+                                + shown,
+                        "write indices, as in 0,2 ('jnvdocker gpu ls' shows them)");
             }
             indices.add(Integer.parseInt(word.strip()));
         }
@@ -100,27 +100,22 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
     static void check(List<Integer> devices, int count, List<Gpu> host) throws RefusedException {
         if (new HashSet<>(devices).size() < devices.size()) {
             throw new RefusedException(
-                    AgentFlags.INVALID
-                            + "'--nvidia_gpu_devices' contains duplicates; name each GPU once");
+                    AgentFlags.INVALID + "'--nvidia_gpu_devices' contains duplicates",
+                    "name each GPU once");
         }
         if (devices.size() != count) {
             throw new RefusedException(
                     AgentFlags.INVALID
                             + "'--resources' and '--nvidia_gpu_devices' specify different numbers"
-                            + " of GPU devices; write gpus:"
-                            + devices.size()
-                            + ", or list "
-                            + count);
+                            + " of GPU devices",
+                    "write gpus:" + devices.size() + ", or list " + count);
         }
         checkCount(count, host);
         for (int index : devices) {
             if (host.stream().noneMatch(gpu -> gpu.index() == index)) {
                 throw new RefusedException(
-                        AgentFlags.INVALID
-                                + "GPU device not found: "
-                                + index
-                                + "; this host has "
-                                + indices(host));
+                        AgentFlags.INVALID + "GPU device not found: " + index,
+                        "this host has " + indices(host));
             }
         }
     }
@@ -130,8 +125,8 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
             throw new RefusedException(
                     AgentFlags.INVALID
                             + "The number of GPUs requested is greater than the number of GPUs"
-                            + " available on the machine; this host has "
-                            + indices(host));
+                            + " available on the machine",
+                    "this host has " + indices(host));
         }
     }
 

@@ -54,23 +54,18 @@ record AgentIsolation(List<String> all, List<String> added) {
     private static void refuseOther(String name) throws RefusedException {
         if (name.equals("gpu/nvidia")) {
             throw new RefusedException(
-                    "gpu/nvidia and jnvdocker would both give out this host's GPUs; leave"
-                            + " gpu/nvidia out of --isolation, and --nvidia_gpu_devices away from"
-                            + " the agent");
+                    "gpu/nvidia and jnvdocker would both give out this host's GPUs",
+                    "leave gpu/nvidia out of --isolation, and --nvidia_gpu_devices away from the"
+                            + " agent");
         }
         if (name.startsWith("filesystem/") && !name.equals(FILES)) {
             throw new RefusedException(
-                    "the agent takes one filesystem isolator, and GPUs need "
-                            + FILES
-                            + "; leave "
-                            + Quote.shown(name)
-                            + " out of --isolation");
+                    "the agent takes one filesystem isolator, and GPUs need " + FILES,
+                    "leave " + Quote.shown(name) + " out of --isolation");
         }
         if (!name.matches("[a-zA-Z0-9_./-]+")) {
             throw new RefusedException(
-                    "no isolator is named "
-                            + Quote.quoted(name)
-                            + "; write names parted by commas");
+                    "no isolator is named " + Quote.quoted(name), "write names parted by commas");
         }
     }
 

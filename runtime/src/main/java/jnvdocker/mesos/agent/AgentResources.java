@@ -50,15 +50,16 @@ record AgentResources(List<Entry> entries) {
         String stripped = text.strip();
         if (stripped.startsWith("[") || stripped.startsWith("{")) {
             throw new RefusedException(
-                    "--resources in JSON can't be read here; write it as name(role):value;…, or"
-                            + " leave it out and put the gpus that are printed into your JSON");
+                    "--resources in JSON can't be read here",
+                    "write it as name(role):value;…, or leave it out and put the gpus that are"
+                            + " printed into your JSON");
         }
         if (stripped.startsWith("/") || stripped.startsWith("file:")) {
             throw new RefusedException(
                     "--resources names a file, "
                             + Quote.quoted(stripped)
-                            + ", which is not read here; write what is in it as"
-                            + " name(role):value;…");
+                            + ", which is not read here",
+                    "write what is in it as name(role):value;…");
         }
         List<Entry> entries = new ArrayList<>();
         for (String token : stripped.split(";")) {
@@ -80,16 +81,15 @@ record AgentResources(List<Entry> entries) {
         }
         if (entry.name().equals(UUIDS)) {
             throw new RefusedException(
-                    UUIDS
-                            + " in --resources is what --uuids writes; leave it out there, and give"
-                            + " --uuids");
+                    UUIDS + " in --resources is what --uuids writes",
+                    "leave it out there, and give --uuids");
         }
         return entry;
     }
 
     private static RefusedException wrong(String why) {
         return new RefusedException(
-                "bad value for resources, " + why + "; write name:value;… or name(role):value;…");
+                "bad value for resources, " + why, "write name:value;… or name(role):value;…");
     }
 
     /** Whether it says how many GPUs there are, be it none. */
@@ -127,10 +127,8 @@ record AgentResources(List<Entry> entries) {
 
     private static RefusedException notWhole(Entry entry) {
         return new RefusedException(
-                AgentFlags.INVALID
-                        + "The 'gpus' resource must be an non-negative integer; write a whole"
-                        + " number in "
-                        + Quote.quoted(entry.toString()));
+                AgentFlags.INVALID + "The 'gpus' resource must be an non-negative integer",
+                "write a whole number in " + Quote.quoted(entry.toString()));
     }
 
     /** With so many, in place of those it says; they keep their role. */

@@ -53,7 +53,8 @@ final class HookProgram {
                 || program.length - settings < 2 * PATH + SOCKET) {
             throw new RefusedException(
                     "the mesos-containerizer of this installation is damaged, or of another"
-                            + " version; install jnvdocker anew");
+                            + " version",
+                    "install jnvdocker anew");
         }
         byte[] settled = program.clone();
         write(settled, settings, PATH, helper);
@@ -67,16 +68,16 @@ final class HookProgram {
         if (!PLAIN.matcher(text).matches()) {
             throw new RefusedException(
                     "a path for a Mesos agent must be of plain ASCII, without \" and \\: "
-                            + Quote.quoted(text)
-                            + "; use another folder");
+                            + Quote.quoted(text),
+                    "use another folder");
         }
         if (text.length() >= room) {
             throw new RefusedException(
                     "a path is longer than the "
                             + (room - 1)
                             + " bytes there is room for: "
-                            + Quote.quoted(text)
-                            + "; use a shorter one");
+                            + Quote.quoted(text),
+                    "use a shorter one");
         }
         Arrays.fill(program, at, at + room, (byte) 0);
         byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);

@@ -95,22 +95,19 @@ public final class LauncherFolder {
         Path helper = libexec.resolve(CONTAINERIZER);
         if (!Files.isRegularFile(helper) || !Files.isExecutable(helper)) {
             throw new RefusedException(
-                    "there is no program "
-                            + helper
-                            + "; name the folder of the agent's own helpers with --mesos-libexec"
-                            + " (its --launcher_dir until now, often /usr/libexec/mesos)");
+                    "there is no program " + helper,
+                    "name the folder of the agent's own helpers with --mesos-libexec (its"
+                            + " --launcher_dir until now, often /usr/libexec/mesos)");
         }
         if (Files.exists(folder) && Files.isSameFile(folder, libexec)) {
             throw new RefusedException(
-                    folder
-                            + " is the agent's own folder, whose mesos-containerizer is needed;"
-                            + " name another one with --launcher-dir");
+                    folder + " is the agent's own folder, whose mesos-containerizer is needed",
+                    "name another one with --launcher-dir");
         }
         if (isOurs(helper)) {
             throw new RefusedException(
-                    helper
-                            + " is jnvdocker's own, which would ask itself; name the folder of the"
-                            + " agent's own helpers with --mesos-libexec");
+                    helper + " is jnvdocker's own, which would ask itself",
+                    "name the folder of the agent's own helpers with --mesos-libexec");
         }
     }
 
@@ -123,9 +120,8 @@ public final class LauncherFolder {
             for (Path entry : entries) {
                 if (!isLink(entry) && !isProgramOfOurs(entry)) {
                     throw new RefusedException(
-                            entry
-                                    + " is not jnvdocker's; move it away, or use a folder that has"
-                                    + " nothing else in it");
+                            entry + " is not jnvdocker's",
+                            "move it away, or use a folder that has nothing else in it");
                 }
             }
         }
@@ -160,7 +156,7 @@ public final class LauncherFolder {
             return Files.readAllBytes(program);
         } catch (NoSuchFileException e) {
             throw new RefusedException(
-                    "this installation has no " + program + "; install jnvdocker anew");
+                    "this installation has no " + program, "install jnvdocker anew");
         }
     }
 

@@ -81,8 +81,8 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
                     asked
                             + ", and Mesos tasks get "
                             + String.join(", ", gpus)
-                            + " alone (mesos_gpus in the configuration); have the agent offer no"
-                            + " others ('jnvdocker mesos flags')");
+                            + " alone (mesos_gpus in the configuration)",
+                    "have the agent offer no others ('jnvdocker mesos flags')");
         }
     }
 

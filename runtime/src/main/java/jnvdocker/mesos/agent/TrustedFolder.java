@@ -39,8 +39,8 @@ final class TrustedFolder {
                 throw new RefusedException(
                         "others than root may write to "
                                 + each
-                                + ", and so could have the agent run anything as root; use another"
-                                + " folder, or take their right with chmod go-w and chown root");
+                                + ", and so could have the agent run anything as root",
+                        "use another folder, or take their right with chmod go-w and chown root");
             }
         }
     }

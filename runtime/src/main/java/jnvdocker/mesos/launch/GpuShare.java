@@ -61,11 +61,8 @@ public record GpuShare(
         }
         if (count != 0 && count != uuids.size()) {
             throw new RefusedException(
-                    "the task has gpus:"
-                            + count
-                            + " and names "
-                            + uuids.size()
-                            + " in gpu_uuids; let it ask for one of the two");
+                    "the task has gpus:" + count + " and names " + uuids.size() + " in gpu_uuids",
+                    "let it ask for one of the two");
         }
         return devices(uuids);
     }
@@ -75,9 +72,8 @@ public record GpuShare(
         boolean whole = thousandths % THOUSANDTHS == 0;
         if (!whole || gpus < 0 || gpus > GpuRequest.MAX_IDS) {
             throw new RefusedException(
-                    "the 'gpus' resource must be an unsigned integer, and is "
-                            + gpus
-                            + "; a GPU has one holder, ask for whole ones");
+                    "the 'gpus' resource must be an unsigned integer, and is " + gpus,
+                    "a GPU has one holder, ask for whole ones");
         }
         return (int) (thousandths / THOUSANDTHS);
     }
@@ -88,8 +84,8 @@ public record GpuShare(
         } catch (IllegalArgumentException e) {
             throw new RefusedException(
                     "gpu_uuids has something else than UUIDs of GPUs: "
-                            + Quote.quoted(String.join(",", uuids))
-                            + "; take those that 'jnvdocker gpu ls --json' lists");
+                            + Quote.quoted(String.join(",", uuids)),
+                    "take those that 'jnvdocker gpu ls --json' lists");
         }
     }
 }

@@ -1,6 +1,7 @@
 package jnvdocker.mesos.launch;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -57,9 +58,8 @@ public record RuntimeFolder(Path path, List<String> ids) {
 
     private static RefusedException notOne(String text) {
         return new RefusedException(
-                "no Mesos agent has a container's folder like "
-                        + Quote.quoted(text)
-                        + "; let the agent alone start its mesos-containerizer");
+                "no Mesos agent has a container's folder like " + Quote.quoted(text),
+                "let the agent alone start its mesos-containerizer");
     }
 
     /** {@code ID}, or {@code ID.NESTED}. */
@@ -92,18 +92,17 @@ public record RuntimeFolder(Path path, List<String> ids) {
             }
             return ContainerConfig.parse(bytes);
         } catch (NoSuchFileException e) {
-            throw new IOException(
-                    file
-                            + " is not there, which agents write from Mesos 1.5 on; install a"
-                            + " newer agent",
+            throw new FailedException(
+                    file + " is not there, which agents write from Mesos 1.5 on",
+                    "install a newer agent",
                     e);
         } catch (IOException e) {
-            throw new IOException(
+            throw new FailedException(
                     "cannot read what the container is to be: "
                             + file
                             + ": "
-                            + FileErrors.reason(e)
-                            + "; look into the agent's log",
+                            + FileErrors.reason(e),
+                    "look into the agent's log",
                     e);
         }
     }

@@ -48,8 +48,9 @@ public record TaskCgroups(String freezer, List<String> devices) {
                     "the Mesos container "
                             + folder.id()
                             + " has no freezer cgroup of version 1, by which its end would be"
-                            + " known; start the agent with --launcher=linux, on a host with"
-                            + " cgroups of version 1 (systemd.unified_cgroup_hierarchy=0)");
+                            + " known",
+                    "start the agent with --launcher=linux, on a host with cgroups of version 1"
+                            + " (systemd.unified_cgroup_hierarchy=0)");
         }
         String root = freezer.get().substring(0, freezer.get().length() - own.length());
         return new TaskCgroups(
@@ -72,8 +73,8 @@ public record TaskCgroups(String freezer, List<String> devices) {
                     "the Mesos container "
                             + folder.id()
                             + " has no devices cgroup, so that nothing would keep it from the GPUs"
-                            + " of others; start the agent with cgroups/devices in its"
-                            + " --isolation");
+                            + " of others",
+                    "start the agent with cgroups/devices in its --isolation");
         }
         return found;
     }

@@ -21,26 +21,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Walks every message in the sources and checks its form: one sentence that says what failed, with
- * which value, then what to do.
+ * Walks every message in the sources and checks its words: one sentence that says what failed, with
+ * which value, then what to do. What is a refusal, and that it has both, its type says.
  */
 class MessageFormTest {
-    /** What reaches people as it is. The others are reasons that are put into one of these. */
-    private static final Set<String> SHOWN =
-            Set.of(
-                    "RefusedException",
-                    "BadArchiveException",
-                    "BadImageException",
-                    "UnmetNeedException",
-                    "InvalidGpuRequestException",
-                    "DriverVolumeException",
-                    "EngineException",
-                    "NoDriverException",
-                    "RegistryException",
-                    "StartException",
-                    "VolumeException",
-                    "die");
-
     /** Mistakes of ours, not of a user's, which end in the log. */
     private static final Set<String> BUGS =
             Set.of("IllegalStateException", "UncheckedIOException", "FileSystemLoopException");
@@ -94,7 +78,7 @@ class MessageFormTest {
     @Test
     void everyRefusalSaysWhatToDo() throws IOException {
         assertAll(
-                message -> SHOWN.contains(message.to()) && !isPassedOn(message.text()),
+                message -> message.refusal() && !isPassedOn(message.text()),
                 message -> REMEDY.matcher(message.text()).find(),
                 "does not say what to do");
     }
@@ -107,25 +91,31 @@ class MessageFormTest {
                 source,
                 """
                 class Sample {
-                    static final String END = "; use %s";
+                    static final String END = "use %s";
                     void one(int count, boolean some) throws RefusedException {
                         String what = some ? "some" : "all";
-                        throw new RefusedException(what + " of " + count + rest(count));
+                        throw new RefusedException(what + " of " + count, rest(count));
                     }
                     String rest(int count) { return (END).formatted(Other.NAME); }
                     void two() { refuse("It broke.\\n"); }
-                    void refuse(String why) { throw new StartException(why, null); }
+                    void refuse(String why) { throw new StartException(Refusal.of(why), null); }
                     void three(Object e) { LOG.warn("{} is java.lang.Object", e); }
                 }
                 class Other { static final String NAME = "another"; }
+                class RefusedException extends Exception implements Refused {}
+                class StartException extends RefusedException {}
                 """);
+        List<Message> messages = Messages.ofJava(List.of(source));
+        List<String> refusals =
+                List.of("some of …; use another", "all of …; use another", "…", "It broke.\n");
         assertEquals(
-                List.of(
-                        "some of …; use another",
-                        "all of …; use another",
-                        "It broke.\n",
-                        "… is java.lang.Object"),
-                Messages.ofJava(List.of(source)).stream().map(Message::text).toList());
+                refusals, messages.stream().filter(Message::refusal).map(Message::text).toList());
+        assertEquals(
+                List.of("… is java.lang.Object"),
+                messages.stream()
+                        .filter(message -> !message.refusal())
+                        .map(Message::text)
+                        .toList());
         assertTrue(CODE.matcher("… is java.lang.Object").find());
         assertTrue(REMEDY.matcher("all of …; use another").find());
         assertTrue(!REMEDY.matcher("the engine is stopped").find());
@@ -133,8 +123,7 @@ class MessageFormTest {
 
     /** Somebody else's words, or words that another message of ours has been checked for. */
     private static boolean isPassedOn(String text) {
-        return text.startsWith(Wording.VALUE) && text.split(" ").length < 3
-                || text.endsWith("(removed before that: …)");
+        return text.startsWith(Wording.VALUE) && text.split(" ").length < 3;
     }
 
     private static void assertAll(

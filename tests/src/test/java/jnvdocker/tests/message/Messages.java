@@ -2,7 +2,6 @@ package jnvdocker.tests.message;
 
 import com.sun.source.tree.ExpressionTree;
 import com.sun.source.tree.IdentifierTree;
-import com.sun.source.tree.MemberSelectTree;
 import com.sun.source.tree.NewClassTree;
 import com.sun.source.tree.Tree;
 import com.sun.source.util.JavacTask;
@@ -26,6 +25,10 @@ final class Messages {
     /** How many constants, methods and callers a message is followed through. */
     private static final int DEPTH = 9;
 
+    private static final String REFUSAL = "Refusal";
+    private static final Pattern SAID =
+            Pattern.compile("(Refusal(?=\\.of)|LOG(?=\\.(warn|error)))\\.\\w+");
+
     private static final String C_STRING = "\"((?:[^\"\\\\]|\\\\.)*)\"";
     private static final Pattern C_PART = Pattern.compile(C_STRING + "|([A-Z_]+)");
     private static final Pattern C_MACRO =
@@ -35,10 +38,12 @@ final class Messages {
                     "\\b(?:die|failed)\\(((?:\\s*(?:\"(?:[^\"\\\\]|\\\\.)*\"|[A-Z_]+\\b))+)");
 
     /**
-     * A message, and what it is given to: the simple name of an exception, {@code LOG}, {@code
-     * die}.
+     * A message, and what it is given to: the simple name of an exception, {@code Refusal}, {@code
+     * LOG}, {@code die}.
+     *
+     * @param refusal whether people read it as it is, with what to do
      */
-    record Message(String to, String file, String text) {
+    record Message(String to, String file, String text, boolean refusal) {
         @Override
         public String toString() {
             return file + ", " + to + ": " + text;
@@ -47,7 +52,7 @@ final class Messages {
 
     private Messages() {}
 
-    /** What is given to exceptions, and what is logged as a warning or an error. */
+    /** What is given to exceptions and refusals, and what is logged as a warning or an error. */
     static List<Message> ofJava(List<Path> sources) throws IOException {
         var compiler = ToolProvider.getSystemJavaCompiler();
         List<SourceFile> all = new ArrayList<>();
@@ -61,38 +66,40 @@ final class Messages {
                                     null,
                                     List.of("-proc:none"),
                                     null,
-                                    manager.getJavaFileObjectsFromPaths(sources));
+                                    manager.getJavaFileObjectsFromPaths(
+                                            sources.stream()
+                                                    // Its words are the kernel's.
+                                                    .filter(it -> !it.endsWith("FileErrors.java"))
+                                                    .toList()));
             for (var unit : task.parse()) {
                 all.add(new SourceFile(unit));
                 names.add(Path.of(unit.getSourceFile().getName()).getFileName().toString());
             }
         }
         Map<String, SourceFile> byClass = new HashMap<>();
-        all.forEach(file -> file.classes().forEach(name -> byClass.put(name, file)));
-        byClass.remove("FileErrors"); // whose words are the kernel's
+        all.forEach(file -> file.classes().forEach((name, _) -> byClass.put(name, file)));
         List<Message> found = new ArrayList<>();
         for (int i = 0; i < all.size(); i++) {
             String name = names.get(i);
             SourceFile file = all.get(i);
             for (var made : file.made()) {
                 String to = simpleName(made.tree().getIdentifier().toString());
-                if (to.endsWith("Exception")) {
+                if (to.endsWith("Exception") || to.equals(REFUSAL)) {
+                    boolean refusal = isRefusal(to, byClass);
                     given(made.tree(), new Wording(byClass, file, made.method()))
-                            .forEach(text -> found.add(new Message(to, name, text)));
+                            .forEach(text -> found.add(new Message(to, name, text, refusal)));
                 }
             }
             for (var call : file.calls()) {
-                if (call.tree().getMethodSelect() instanceof MemberSelectTree log
-                        && log.getExpression().toString().equals("LOG")
-                        && log.getIdentifier().toString().matches("warn|error")) {
+                Matcher said = SAID.matcher(call.tree().getMethodSelect().toString());
+                if (said.matches()) {
+                    String to = said.group(1);
+                    boolean refusal = to.equals(REFUSAL);
                     new Wording(byClass, file, call.method())
-                            .of(call.tree().getArguments().getFirst(), DEPTH)
-                            .forEach(text ->
-                                    found.add(
-                                            new Message(
-                                                    "LOG",
-                                                    name,
-                                                    text.replace("{}", Wording.VALUE))));
+                            .of(call.tree().getArguments().getFirst(), DEPTH).stream()
+                                    .map(text -> text.replace("{}", Wording.VALUE))
+                                    .forEach(text ->
+                                            found.add(new Message(to, name, text, refusal)));
                 }
             }
         }
@@ -125,12 +132,23 @@ final class Messages {
                     new Message(
                             "die",
                             source.getFileName().toString(),
-                            text.toString().replaceAll("%[-0-9.*]*(zu|ld|[sdu])", Wording.VALUE)));
+                            text.toString().replaceAll("%[-0-9.*]*(zu|ld|[sdu])", Wording.VALUE),
+                            true));
         }
         return found;
     }
 
-    /** Two texts given to one exception are the matter and the remedy. */
+    /** Whether it is a refusal, or an exception that has one. */
+    private static boolean isRefusal(String name, Map<String, SourceFile> byClass) {
+        if (name.equals(REFUSAL) || name.equals("Refused")) {
+            return true;
+        }
+        SourceFile file = byClass.get(name);
+        return file != null
+                && file.classes().get(name).stream().anyMatch(it -> isRefusal(it, byClass));
+    }
+
+    /** Two texts given to one exception are what is wrong and what to do. */
     private static Set<String> given(NewClassTree made, Wording wording) {
         Set<String> texts = new LinkedHashSet<>();
         for (ExpressionTree argument : made.getArguments()) {

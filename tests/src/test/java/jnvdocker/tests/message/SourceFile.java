@@ -29,14 +29,14 @@ final class SourceFile {
     private final Map<MethodTree, List<ExpressionTree>> results = new HashMap<>();
     private final List<Located<NewClassTree>> made = new ArrayList<>();
     private final List<Located<MethodInvocationTree>> calls = new ArrayList<>();
-    private final List<String> classes = new ArrayList<>();
+    private final Map<String, List<String>> classes = new HashMap<>();
 
     SourceFile(CompilationUnitTree unit) {
         new Index().scan(unit, null);
     }
 
-    /** The simple names of the classes in it. */
-    List<String> classes() {
+    /** The simple names of the classes in it, and of what each extends and implements. */
+    Map<String, List<String>> classes() {
         return classes;
     }
 
@@ -71,7 +71,12 @@ final class SourceFile {
     private final class Index extends TreePathScanner<Void, Void> {
         @Override
         public Void visitClass(ClassTree type, Void nothing) {
-            classes.add(type.getSimpleName().toString());
+            List<String> above = new ArrayList<>();
+            if (type.getExtendsClause() != null) {
+                above.add(type.getExtendsClause().toString());
+            }
+            type.getImplementsClause().forEach(each -> above.add(each.toString()));
+            classes.put(type.getSimpleName().toString(), above);
             return super.visitClass(type, nothing);
         }
 

@@ -37,6 +37,11 @@ record ChosenLibrary(FoundLibrary library, String name, Owner owner, ElfCheck.Fi
         return folder() == other.folder() && name.equals(other.name());
     }
 
+    /** Why another one that would answer to the same name is left out. */
+    Reason taken() {
+        return new Reason.Fault("the loader takes " + path() + " instead");
+    }
+
     DriverFile toFile() {
         return new DriverFile(folder(), name, path(), fit.size());
     }

@@ -6,7 +6,7 @@ import jnvdocker.labels.DriverVersion;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Set;
+import java.util.Objects;
 
 /**
  * Which files of the host belong in the volume of a driver, and under which names. Every library
@@ -36,24 +36,13 @@ public record DriverFiles(
     public record DriverLink(Folder folder, String name, String target) {}
 
     /**
+     * A file that does not go into the volume.
+     *
      * @param path as the host spells it
-     * @param reason in words, to be read after the path
      */
-    public record LeftOut(String path, String reason) {
-        static final String HOST_ONLY = "manages the host's driver";
-        static final String X_SERVER = "a module of the X server";
-        static final String SETTINGS = "belongs to nvidia-settings";
-        static final String ANOTHER_DRIVER = "belongs to driver ";
-        static final String ANOTHER_THREADING = "for the thread-local storage of kernel ";
-        static final String NOT_LINKED = "does not link to this driver's libraries";
-        private static final Set<String> INTENDED =
-                Set.of(HOST_ONLY, X_SERVER, SETTINGS, NOT_LINKED);
-
-        /** Whether no container would ever get it, however well this host is. */
-        public boolean byIntent() {
-            return INTENDED.contains(reason)
-                    || reason.startsWith(ANOTHER_DRIVER)
-                    || reason.startsWith(ANOTHER_THREADING);
+    public record LeftOut(String path, Reason reason) {
+        public LeftOut {
+            Objects.requireNonNull(reason, "no reason");
         }
     }
 
@@ -67,7 +56,10 @@ public record DriverFiles(
                         links,
                         Comparator.comparing(DriverLink::folder).thenComparing(DriverLink::name));
         leftOut =
-                sorted(leftOut, Comparator.comparing(LeftOut::path).thenComparing(LeftOut::reason));
+                sorted(
+                        leftOut,
+                        Comparator.comparing(LeftOut::path)
+                                .thenComparing(left -> left.reason().words()));
     }
 
     /**
@@ -82,8 +74,8 @@ public record DriverFiles(
     static DriverFiles find(Host host, DriverVersion driver, Machine machine) throws IOException {
         LibrarySearch search = LibrarySearch.of(host, driver, machine);
         DriverSelection selection = new DriverSelection(driver, machine);
-        search.dead().forEach(selection::leaveOut);
-        search.closed().forEach(selection::leaveOut);
+        search.dead().forEach((path, why) -> selection.leaveOut(path, new Reason.Fault(why)));
+        search.closed().forEach((path, why) -> selection.leaveOut(path, new Reason.Fault(why)));
         for (FoundLibrary library : search.libraries()) {
             selection.judge(library);
         }

@@ -33,7 +33,7 @@ final class DriverSelection {
         this.machine = machine;
     }
 
-    void leaveOut(String path, String reason) {
+    void leaveOut(String path, Reason reason) {
         leftOut.add(new LeftOut(path, reason));
     }
 
@@ -43,13 +43,12 @@ final class DriverSelection {
         Owner owner = parsed.owner(driver);
         switch (owner) {
             case UNRELATED -> {}
-            case OTHER_DRIVER ->
-                    leaveOut(library.path(), LeftOut.ANOTHER_DRIVER + parsed.version());
-            case X_SERVER -> leaveOut(library.path(), LeftOut.X_SERVER);
-            case SETTINGS -> leaveOut(library.path(), LeftOut.SETTINGS);
+            case OTHER_DRIVER -> leaveOut(library.path(), new Reason.OtherDriver(parsed.version()));
+            case X_SERVER -> leaveOut(library.path(), Reason.Rule.X_SERVER);
+            case SETTINGS -> leaveOut(library.path(), Reason.Rule.SETTINGS);
             case DRIVER, OWN_VERSION, GL -> {
                 if (library.path().contains("/xorg/")) {
-                    leaveOut(library.path(), LeftOut.X_SERVER);
+                    leaveOut(library.path(), Reason.Rule.X_SERVER);
                 } else {
                     inspect(library, name, owner);
                 }
@@ -77,7 +76,7 @@ final class DriverSelection {
         return leftOut.stream()
                 .filter(left -> left.path().endsWith("/" + name))
                 .limit(MAX_NAMES_IN_TEXT)
-                .map(left -> left.path() + ": " + left.reason())
+                .map(left -> left.path() + ": " + left.reason().words())
                 .toList();
     }
 
@@ -110,7 +109,7 @@ final class DriverSelection {
     private void inspect(FoundLibrary library, String name, Owner owner) {
         switch (ElfCheck.of(library.file(), machine)) {
             case ElfCheck.Fit fit -> {
-                Optional<String> objection = objection(fit.elf(), name, owner);
+                Optional<Reason> objection = objection(fit.elf(), name, owner);
                 if (objection.isEmpty()) {
                     chosen.add(new ChosenLibrary(library, name, owner, fit));
                 } else if (isNamedAfterDriver(name, owner)) {
@@ -119,24 +118,25 @@ final class DriverSelection {
             }
             case ElfCheck.Unfit unfit -> {
                 if (isNamedAfterDriver(name, owner)) {
-                    leaveOut(library.path(), unfit.reason());
+                    leaveOut(library.path(), new Reason.Fault(unfit.reason()));
                 }
             }
         }
     }
 
-    private Optional<String> objection(ElfFile elf, String name, Owner owner) {
+    private Optional<Reason> objection(ElfFile elf, String name, Owner owner) {
         Optional<String> alien = elf.soname().filter(this::isOfAnotherDriver);
         if (alien.isPresent()) {
-            return alien.map(soname -> "says of itself that it is " + soname);
+            return alien.<Reason>map(
+                    soname -> new Reason.Fault("says of itself that it is " + soname));
         }
         if (owner == Owner.GL && elf.needed().stream().noneMatch(this::isOfDriver)) {
-            return Optional.of(LeftOut.NOT_LINKED);
+            return Optional.of(Reason.Rule.NOT_LINKED);
         }
         if (name.startsWith("libnvidia-tls.")) {
             return elf.abi()
                     .filter(abi -> !abi.equals(TLS_ABI))
-                    .map(abi -> LeftOut.ANOTHER_THREADING + abi);
+                    .<Reason>map(Reason.OtherThreading::new);
         }
         return Optional.empty();
     }
@@ -172,7 +172,7 @@ final class DriverSelection {
             if (first.isEmpty()) {
                 kept.add(library);
             } else {
-                leaveOut(library.path(), "the loader takes " + first.get().path() + " instead");
+                leaveOut(library.path(), first.get().taken());
             }
         }
         return kept;

@@ -21,8 +21,8 @@ final class InstalledDriver {
                     "the library of driver "
                             + driver
                             + " can't be used: "
-                            + String.join("; ", unfit)
-                            + "; install that driver's user-space part again");
+                            + String.join("; ", unfit),
+                    "install that driver's user-space part again");
         }
         List<String> narrow = selection.chosen(Folder.LIB, wanted);
         if (!narrow.isEmpty()) {
@@ -30,16 +30,15 @@ final class InstalledDriver {
                     "of driver "
                             + driver
                             + " only the 32-bit libraries are installed: "
-                            + String.join(", ", narrow)
-                            + "; install the 64-bit ones too");
+                            + String.join(", ", narrow),
+                    "install the 64-bit ones too");
         }
         List<String> others =
                 search.libraries().stream()
                         .filter(library -> isOther(library, driver))
                         .map(FoundLibrary::path)
                         .toList();
-        throw new DriverVolumeException(
-                others.isEmpty() ? missing(driver, search) : mismatch(driver, others));
+        throw others.isEmpty() ? missing(driver, search) : mismatch(driver, others);
     }
 
     private static boolean isOther(FoundLibrary library, DriverVersion driver) {
@@ -48,29 +47,31 @@ final class InstalledDriver {
                 && name.owner(driver) == LibraryName.Owner.OTHER_DRIVER;
     }
 
-    private static String mismatch(DriverVersion driver, List<String> others) {
-        return "the kernel module that is loaded is of driver "
-                + driver
-                + ", but this host's libraries are of another: "
-                + String.join(", ", others)
-                + "; reload the nvidia kernel module or reboot this host";
+    private static DriverVolumeException mismatch(DriverVersion driver, List<String> others) {
+        return new DriverVolumeException(
+                "the kernel module that is loaded is of driver "
+                        + driver
+                        + ", but this host's libraries are of another: "
+                        + String.join(", ", others),
+                "reload the nvidia kernel module or reboot this host");
     }
 
-    private static String missing(DriverVersion driver, LibrarySearch search) {
-        return "the user-space part of driver "
-                + driver
-                + " is not installed: "
-                + (search.folders().isEmpty()
-                        ? "this host has no folder of libraries"
-                        : "no libcuda.so."
-                                + driver
-                                + " in "
-                                + String.join(", ", search.folders())
-                                + (search.hasCache()
-                                        ? ""
-                                        : ", and no loader cache to name other folders"))
-                + closed(search)
-                + "; install it and run ldconfig";
+    private static DriverVolumeException missing(DriverVersion driver, LibrarySearch search) {
+        return new DriverVolumeException(
+                "the user-space part of driver "
+                        + driver
+                        + " is not installed: "
+                        + (search.folders().isEmpty()
+                                ? "this host has no folder of libraries"
+                                : "no libcuda.so."
+                                        + driver
+                                        + " in "
+                                        + String.join(", ", search.folders())
+                                        + (search.hasCache()
+                                                ? ""
+                                                : ", and no loader cache to name other folders"))
+                        + closed(search),
+                "install it and run ldconfig");
     }
 
     /** It may be where nobody can look. */

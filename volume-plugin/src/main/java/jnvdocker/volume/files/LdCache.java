@@ -71,18 +71,12 @@ record LdCache(List<Entry> entries) {
             throw e;
         } catch (MalformedFileException e) {
             throw new DriverVolumeException(
-                    "the loader cache "
-                            + file
-                            + " is damaged: "
-                            + e.getMessage()
-                            + "; run ldconfig to write it again");
+                    "the loader cache " + file + " is damaged: " + e.getMessage(),
+                    "run ldconfig to write it again");
         } catch (IOException e) {
             throw new DriverVolumeException(
-                    "can't read the loader cache "
-                            + file
-                            + ": "
-                            + FileErrors.reason(e)
-                            + "; remove it and run ldconfig to write it again");
+                    "can't read the loader cache " + file + ": " + FileErrors.reason(e),
+                    "remove it and run ldconfig to write it again");
         }
     }
 

@@ -61,8 +61,7 @@ final class LinkNames {
         for (ChosenLibrary library : libraries) {
             ChosenLibrary winner = winner(library);
             if (!winner.equals(library)) {
-                String reason = "the loader takes " + winner.path() + " instead";
-                leftOut.add(new LeftOut(library.path(), reason));
+                leftOut.add(new LeftOut(library.path(), winner.taken()));
             }
         }
         return leftOut;

@@ -19,9 +19,8 @@ enum Machine {
             case "aarch64", "arm64" -> AARCH64;
             default ->
                     throw new DriverVolumeException(
-                            "no driver volume on a machine of architecture "
-                                    + name
-                                    + "; x86-64 and aarch64 are supported");
+                            "no driver volume on a machine of architecture " + name,
+                            "x86-64 and aarch64 are supported");
         };
     }
 

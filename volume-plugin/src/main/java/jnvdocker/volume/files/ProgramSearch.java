@@ -74,7 +74,7 @@ final class ProgramSearch {
             for (String folder : folders) {
                 if (exists(folder + "/" + name)) {
                     String path = host.spell(host.resolveParent(folder + "/" + name));
-                    leftOut.add(new LeftOut(path, LeftOut.HOST_ONLY));
+                    leftOut.add(new LeftOut(path, Reason.Rule.HOST_ONLY));
                 }
             }
         }
@@ -102,26 +102,30 @@ final class ProgramSearch {
         try {
             file = host.resolve(path);
         } catch (FileSystemLoopException e) {
-            leftOut.add(new LeftOut(path, "this link leads in a circle"));
+            leaveOut(path, "this link leads in a circle");
             return false;
         }
         String real = host.spell(file);
         if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
-            leftOut.add(new LeftOut(path, "this link leads nowhere: " + real + " does not exist"));
+            leaveOut(path, "this link leads nowhere: " + real + " does not exist");
             return false;
         }
         return switch (ElfCheck.of(file, machine)) {
             case ElfCheck.Fit fit when fit.folder() == Folder.LIB64 ->
                     programs.add(new DriverFile(Folder.BIN, name, real, fit.size()));
             case ElfCheck.Fit _ -> {
-                leftOut.add(new LeftOut(real, "a 32-bit program"));
+                leaveOut(real, "a 32-bit program");
                 yield false;
             }
             case ElfCheck.Unfit unfit -> {
-                leftOut.add(new LeftOut(real, unfit.reason()));
+                leaveOut(real, unfit.reason());
                 yield false;
             }
         };
+    }
+
+    private void leaveOut(String path, String fault) {
+        leftOut.add(new LeftOut(path, new Reason.Fault(fault)));
     }
 
     private boolean exists(String path) throws IOException {

@@ -3,7 +3,6 @@ package jnvdocker.volume.plugin;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
@@ -66,9 +65,8 @@ public final class DriverVolumes implements PluginVolumes {
         DriverVersion loaded = loaded();
         if (!loaded.text().equals(wanted.text())) {
             throw new VolumeException(
-                    "invalid volume version: "
-                            + name
-                            + "; driver "
+                    "invalid volume version: " + name,
+                    "driver "
                             + loaded
                             + " is loaded, use the volume "
                             + DriverVolume.KIND
@@ -84,12 +82,12 @@ public final class DriverVolumes implements PluginVolumes {
         long count = uses.stream().filter(use -> use.served().equals(version)).count();
         if (count > 0) {
             throw new VolumeException(
-                    name + " is mounted (" + count + " times); stop the containers that use it");
+                    name + " is mounted (" + count + " times)", "stop the containers that use it");
         }
         try {
             served.remove(version);
         } catch (IOException e) {
-            throw new VolumeException(FileErrors.describe(e), e);
+            throw new VolumeException(e);
         }
     }
 
@@ -108,7 +106,7 @@ public final class DriverVolumes implements PluginVolumes {
             done = true;
             return folder;
         } catch (IOException e) {
-            throw new VolumeException(FileErrors.describe(e), e);
+            throw new VolumeException(e);
         } finally {
             if (!done) {
                 unmount(name, id);
@@ -124,11 +122,8 @@ public final class DriverVolumes implements PluginVolumes {
     public static void refuseNewer(String name, DriverVersion loaded) throws VolumeException {
         if (version(name).compareTo(loaded) > 0) {
             throw new VolumeException(
-                    name
-                            + " is of a newer driver than "
-                            + loaded
-                            + ", which is loaded; create the container again with 'jnvdocker run',"
-                            + " or load the newer driver");
+                    name + " is of a newer driver than " + loaded + ", which is loaded",
+                    "create the container again with 'jnvdocker run', or load the newer driver");
         }
     }
 
@@ -160,11 +155,8 @@ public final class DriverVolumes implements PluginVolumes {
             return new VolumeInfo(name, path, Map.of("driver", loaded.text()));
         }
         throw new VolumeException(
-                "no such volume: "
-                        + name
-                        + "; driver "
-                        + loaded
-                        + " is loaded, whose volume 'jnvdocker gpu volume' makes");
+                "no such volume: " + name,
+                "driver " + loaded + " is loaded, whose volume 'jnvdocker gpu volume' makes");
     }
 
     @Override
@@ -184,7 +176,7 @@ public final class DriverVolumes implements PluginVolumes {
         try {
             return store.build(host, version);
         } catch (IOException e) {
-            throw new VolumeException(FileErrors.describe(e), e);
+            throw new VolumeException(e);
         }
     }
 
@@ -192,7 +184,7 @@ public final class DriverVolumes implements PluginVolumes {
         try {
             return HostDriver.readVersion(host);
         } catch (IOException e) {
-            throw new VolumeException(FileErrors.describe(e), e);
+            throw new VolumeException(e);
         }
     }
 

@@ -1,5 +1,7 @@
 package jnvdocker.volume.plugin;
 
+import jnvdocker.words.FailedException;
+
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
@@ -25,12 +27,12 @@ final class InheritedSocket {
         }
         var address = inherited.getLocalAddress();
         if (!UnixDomainSocketAddress.of(socket).equals(address)) {
-            throw new IOException(
+            throw new FailedException(
                     "the socket on standard input listens on "
                             + address
                             + " and the plugin's socket is "
-                            + socket
-                            + "; let ListenStream in jnvdocker.socket and JNVDOCKER_PLUGIN_DIR and"
+                            + socket,
+                    "let ListenStream in jnvdocker.socket and JNVDOCKER_PLUGIN_DIR and"
                             + " JNVDOCKER_PLUGIN_NAME in jnvdocker.service name one and the same");
         }
         return Optional.of(inherited);

@@ -30,6 +30,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.SocketFile;
+import jnvdocker.words.FailedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -129,13 +130,10 @@ public final class PluginServer implements AutoCloseable {
             return listening;
         } catch (IOException e) {
             close();
-            throw new IOException(
-                    "cannot listen on "
-                            + socket
-                            + " ("
-                            + FileErrors.reason(e)
-                            + "); if that is nvidia-docker-plugin or another jnvdockerd, stop it;"
-                            + " or set JNVDOCKER_PLUGIN_DIR or JNVDOCKER_PLUGIN_NAME",
+            throw new FailedException(
+                    "cannot listen on " + socket + " (" + FileErrors.reason(e) + ")",
+                    "if that is nvidia-docker-plugin or another jnvdockerd, stop it; or set"
+                            + " JNVDOCKER_PLUGIN_DIR or JNVDOCKER_PLUGIN_NAME",
                     e);
         }
     }

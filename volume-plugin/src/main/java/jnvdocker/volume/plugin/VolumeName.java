@@ -40,7 +40,7 @@ record VolumeName(String kind, String version) {
     }
 
     private static VolumeException bad(String name, Exception cause) {
-        return new VolumeException("bad volume format: " + name + "; " + USE, cause);
+        return new VolumeException("bad volume format: " + name, USE, cause);
     }
 
     @Override

@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -65,8 +64,7 @@ public final class VolumePlugin {
         } catch (NoSuchVerbException e) {
             return Optional.empty();
         } catch (VolumeException e) {
-            String message = Objects.requireNonNullElse(e.getMessage(), verb + " failed");
-            return Optional.of(json.writeValueAsString(Map.of("Err", message)));
+            return Optional.of(json.writeValueAsString(Map.of("Err", e.refusal().message())));
         } catch (RuntimeException e) {
             LOG.error("{} failed", verb, e);
             String message = "internal error in " + verb + "; jnvdockerd's log has the details";
@@ -120,7 +118,7 @@ public final class VolumePlugin {
     private void refuseWhenStopped() throws VolumeException {
         if (stopped) {
             throw new VolumeException(
-                    "jnvdocker is being uninstalled and makes no volume; ask an administrator");
+                    "jnvdocker is being uninstalled and makes no volume", "ask an administrator");
         }
     }
 
@@ -131,7 +129,7 @@ public final class VolumePlugin {
             }
         }
         VolumeName parsed = VolumeName.parse(name);
-        throw new VolumeException("unsupported volume: " + parsed + "; " + VolumeName.USE);
+        throw new VolumeException("unsupported volume: " + parsed, VolumeName.USE);
     }
 
     private List<Map<String, Object>> list() {
@@ -155,24 +153,25 @@ public final class VolumePlugin {
             throw new VolumeException(
                     verb
                             + ": jnvdockerd was restarted before it had answered, and docker has"
-                            + " asked again without saying for which volume; try again");
+                            + " asked again without saying for which volume",
+                    "try again");
         }
         Request request;
         try {
             request = json.readValue(body, Request.class);
         } catch (IOException e) {
             throw new VolumeException(
-                    verb + ": the request is not the JSON object that docker sends; send that", e);
+                    verb + ": the request is not the JSON object that docker sends",
+                    "send that",
+                    e);
         }
         if (request == null || request.name() == null || request.name().isEmpty()) {
-            throw new VolumeException(verb + ": the request names no volume; give its Name");
+            throw new VolumeException(verb + ": the request names no volume", "give its Name");
         }
         if (request.name().length() > MAX_NAME) {
             throw new VolumeException(
-                    verb
-                            + ": the volume's name is longer than "
-                            + MAX_NAME
-                            + " characters; shorten it");
+                    verb + ": the volume's name is longer than " + MAX_NAME + " characters",
+                    "shorten it");
         }
         return request;
     }

@@ -66,7 +66,8 @@ class HostLayoutsTest {
             outcome.addAll(contents(volume));
             volume.manifest()
                     .leftOut()
-                    .forEach(left -> outcome.add("left out " + left.path() + ": " + left.reason()));
+                    .forEach(left ->
+                            outcome.add("left out " + left.path() + ": " + left.reason().words()));
             outcome.addAll(volume.verify(host));
         } catch (DriverVolumeException e) {
             outcome.add("refused: " + e.getMessage());

@@ -2,6 +2,7 @@ package jnvdocker.volume.plugin;
 
 import jnvdocker.posix.ProcessId;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -72,10 +73,10 @@ final class TestingVolumes implements PluginVolumes {
             throw new StackOverflowError();
         }
         if (name.equals(SILENT)) {
-            throw new VolumeException(null);
+            throw new VolumeException(new IOException(""));
         }
         if (!volumes.containsKey(name)) {
-            throw new VolumeException("no such volume: " + name);
+            throw new VolumeException("no such volume: " + name, "create it");
         }
         return new VolumeInfo(name, Path.of("/volumes", name), Map.of("opts", volumes.get(name)));
     }

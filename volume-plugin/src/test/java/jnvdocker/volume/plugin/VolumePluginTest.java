@@ -140,7 +140,9 @@ class VolumePluginTest {
     @Test
     void refusalOfAKindIsTheError() throws IOException {
         assertAnswer(
-                "{'Err': 'no such volume: test_1.2'}", "VolumeDriver.Get", "{'Name': 'test_1.2'}");
+                "{'Err': 'no such volume: test_1.2; create it'}",
+                "VolumeDriver.Get",
+                "{'Name': 'test_1.2'}");
     }
 
     @ParameterizedTest
@@ -245,9 +247,9 @@ class VolumePluginTest {
     }
 
     @Test
-    void refusalWithoutAWordIsOneAllTheSame() throws IOException {
+    void failureWithoutAWordIsOneAllTheSame() throws IOException {
         assertEquals(
-                "VolumeDriver.Get failed",
+                "interrupted",
                 error("VolumeDriver.Get", "{'Name': '" + TestingVolumes.SILENT + "'}"));
     }
 

@@ -1,0 +1,28 @@
+package jnvdocker.words;
+
+import java.io.IOException;
+
+/** What has failed for a reason that somebody can do something about. */
+public class FailedException extends IOException implements Refused {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Refusal refusal;
+
+    public FailedException(String what, String remedy) {
+        this(what, remedy, null);
+    }
+
+    public FailedException(String what, String remedy, Throwable cause) {
+        this(new Refusal(what, remedy), cause);
+    }
+
+    protected FailedException(Refusal refusal, Throwable cause) {
+        super(refusal.message(), cause);
+        this.refusal = refusal;
+    }
+
+    @Override
+    public final Refusal refusal() {
+        return refusal;
+    }
+}

@@ -1,0 +1,47 @@
+package jnvdocker.words;
+
+import java.util.Optional;
+
+/**
+ * Why something is refused, or has failed, and what to do about it: one value from the place that
+ * knows both to the place that prints them.
+ *
+ * @param what what is wrong, with which value
+ * @param remedy what to do; empty only as {@link #of} has it
+ */
+public record Refusal(String what, Optional<String> remedy) {
+    public Refusal {
+        checkText(what);
+        remedy.ifPresent(Refusal::checkText);
+    }
+
+    public Refusal(String what, String remedy) {
+        this(what, Optional.of(remedy));
+    }
+
+    /** What says by itself what to do, or leaves nothing to do. */
+    public static Refusal of(String what) {
+        return new Refusal(what, Optional.empty());
+    }
+
+    /** The same, with something said at its beginning, such as what it is about. */
+    public Refusal precededBy(String beginning) {
+        return new Refusal(beginning + what, remedy);
+    }
+
+    /** The same, with something said at its end. */
+    public Refusal followedBy(String end) {
+        return remedy.isPresent() ? new Refusal(what, remedy.get() + end) : of(what + end);
+    }
+
+    /** One sentence for people. */
+    public String message() {
+        return remedy.map(it -> what + "; " + it).orElse(what);
+    }
+
+    private static void checkText(String text) {
+        if (text.isBlank()) {
+            throw new IllegalArgumentException("a refusal says why, and what to do");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package jnvdocker.posix;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+class DiskRoomTest {
+    @TempDir Path folder;
+
+    @Test
+    void isWhatJavaSees() throws IOException {
+        FileStore store = Files.getFileStore(folder);
+        DiskRoom room = DiskRoom.of(folder);
+        assertEquals(store.isReadOnly(), room.readOnly());
+        // Others write meanwhile.
+        assertTrue(Math.abs(store.getUsableSpace() - room.bytes()) < 1 << 30, room::toString);
+        assertTrue(room.forFiles());
+    }
+
+    /** Proc counts neither bytes nor files. */
+    @Test
+    void whereFilesAreNotCountedNoneIsMissing() throws IOException {
+        assertTrue(DiskRoom.of(Path.of("/proc/self")).forFiles());
+    }
+
+    @Test
+    void whatIsNotThereHasNone() {
+        Path gone = folder.resolve("gone");
+        var error = assertThrows(PosixException.class, () -> DiskRoom.of(gone));
+        assertEquals(Errno.ENOENT, error.errno());
+    }
+
+    @Test
+    @Tag("root")
+    void diskWithoutRoomForANameAndOneThatNobodyMayWriteAreSeen() throws Exception {
+        run("mount", "-t", "tmpfs", "-o", "nr_inodes=2", "tmpfs", folder.toString());
+        try {
+            assertTrue(DiskRoom.of(folder).forFiles());
+            Files.createFile(folder.resolve("last"));
+            assertFalse(DiskRoom.of(folder).forFiles());
+            assertFalse(DiskRoom.of(folder).readOnly());
+            run("mount", "-o", "remount,ro", folder.toString());
+            assertTrue(DiskRoom.of(folder).readOnly());
+        } finally {
+            run("umount", folder.toString());
+        }
+    }
+
+    private static void run(String... command) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command).inheritIO().start();
+        assertEquals(0, process.waitFor(), String.join(" ", command));
+    }
+}

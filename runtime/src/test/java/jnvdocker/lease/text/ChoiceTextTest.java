@@ -1,0 +1,125 @@
+package jnvdocker.lease.text;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Obstacle;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.Ticket;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+class ChoiceTextTest {
+    private static final GpuRequest ALL = new GpuRequest.All();
+
+    private static List<Gpu> gpus(int count) {
+        return IntStream.range(0, count)
+                .mapToObj(i -> TestingLeases.gpu(i, "GPU-%08d-1d2c-4e5f".formatted(i), i))
+                .toList();
+    }
+
+    private static LeasePolicy policy(OptionalInt max) {
+        return new LeasePolicy(
+                max, Optional.empty(), List.of(), false, TestingLeases.POLICY.file());
+    }
+
+    private static GpuUse use(Gpu gpu, int pid) {
+        var user = new GpuUse.User(new ProcessId(pid, 1), "python3", 1002, Optional.empty());
+        return new GpuUse(gpu, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user));
+    }
+
+    private static boolean isNamed(GpuChoice choice, Ticket ticket) throws Exception {
+        GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, choice.of(ticket));
+        return ChoiceText.names(busy, choice.obstacles(ticket));
+    }
+
+    @Test
+    void whatHeMayNotHaveAndWhatOthersUseIsNamedOnceAndWhatHeHasHimselfTwice() throws Exception {
+        List<Gpu> two = gpus(2);
+        Ticket his = TestingLeases.ticket(1, TestingLeases.ALICE, ALL);
+        List<Lease> own =
+                List.of(TestingLeases.held(1, TestingLeases.ALICE, "train", two.getFirst()));
+        var held = TestingLeases.holdings(own, Map.of());
+        var none = TestingLeases.holdings(List.of(), Map.of());
+        LeasePolicy free = policy(OptionalInt.empty());
+        var most = policy(OptionalInt.of(2));
+        var used =
+                new UnmanagedUses(Map.of(two.get(1).uuid(), List.of(use(two.get(1), 4711))), false);
+        assertTrue(isNamed(new GpuChoice(two, held, UnmanagedUses.NONE, List.of(), most), his));
+        assertTrue(isNamed(new GpuChoice(two, none, used, List.of(), free), his));
+        assertEquals(
+                false, isNamed(new GpuChoice(two, held, UnmanagedUses.NONE, List.of(), free), his));
+    }
+
+    /** Whoever waits would read the same words again, or miss some. */
+    @Test
+    void isNamedWhereTheWordsAreThere() throws Exception {
+        Random random = new Random(7);
+        int[] seen = new int[2];
+        for (int i = 0; i < 3000; i++) {
+            List<Gpu> all = gpus(1 + random.nextInt(8));
+            List<Lease> leases = new ArrayList<>();
+            Map<String, List<GpuUse>> uses = new HashMap<>();
+            for (Gpu gpu : all) {
+                int what = random.nextInt(5);
+                if (what == 0) {
+                    Owner owner = random.nextBoolean() ? TestingLeases.ALICE : TestingLeases.BOB;
+                    leases.add(TestingLeases.held(1 + gpu.index(), owner, "c" + gpu.index(), gpu));
+                }
+                if (what == 1 || what == 2) {
+                    uses.put(gpu.uuid(), List.of(use(gpu, 4711 + random.nextInt(7))));
+                }
+            }
+            OptionalInt most =
+                    random.nextInt(3) == 0
+                            ? OptionalInt.of(1 + random.nextInt(4))
+                            : OptionalInt.empty();
+            List<Ticket> before =
+                    random.nextBoolean()
+                            ? List.of()
+                            : List.of(
+                                    TestingLeases.ticket(
+                                            1, TestingLeases.BOB, new GpuRequest.Count(1)));
+            GpuChoice choice =
+                    new GpuChoice(
+                            all,
+                            TestingLeases.holdings(leases, Map.of()),
+                            new UnmanagedUses(uses, random.nextInt(4) == 0),
+                            before,
+                            policy(most));
+            GpuRequest request =
+                    random.nextBoolean()
+                            ? ALL
+                            : new GpuRequest.Count(1 + random.nextInt(all.size()));
+            Ticket ticket = TestingLeases.ticket(2, TestingLeases.ALICE, request);
+            if (choice.of(ticket) instanceof GpuChoice.Busy busy && !choice.keep(ticket)) {
+                List<Obstacle> obstacles = choice.obstacles(ticket);
+                String reason = ChoiceText.reason(busy);
+                boolean named = ChoiceText.names(busy, obstacles);
+                String words = ChoiceText.obstacles(obstacles);
+                assertEquals(reason.contains(words), named, () -> reason + "\n" + words);
+                seen[named ? 1 : 0]++;
+            }
+        }
+        assertTrue(seen[0] > 50 && seen[1] > 50, seen[0] + " " + seen[1]);
+    }
+}

@@ -1,0 +1,66 @@
+package jnvdocker.volume.files;
+
+import jnvdocker.posix.DiskRoom;
+import jnvdocker.posix.PosixException;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+
+/** What to do about a state folder that a driver volume can't be written to. */
+final class StateFolderRemedy {
+    private static final String STATE_FOLDER = " (JNVDOCKER_STATE_DIR)";
+
+    private static final String IN_THE_WAY =
+            "move the file that is in the way, or choose another state folder" + STATE_FOLDER;
+
+    private static final String LOOK = "check that folder, its quota and the kernel's log";
+
+    /** Who could not write what he wanted to has left less than this. */
+    private static final long FULL = 1 << 20;
+
+    private StateFolderRemedy() {}
+
+    /**
+     * @param file that could not be written
+     */
+    static String of(Path file, IOException cause) {
+        return switch (cause) {
+            case AccessDeniedException _ ->
+                    "run the daemon as root, or choose a state folder that this user may write"
+                            + STATE_FOLDER;
+            case NotDirectoryException _, FileAlreadyExistsException _ -> IN_THE_WAY;
+            default -> of(file);
+        };
+    }
+
+    /** By what is so, since Java tells a disk's error in words alone. */
+    private static String of(Path file) {
+        Path there = existing(file);
+        if (!there.equals(file) && !Files.isDirectory(there)) {
+            return IN_THE_WAY;
+        }
+        try {
+            DiskRoom room = DiskRoom.of(there);
+            if (room.readOnly()) {
+                return "mount it writable, or choose another state folder" + STATE_FOLDER;
+            }
+            return room.bytes() < FULL || !room.forFiles()
+                    ? "free some space there, or choose another state folder" + STATE_FOLDER
+                    : LOOK;
+        } catch (PosixException e) {
+            return LOOK;
+        }
+    }
+
+    private static Path existing(Path file) {
+        Path path = file.toAbsolutePath();
+        while (!Files.exists(path) && path.getParent() != null) {
+            path = path.getParent();
+        }
+        return path;
+    }
+}
