@@ -14,6 +14,7 @@ import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.Span;
@@ -62,7 +63,8 @@ public record Config(
     private static final Set<String> LISTS = Set.of("cordon", "ignore", "mesos_gpus");
     private static final Set<String> NUMBERS = Set.of("max_gpus_per_user", "max_waits_per_user");
 
-    private static final Duration SHORTEST_HISTORY = Duration.ofDays(1);
+    private static final Span.Limits WAITS = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
+    private static final Span.Limits HISTORIES = new Span.Limits(Duration.ofDays(1), Span.LONGEST);
 
     /** The file as it is written; the names are the keys. */
     private record Keys(
@@ -149,16 +151,9 @@ public record Config(
         }
 
         Optional<Duration> maxWait(Optional<String> value) throws StartException {
-            try {
-                return value.map(Span::parse);
-            } catch (IllegalArgumentException e) {
-                throw bad(
-                        "max_wait",
-                        Quote.quoted(value.orElseThrow()),
-                        "how long somebody may wait: write a number with m, h or d, as in 12h, or"
-                                + " leave the key out",
-                        e);
-            }
+            return value.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of(span("max_wait", value.get(), WAITS, "or leave the key out"));
         }
 
         List<String> gpuIds(String key, List<String> ids) throws StartException {
@@ -176,43 +171,30 @@ public record Config(
         }
 
         Duration mesosWait(Optional<String> value) throws StartException {
-            try {
-                return value.map(MesosPolicy::parseWait).orElse(MesosPolicy.WAIT);
-            } catch (IllegalArgumentException e) {
-                throw bad(
-                        "mesos_wait",
-                        Quote.quoted(value.orElseThrow()),
-                        "how long a Mesos task may wait: write a number with s, from 0s to 45s and"
-                                + " well below the agent's --executor_registration_timeout",
-                        e);
-            }
+            return value.isEmpty()
+                    ? MesosPolicy.WAIT
+                    : span(
+                            "mesos_wait",
+                            value.get(),
+                            MesosPolicy.WAITS,
+                            "and keep well below the agent's --executor_registration_timeout");
         }
 
         Optional<Duration> history(String value) throws StartException {
-            if (value.equals("forever")) {
-                return Optional.empty();
-            }
-            Duration kept;
-            try {
-                kept = Span.parse(value);
-            } catch (IllegalArgumentException e) {
-                throw badHistory(value, e);
-            }
-            if (kept.compareTo(SHORTEST_HISTORY) < 0) {
-                throw badHistory(value, null);
-            }
-            return Optional.of(kept);
+            return value.equals("forever")
+                    ? Optional.empty()
+                    : Optional.of(span("keep_history", value, HISTORIES, "or write forever"));
         }
 
-        private StartException badHistory(String value, Exception cause) {
-            return bad(
-                    "keep_history",
-                    Quote.quoted(value),
-                    "for how long to keep the history: write forever, or a number of days from 1d"
-                            + " to "
-                            + Span.LONGEST.toDays()
-                            + "d",
-                    cause);
+        private Duration span(String key, String value, Span.Limits limits, String besides)
+                throws StartException {
+            try {
+                return Span.parse(value, limits);
+            } catch (InvalidValueException e) {
+                String where = at(file, text, key) + ": " + key + " = ";
+                throw new StartException(
+                        e.refusal().precededBy(where).followedBy(", " + besides), e);
+            }
         }
 
         private StartException bad(String key, String value, String wanted, Exception cause) {

@@ -108,19 +108,41 @@ class ConfigTest {
         assertEquals(Optional.of(Duration.ofDays(1)), parse("keep_history = '1d'").keepHistory());
         assertEquals(Optional.of(Duration.ofDays(14)), parse("keep_history = '2w'").keepHistory());
         assertEquals(Optional.of(Duration.ofDays(2)), parse("keep_history = '48h'").keepHistory());
+        assertEquals(
+                Optional.of(Duration.ofHours(36)), parse("keep_history = '1d12h'").keepHistory());
         assertEquals(Optional.empty(), parse("keep_history = 'forever'").keepHistory());
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"'365'", "365", "''", "'a year'", "'23h'", "'0d'", "'36501d'", "-1"})
-    void otherTimesAreRefusedWithTheSpelling(String value) {
+    @ValueSource(strings = {"'365'", "365", "''", "'a year'", "-1"})
+    void whatIsNoTimeForTheHistoryIsRefusedWithTheSpelling(String value) {
         assertEquals(
                 FILE
                         + ":2: keep_history = '"
                         + value.replace("'", "")
-                        + "' is not for how long to keep the history: write forever, or a number"
-                        + " of days from 1d to 36500d",
+                        + "' is no length of time; write one as in 90s, 30m or 1d12h, or write"
+                        + " forever",
                 refusal("# policy\nkeep_history = " + value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"23h59m59s", "90s", "0d", "36501d"})
+    void historyIsBounded(String value) {
+        assertEquals(
+                FILE
+                        + ":2: keep_history = '"
+                        + value
+                        + "' is not between 1d and 36500d; write another length of time, or"
+                        + " write forever",
+                refusal("# policy\nkeep_history = '" + value + "'"));
+    }
+
+    @Test
+    void aLongestWaitIsAnyLengthOfTime() throws StartException {
+        assertEquals(
+                Optional.of(Duration.ofSeconds(90)), parse("max_wait = '90s'").policy().maxWait());
+        assertEquals(
+                Optional.of(Duration.ofHours(36)), parse("max_wait = '1d12h'").policy().maxWait());
     }
 
     @ParameterizedTest
@@ -146,15 +168,27 @@ class ConfigTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"''", "'12'", "'0m'", "'forever'", "'36501d'"})
+    @ValueSource(strings = {"''", "'12'", "'forever'", "'12 h'"})
     void anotherLongestWaitIsRefusedWithTheSpelling(String value) {
         assertEquals(
                 FILE
                         + ":2: max_wait = "
                         + value
-                        + " is not how long somebody may wait: write a number with m, h or d, as in"
-                        + " 12h, or leave the key out",
+                        + " is no length of time; write one as in 90s, 30m or 1d12h, or leave the"
+                        + " key out",
                 refusal("# policy\nmax_wait = " + value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0m", "59s", "36501d"})
+    void longestWaitIsBounded(String value) {
+        assertEquals(
+                FILE
+                        + ":2: max_wait = '"
+                        + value
+                        + "' is not between 1m and 36500d; write another length of time, or leave"
+                        + " the key out",
+                refusal("# policy\nmax_wait = '" + value + "'"));
     }
 
     @ParameterizedTest
@@ -182,15 +216,27 @@ class ConfigTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"''", "'30'", "'2h'", "'1d'", "'-1s'", "'forever'"})
+    @ValueSource(strings = {"''", "'30'", "'-1s'", "'forever'"})
     void anotherWaitForMesosIsRefusedWithTheSpelling(String value) {
         assertEquals(
                 FILE
                         + ":2: mesos_wait = "
                         + value
-                        + " is not how long a Mesos task may wait: write a number with s, from 0s"
-                        + " to 45s and well below the agent's --executor_registration_timeout",
+                        + " is no length of time; write one as in 90s, 30m or 1d12h, and keep well"
+                        + " below the agent's --executor_registration_timeout",
                 refusal("# policy\nmesos_wait = " + value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"46s", "1m", "2h", "1d"})
+    void waitForMesosIsBounded(String value) {
+        assertEquals(
+                FILE
+                        + ":2: mesos_wait = '"
+                        + value
+                        + "' is not between 0s and 45s; write another length of time, and keep well"
+                        + " below the agent's --executor_registration_timeout",
+                refusal("# policy\nmesos_wait = '" + value + "'"));
     }
 
     @Test

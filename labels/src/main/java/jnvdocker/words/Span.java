@@ -6,45 +6,71 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * How long something lasts, as people write it, {@code 90m}, {@code 12h}, {@code 7d}, and as they
- * take it in, {@code 5m}, {@code 1h15m}.
+ * How long something lasts, as people write it, {@code 90s}, {@code 30m}, {@code 1d12h}, {@code
+ * 2w}, and as they take it in, {@code 5m}, {@code 1h15m}.
  */
 public final class Span {
     /** More than anybody has a history of, and far from where a time would overflow. */
     public static final Duration LONGEST = Duration.ofDays(36_500);
 
-    private static final Pattern FORM = Pattern.compile("([0-9]{1,9})([mhdw])");
+    /** Each unit once at most, the longest first. Nine digits of each can't overflow. */
+    private static final Pattern FORM =
+            Pattern.compile(
+                    "(?=.)(?:([0-9]{1,9})w)?(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?"
+                            + "(?:([0-9]{1,9})s)?");
+
+    /** What a place takes, which knows how long a time makes sense there. */
+    public record Limits(Duration least, Duration most) {
+        private boolean hold(Duration span) {
+            return span.compareTo(least) >= 0 && span.compareTo(most) <= 0;
+        }
+    }
 
     private Span() {}
 
     /**
-     * @return between a minute and {@link #LONGEST}
-     * @throws IllegalArgumentException quoting the text, and saying what would do
+     * @throws InvalidValueException quoting the text, and saying what would do
      */
-    public static Duration parse(String text) {
+    public static Duration parse(String text, Limits limits) {
         Matcher form = FORM.matcher(text);
         if (!form.matches()) {
-            throw new IllegalArgumentException(
-                    Quote.quoted(text)
-                            + " is no length of time; write a number with m, h, d or w, as in 12h"
-                            + " or 7d");
+            throw new InvalidValueException(
+                    Quote.quoted(text) + " is no length of time",
+                    "write one as in 90s, 30m or 1d12h");
         }
-        int number = Integer.parseInt(form.group(1));
         Duration span =
-                switch (form.group(2)) {
-                    case "m" -> Duration.ofMinutes(number);
-                    case "h" -> Duration.ofHours(number);
-                    case "d" -> Duration.ofDays(number);
-                    default -> Duration.ofDays(7L * number);
-                };
-        if (!span.isPositive() || span.compareTo(LONGEST) > 0) {
-            throw new IllegalArgumentException(
+                Duration.ofDays(7 * number(form, 1) + number(form, 2))
+                        .plusHours(number(form, 3))
+                        .plusMinutes(number(form, 4))
+                        .plusSeconds(number(form, 5));
+        if (!limits.hold(span)) {
+            throw new InvalidValueException(
                     Quote.quoted(text)
-                            + " is not between 1m and "
-                            + LONGEST.toDays()
-                            + "d; write another length of time");
+                            + " is not between "
+                            + spelled(limits.least())
+                            + " and "
+                            + spelled(limits.most()),
+                    "write another length of time");
         }
         return span;
+    }
+
+    private static long number(Matcher form, int unit) {
+        return form.group(unit) == null ? 0 : Long.parseLong(form.group(unit));
+    }
+
+    /** As {@link #parse} reads it, to the second: {@code 1d12h}. */
+    public static String spelled(Duration span) {
+        String text =
+                part(span.toDays(), "d")
+                        + part(span.toHoursPart(), "h")
+                        + part(span.toMinutesPart(), "m")
+                        + part(span.toSecondsPart(), "s");
+        return text.isEmpty() ? "0s" : text;
+    }
+
+    private static String part(long number, String unit) {
+        return number > 0 ? number + unit : "";
     }
 
     /** In two units at most; nothing for less than nothing. */

@@ -407,7 +407,7 @@ final class Reservations {
                 && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
             throw new RefusedException(
                     "nobody may wait for GPUs longer than "
-                            + Span.text(longest.get())
+                            + Span.spelled(longest.get())
                             + " ("
                             + policy.key("max_wait")
                             + ")",

@@ -150,7 +150,7 @@ final class Wait {
     private String longest(String before, String after) {
         return waiting.limit().isPresent() || limit.isEmpty()
                 ? ""
-                : before + Span.text(limit.get()) + after + " (" + policy.key("max_wait") + ")";
+                : before + Span.spelled(limit.get()) + after + " (" + policy.key("max_wait") + ")";
     }
 
     private void tellOfTheEnd(Claim claim) throws IOException {

@@ -3,24 +3,20 @@ package jnvdocker.command.caller;
 import jnvdocker.grant.Waiting;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.words.Quote;
+import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.Span;
 
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** Whether and for how long somebody waits: {@code --gpu-wait[=DURATION]}, {@code NV_GPU_WAIT}. */
 public final class GpuWait {
     private static final Set<String> FOREVER = Set.of("true", "1", "yes", "forever");
     private static final Set<String> NOT = Set.of("", "false", "0", "no");
 
-    /** As docker writes a duration, and with days. */
-    private static final Pattern SPAN =
-            Pattern.compile(
-                    "(?=.)(?:([0-9]{1,4})d)?(?:([0-9]{1,5})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,8})s)?");
+    private static final Span.Limits LIMITS = new Span.Limits(Duration.ZERO, Span.LONGEST);
 
     private GpuWait() {}
 
@@ -51,19 +47,10 @@ public final class GpuWait {
     }
 
     private static Duration span(String source, String value) throws RefusedException {
-        Matcher parts = SPAN.matcher(value);
-        if (!parts.matches()) {
-            throw new RefusedException(
-                    source + ": " + Quote.quoted(value) + " is no length of time",
-                    "write one as in 90s, 30m or 1d12h");
+        try {
+            return Span.parse(value, LIMITS);
+        } catch (InvalidValueException e) {
+            throw new RefusedException(e.refusal().precededBy(source + ": "));
         }
-        return Duration.ofDays(part(parts, 1))
-                .plusHours(part(parts, 2))
-                .plusMinutes(part(parts, 3))
-                .plusSeconds(part(parts, 4));
-    }
-
-    private static long part(Matcher parts, int group) {
-        return parts.group(group) == null ? 0 : Long.parseLong(parts.group(group));
     }
 }

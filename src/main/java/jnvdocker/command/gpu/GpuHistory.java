@@ -57,7 +57,7 @@ final class GpuHistory implements Callable<Integer> {
             paramLabel = "WHEN",
             defaultValue = "30d",
             description =
-                    "How long ago (90m, 12h, 7d, 4w), or a date (2026-11-01, 2026-11-01T09:00);"
+                    "How long ago (30m, 1d12h, 2w), or a date (2026-11-01, 2026-11-01T09:00);"
                             + " ${DEFAULT-VALUE}.")
     private String since;
 

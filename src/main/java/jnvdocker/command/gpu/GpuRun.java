@@ -65,7 +65,8 @@ final class GpuRun implements Callable<Integer> {
             paramLabel = "DURATION",
             arity = "0..1",
             preprocessor = Attached.class,
-            description = "Wait for GPUs that are taken, for so long or for ever.")
+            description =
+                    "Wait for GPUs that are taken, for so long (90s, 30m, 1d12h) or for ever.")
     private String gpuWait;
 
     @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "The program, its arguments.")

@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
@@ -22,6 +23,8 @@ final class Moment {
     private static final Pattern DAY = Pattern.compile(DATE);
     private static final Pattern LOCAL = Pattern.compile(DATE + TIME);
     private static final Pattern WITH_OFFSET = Pattern.compile(DATE + TIME + "(Z|[+-]..:..)");
+
+    private static final Span.Limits AGO = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
 
     private Moment() {}
 
@@ -51,9 +54,10 @@ final class Moment {
 
     private static Duration span(String text) {
         try {
-            return Span.parse(text);
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException(e.getMessage() + ", or a date, as in 2026-11-01", e);
+            return Span.parse(text, AGO);
+        } catch (InvalidValueException e) {
+            throw new InvalidValueException(
+                    e.refusal().followedBy(", or a date, as in 2026-11-01"));
         }
     }
 

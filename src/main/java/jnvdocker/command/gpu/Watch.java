@@ -6,6 +6,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.WatchScreen;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Span;
 
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
@@ -25,32 +26,33 @@ import java.util.regex.Pattern;
 /** {@code --watch}: the same again, every few seconds. */
 final class Watch {
     private static final String OPTION = "--watch";
-    private static final Pattern SECONDS = Pattern.compile("[0-9]{1,4}");
-    private static final Pattern TYPED = Pattern.compile(" " + OPTION + "([= ][0-9]+)?");
-    private static final int LONGEST = 3600;
+    private static final Pattern SECONDS = Pattern.compile("[0-9]+");
+    private static final Pattern TYPED = Pattern.compile(" " + OPTION + "([= ][0-9][0-9wdhms]*)?");
+    private static final Span.Limits LIMITS =
+            new Span.Limits(Duration.ofSeconds(1), Duration.ofHours(1));
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss");
 
     @Option(
             names = OPTION,
             arity = "0..1",
-            paramLabel = "SECONDS",
-            fallbackValue = "2",
+            paramLabel = "DURATION",
+            fallbackValue = "2s",
             converter = Interval.class,
             description =
-                    "Show it again every 1 to 3600 seconds (${FALLBACK-VALUE}), until Ctrl-C.")
+                    "Show it again after 1s to 1h each time (${FALLBACK-VALUE}), until Ctrl-C; a"
+                            + " number alone is one of seconds.")
     private Duration interval;
 
     static final class Interval implements ITypeConverter<Duration> {
+        /** As {@code watch -n} takes it, too: a number of seconds. */
         @Override
         public Duration convert(String value) {
-            int seconds = SECONDS.matcher(value).matches() ? Integer.parseInt(value) : 0;
-            if (seconds < 1 || seconds > LONGEST) {
-                throw new TypeConversionException(
-                        Quote.quoted(value)
-                                + " is no number of seconds; write one from 1 to "
-                                + LONGEST);
+            String span = SECONDS.matcher(value).matches() ? value + "s" : value;
+            try {
+                return Span.parse(span, LIMITS);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(e.getMessage());
             }
-            return Duration.ofSeconds(seconds);
         }
     }
 
@@ -88,8 +90,8 @@ final class Watch {
 
         private String title(Duration interval, String host, LocalTime now) {
             return "every "
-                    + interval.toSeconds()
-                    + "s: jnvdocker gpu "
+                    + Span.spelled(interval)
+                    + ": jnvdocker gpu "
                     + Quote.shown(TYPED.matcher(String.join(" ", words)).replaceAll(""))
                     + "   "
                     + Quote.shown(host)

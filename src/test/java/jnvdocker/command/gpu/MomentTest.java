@@ -20,6 +20,7 @@ class MomentTest {
     @CsvSource({
         "90m, 2026-11-21T17:00:00Z",
         "7d, 2026-11-14T18:30:00Z",
+        "1w12h90s, 2026-11-14T06:28:30Z",
         "36500d, 1926-12-16T18:30:00Z",
         "2026-11-01, 2026-10-31T23:00:00Z",
         "2026-07-01, 2026-06-30T22:00:00Z",
@@ -71,9 +72,12 @@ class MomentTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "7", "yesterday", "0d", "99999d", "7d 12h"})
+    @ValueSource(strings = {"", "7", "yesterday", "0d", "59s", "99999d", "7d 12h"})
     void whatIsNoLengthOfTimeIsRefused(String text) {
-        assertTrue(refusal(text).contains("; write a"), refusal(text));
+        assertTrue(
+                refusal(text).contains("; write one as in 90s, 30m or 1d12h")
+                        || refusal(text).contains(" is not between 1m and 36500d; write another"),
+                refusal(text));
         assertTrue(refusal(text).endsWith(", or a date, as in 2026-11-01"), refusal(text));
     }
 

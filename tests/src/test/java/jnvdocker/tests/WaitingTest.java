@@ -140,7 +140,7 @@ class WaitingTest {
     void waitEndsWithItsTime() {
         lab.run("train", 3);
         Command.Result result =
-                lab.jnvdocker("run", "--rm", "--gpus", "device=3", "--gpu-wait=1s", "plain");
+                lab.jnvdocker("run", "--rm", "--gpus", "device=3", "--gpu-wait=0m1s", "plain");
         assertEquals(125, result.exitCode(), result::toString);
         assertTrue(
                 result.err().contains("jnvdocker: waited in vain, GPU 3 (GPU-5c1a3009) is held"),
@@ -149,7 +149,7 @@ class WaitingTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"soon", "-5m", "5", "1h30", "99999999999s", "1m 2s"})
+    @ValueSource(strings = {"soon", "-5m", "5", "1h30", "99999999999s", "1m 2s", "2s1m"})
     void otherLengthsAreRefused(String length) {
         Command.Result result =
                 lab.jnvdocker("run", "--rm", "--gpus", "1", "--gpu-wait=" + length, "plain");

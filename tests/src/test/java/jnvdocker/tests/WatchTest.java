@@ -14,7 +14,7 @@ import jnvdocker.tests.world.Terminal;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.BufferedReader;
 import java.util.ArrayList;
@@ -76,7 +76,7 @@ class WatchTest extends OneEngineTest {
 
     @Test
     void screenIsNoHigherThanTheTerminal() {
-        try (Terminal terminal = new Terminal(gpu("ls", "--watch=1"), 120, 6)) {
+        try (Terminal terminal = new Terminal(gpu("ls", "--watch=1s"), 120, 6)) {
             terminal.awaitLine("^… 3 more$");
             assertEquals(5, terminal.screen().size(), terminal::written);
         }
@@ -103,14 +103,23 @@ class WatchTest extends OneEngineTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"0", "3601", "-1", "1.5", "x", "", "99999999999"})
-    void otherIntervalsAreWrongUsage(String seconds) {
-        Command.Result result = gpu("ls", "--watch=" + seconds).run();
+    @CsvSource(
+            quoteCharacter = '"',
+            value = {
+                "0, '0s' is not between 1s and 1h",
+                "3601, '3601s' is not between 1s and 1h",
+                "2h, '2h' is not between 1s and 1h",
+                "-1, '-1' is no length of time",
+                "1.5, '1.5' is no length of time",
+                "x, 'x' is no length of time",
+                "\"\", '' is no length of time",
+                "99999999999, '99999999999s' is no length of time"
+            })
+    void otherIntervalsAreWrongUsage(String interval, String message) {
+        Command.Result result = gpu("ls", "--watch=" + interval).run();
         assertEquals(2, result.exitCode(), result::toString);
         assertEquals("", result.out());
-        assertTrue(
-                result.err().contains("is no number of seconds; write one from 1 to 3600"),
-                result::toString);
+        assertTrue(result.err().contains(": " + message), result::toString);
     }
 
     /** Neither help nor a request that is wrong is asked for again. */

@@ -3,14 +3,12 @@ package jnvdocker.mesos.agent;
 import jnvdocker.host.Gpu;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
-import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.Span;
 
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * What the lab gives Mesos tasks.
@@ -22,10 +20,11 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     /** Well below the agent's default for an executor to register, which is a minute. */
     public static final Duration WAIT = Duration.ofSeconds(30);
 
-    /** Our mesos-containerizer gives a daemon up that says nothing for 50 seconds. */
-    private static final Duration LONGEST = Duration.ofSeconds(45);
-
-    private static final Pattern FORM = Pattern.compile("([0-9]{1,2})s");
+    /**
+     * How long a task may wait; none at all is refused at once. Our mesos-containerizer gives a
+     * daemon up that says nothing for 50 seconds.
+     */
+    public static final Span.Limits WAITS = new Span.Limits(Duration.ZERO, Duration.ofSeconds(45));
 
     public MesosPolicy {
         gpus = List.copyOf(gpus);
@@ -91,23 +90,5 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         return gpus.stream()
                 .filter(id -> host.stream().noneMatch(gpu -> GpuResolver.means(id, gpu)))
                 .toList();
-    }
-
-    /**
-     * A wait as people write it: {@code 30s}.
-     *
-     * @return at most 45 seconds; nothing has tasks refused at once
-     * @throws IllegalArgumentException quoting the text, and saying what would do
-     */
-    public static Duration parseWait(String text) {
-        Matcher form = FORM.matcher(text);
-        if (form.matches()) {
-            Duration wait = Duration.ofSeconds(Integer.parseInt(form.group(1)));
-            if (wait.compareTo(LONGEST) <= 0) {
-                return wait;
-            }
-        }
-        throw new IllegalArgumentException(
-                Quote.quoted(text) + " is no time from 0s to 45s; write a number with s");
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.words.Span;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,9 +37,9 @@ class MesosPolicyTest {
     }
 
     @Test
-    void waitsAreSecondsWithinWhatTheAgentBears() {
-        assertEquals(Duration.ZERO, MesosPolicy.parseWait("0s"));
-        assertEquals(Duration.ofSeconds(45), MesosPolicy.parseWait("45s"));
+    void waitsAreWithinWhatTheAgentBears() {
+        assertEquals(Duration.ZERO, Span.parse("0s", MesosPolicy.WAITS));
+        assertEquals(Duration.ofSeconds(45), Span.parse("45s", MesosPolicy.WAITS));
     }
 
     @Test
@@ -54,6 +55,6 @@ class MesosPolicyTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "30", "s", "-1s", "46s", "1m", "1h", "1d", "30s ", "999999s"})
     void otherWaitsAreRefused(String text) {
-        assertThrows(IllegalArgumentException.class, () -> MesosPolicy.parseWait(text));
+        assertThrows(IllegalArgumentException.class, () -> Span.parse(text, MesosPolicy.WAITS));
     }
 }

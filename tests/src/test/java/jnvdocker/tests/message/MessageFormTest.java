@@ -33,7 +33,7 @@ class MessageFormTest {
     private static final Pattern REMEDY =
             Pattern.compile(
                     "([;:,(]|\\bor|\\band) (first"
-                        + " )?(add|ask|begin|build|check|choose|cordon|create|docker|end|free|give|have|install|leave|let|load|log"
+                        + " )?(add|ask|begin|build|check|choose|cordon|create|docker|end|free|give|have|install|keep|leave|let|load|log"
                         + " in|look|make|mend|mount"
                         + "|move|name|pull|put|reload|remove|restart|run|save|say|send|set"
                         + "|shorten|spell|start|stop|sudo|systemctl|take|try|type|unpack|use|wait|write)\\b|'jnvdocker"
@@ -123,7 +123,7 @@ class MessageFormTest {
 
     /** Somebody else's words, or words that another message of ours has been checked for. */
     private static boolean isPassedOn(String text) {
-        return text.startsWith(Wording.VALUE) && text.split(" ").length < 3;
+        return text.contains(Wording.VALUE) && text.split(" ").length < 3;
     }
 
     private static void assertAll(
