@@ -5,6 +5,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.process.ShortProcess;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
@@ -13,12 +14,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Whether the driver stays awake while nobody uses a GPU. */
 final class PersistenceCheck implements Check {
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final String DAEMON = "nvidia-persistenced";
+    private static final Pattern ASLEEP = Pattern.compile("([0-9]{1,4}), Disabled");
     private static final Path KERNEL = Path.of("/proc/driver/nvidia/version");
 
     private final Host host;
@@ -90,15 +94,16 @@ final class PersistenceCheck implements Check {
         if (exitCode != 0 || lines.isEmpty()) {
             return notTold(Quote.quoted(output.strip()));
         }
-        List<String> asleep =
+        List<Integer> asleep =
                 lines.stream()
-                        .filter(line -> line.endsWith(", Disabled"))
-                        .map(line -> Quote.shown(line.substring(0, line.indexOf(','))))
+                        .map(ASLEEP::matcher)
+                        .filter(Matcher::matches)
+                        .map(line -> Integer.valueOf(line.group(1)))
                         .toList();
         if (!asleep.isEmpty()) {
             return Finding.hint(
                     (asleep.size() == 1 ? "GPU " : "GPUs ")
-                            + String.join(", ", asleep)
+                            + Indices.text(asleep.stream())
                             + " without persistence mode: the first use after a pause takes"
                             + " seconds",
                     "run " + DAEMON + ", or nvidia-smi -pm 1 at each boot");

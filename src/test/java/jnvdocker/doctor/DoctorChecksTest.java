@@ -188,12 +188,13 @@ class DoctorChecksTest {
         assertEquals(State.OK, PersistenceCheck.judge(0, "0, Enabled\n1, Enabled\n").state());
         Finding hint = PersistenceCheck.judge(0, "0, Enabled\n1, Disabled\n2, Disabled\n");
         assertEquals(State.HINT, hint.state());
-        assertTrue(hint.what().startsWith("GPUs 1, 2 without persistence mode: "), hint::what);
+        assertTrue(hint.what().startsWith("GPUs 1,2 without persistence mode: "), hint::what);
     }
 
     @Test
     void persistenceModeThatIsNotToldIsNoAlarm() {
-        for (String output : List.of("", "0, [N/A]\n", "0, Enabled\n1, [Unknown Error]\n")) {
+        for (String output :
+                List.of("", "0, [N/A]\n", "?, Disabled\n", "0, Enabled\n1, [Unknown Error]\n")) {
             assertEquals(State.UNKNOWN, PersistenceCheck.judge(0, output).state(), output);
         }
         assertEquals(State.UNKNOWN, PersistenceCheck.judge(9, "0, Disabled\n").state());

@@ -1,6 +1,7 @@
 package jnvdocker.request;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -104,8 +105,8 @@ public final class GpuResolver {
         if (gpus.isEmpty()) {
             return "this host has no GPU";
         }
-        String indices =
-                gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
-        return "this host has " + indices + " ('jnvdocker gpu ls' shows their UUIDs)";
+        return "this host has "
+                + Indices.text(gpus.stream().map(Gpu::index))
+                + " ('jnvdocker gpu ls' shows their UUIDs)";
     }
 }

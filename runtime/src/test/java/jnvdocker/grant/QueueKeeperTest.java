@@ -176,7 +176,7 @@ class QueueKeeperTest {
         }
         keeper().tick();
         for (Client client : clients) {
-            assertTrue(client.hear().contains("GPUs 0, 1 are reserved by bob's gpu run"));
+            assertTrue(client.hear().contains("GPUs 0,1 are reserved by bob's gpu run"));
         }
         int[] before = {looks.get(), reads.get(), uses.get()};
         parts.leases().waiting();

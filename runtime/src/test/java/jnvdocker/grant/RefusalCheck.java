@@ -24,7 +24,7 @@ final class RefusalCheck {
     private static final Duration RETURN = Duration.ofSeconds(20);
 
     private static final String GPUS =
-            "(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2](, [0-2])+ are) ";
+            "(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2]([-,][0-2])+ are) ";
     private static final String HELD =
             "(held by (user[0-2]|uid [0-9]+|somebody)'s container"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";

@@ -100,11 +100,11 @@ class GpuChoiceTest {
         assertBusy(
                 "all GPUs are asked for, and GPU 1 (GPU-5c1a2006) is held by alice's container"
                         + " train-7 since 2024-01-02 09:12; wait with --gpu-wait, or take"
-                        + " others (free: 0, 2, 3)",
+                        + " others (free: 0,2,3)",
                 EVERY,
                 held(1, ALICE, "train-7", B));
         assertBusy(
-                "all GPUs are asked for, and GPUs 0, 1, 2, 3 are held by alice's container big"
+                "all GPUs are asked for, and GPUs 0-3 are held by alice's container big"
                         + " since 2024-01-02 09:12; wait with --gpu-wait",
                 EVERY,
                 held(1, ALICE, "big", A, B, C, D));
@@ -120,14 +120,14 @@ class GpuChoiceTest {
     void namedAreAllOrNothing() throws RefusedException {
         assertBusy(
                 "GPU 1 (GPU-5c1a2006) is held by alice's container train-7 since 2024-01-02"
-                        + " 09:12; wait with --gpu-wait, or take another (free: 0, 2, 3)",
+                        + " 09:12; wait with --gpu-wait, or take another (free: 0,2,3)",
                 devices("0", "1"),
                 held(1, ALICE, "train-7", B));
         assertBusy(
                 "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02"
                         + " 09:12, GPU 1 (GPU-5c1a2006) is reserved by bob's docker run (pid 4711)"
                         + " since 2024-01-02 09:12; wait with --gpu-wait, or take others"
-                        + " (free: 2, 3)",
+                        + " (free: 2,3)",
                 devices("0", "1"),
                 held(1, ALICE, "train-7", A),
                 reserved(2, BOB, B));
@@ -141,7 +141,7 @@ class GpuChoiceTest {
     @Test
     void aCountThatIsNotFreeNamesEveryHolder() throws RefusedException {
         assertBusy(
-                "2 GPUs are asked for, and free is 2: GPUs 0, 1 are held by alice's container"
+                "2 GPUs are asked for, and free is 2: GPUs 0,1 are held by alice's container"
                     + " train-7 since 2024-01-02 09:12, GPU 3 (GPU-88888888) is reserved by bob's"
                     + " docker run (pid 4711) since 2024-01-02 09:12; wait with --gpu-wait, or ask"
                     + " for fewer",
@@ -168,16 +168,16 @@ class GpuChoiceTest {
         GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
         assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO, ALICE));
         assertBusy(
-                "3 GPUs are asked for, and free is 1, 3: GPU 0 (GPU-5c1a1003) is used by root's"
+                "3 GPUs are asked for, and free is 1,3: GPU 0 (GPU-5c1a1003) is used by root's"
                         + " process python3 (pid 4711), which jnvdocker did not start, GPU 2"
                         + " (GPU-77777777) is used by container plain-1, which jnvdocker did not"
                         + " start; wait with --gpu-wait, or ask for fewer",
                 new GpuRequest.Count(3),
                 used);
         assertBusy(
-                "all GPUs are asked for, and GPUs 0, 1 are used by container plain-1, which"
+                "all GPUs are asked for, and GPUs 0,1 are used by container plain-1, which"
                         + " jnvdocker did not start; wait with --gpu-wait, or take others"
-                        + " (free: 2, 3)",
+                        + " (free: 2,3)",
                 EVERY,
                 unmanaged(true, container(A), container(B)));
     }
@@ -187,14 +187,14 @@ class GpuChoiceTest {
         assertBusy(
                 "GPU 0 (GPU-5c1a1003) is used by root's process python3 (pid 4711), which"
                         + " jnvdocker did not start; wait with --gpu-wait, or take another"
-                        + " (free: 1, 2, 3)",
+                        + " (free: 1-3)",
                 devices("0", "1"),
                 unmanaged(false, process(A)));
         assertBusy(
                 "GPU 1 (GPU-5c1a2006) is held by alice's container train-7 since 2024-01-02 09:12,"
                         + " GPU 0 (GPU-5c1a1003) is used by root's process python3 (pid 4711),"
                         + " which jnvdocker did not start; wait with --gpu-wait, or take"
-                        + " others (free: 2, 3)",
+                        + " others (free: 2,3)",
                 devices("0", "1"),
                 unmanaged(false, process(A)),
                 held(1, ALICE, "train-7", B));
@@ -212,7 +212,7 @@ class GpuChoiceTest {
     void whoHoldsAGpuIsNamedBeforeWhoUsesItToo() throws RefusedException {
         assertBusy(
                 "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02 09:12;"
-                        + " wait with --gpu-wait, or take another (free: 1, 2, 3)",
+                        + " wait with --gpu-wait, or take another (free: 1-3)",
                 devices("0"),
                 unmanaged(true, process(A)),
                 held(1, ALICE, "train-7", A));
@@ -226,7 +226,7 @@ class GpuChoiceTest {
         assertEquals(new GpuChoice.Chosen(List.of(C)), choice(policy, B, C).of(ONE, BOB));
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned (cordon in /etc/jnvdocker/config.toml) and gets"
-                        + " no new container; take another (free: 0, 2, 3), or ask an"
+                        + " no new container; take another (free: 0,2,3), or ask an"
                         + " administrator",
                 refusal(choice(policy, A, B, C, D), devices("0", "1"), BOB));
         assertEquals(
@@ -247,7 +247,7 @@ class GpuChoiceTest {
         GpuChoice choice = new GpuChoice(ALL, holdings, UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud) and"
-                        + " gets no new container; take another (free: 0, 2, 3), or ask an"
+                        + " gets no new container; take another (free: 0,2,3), or ask an"
                         + " administrator",
                 refusal(choice, devices("1"), BOB));
     }
@@ -434,8 +434,7 @@ class GpuChoiceTest {
                 new GpuRequest.Count(5),
                 ALL);
         assertRefused(
-                "invalid device: 4; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their"
-                        + " UUIDs)",
+                "invalid device: 4; this host has 0-3 ('jnvdocker gpu ls' shows their" + " UUIDs)",
                 devices("0", "4"),
                 ALL);
         String none =

@@ -62,8 +62,8 @@ class GpuResolverTest {
 
     @Test
     void digitsAreAnIndexAndNoPartOfAUuid() {
-        assertRefusal("invalid device: \\u{1b}[31m; this host has 0, 1, 2", "\u001b[31m");
-        assertRefusal("invalid device: 7777; this host has 0, 1, 2", "7777");
+        assertRefusal("invalid device: \\u{1b}[31m; this host has 0-2", "\u001b[31m");
+        assertRefusal("invalid device: 7777; this host has 0-2", "7777");
     }
 
     @ParameterizedTest
@@ -90,13 +90,13 @@ class GpuResolverTest {
         assertRefusal(
                 "invalid device: "
                         + id
-                        + "; this host has 0, 1, 2 ('jnvdocker gpu ls' shows their UUIDs)",
+                        + "; this host has 0-2 ('jnvdocker gpu ls' shows their UUIDs)",
                 id);
     }
 
     @Test
     void oneUnknownIdRefusesAll() {
-        assertRefusal("invalid device: 9; this host has 0, 1, 2", "0", "9", "1");
+        assertRefusal("invalid device: 9; this host has 0-2", "0", "9", "1");
     }
 
     @Test

@@ -193,11 +193,12 @@ final class Explanation {
 
     private String container(Lease lease) {
         Claim claim = lease.claim();
-        String others = Holding.others(lease, status.gpu());
         return what(claim)
                 + ", under claim "
                 + claim.id()
-                + (others.isEmpty() ? "" : ", together with " + others);
+                + Holding.others(lease, status.gpu())
+                        .map(others -> ", together with " + others)
+                        .orElse("");
     }
 
     private static String what(Claim claim) {

@@ -9,8 +9,10 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -46,11 +48,8 @@ final class Holding {
         return Quote.shown(container.substring(0, Math.min(SHORT_ID, container.length())));
     }
 
-    /** Indices: {@code 0,2}. */
     static String indices(Lease lease) {
-        return lease.claim().gpus().stream()
-                .map(gpu -> String.valueOf(gpu.index()))
-                .collect(Collectors.joining(","));
+        return Indices.text(lease.claim().gpus().stream().map(ClaimedGpu::index));
     }
 
     /** {@code GPU 0 (GPU-5c1a0000), GPU 2 (GPU-5c1a2006)}. */
@@ -61,12 +60,18 @@ final class Holding {
     }
 
     /** The GPUs that the same claim has besides this one. */
-    static String others(Lease lease, Gpu gpu) {
-        return lease.claim().gpus().stream()
-                .filter(claimed -> !claimed.uuid().equals(gpu.uuid()))
-                .map(ClaimedGpu::index)
-                .map(index -> "GPU " + index)
-                .collect(Collectors.joining(", "));
+    static Optional<String> others(Lease lease, Gpu gpu) {
+        List<Integer> others =
+                lease.claim().gpus().stream()
+                        .filter(claimed -> !claimed.uuid().equals(gpu.uuid()))
+                        .map(ClaimedGpu::index)
+                        .toList();
+        String indices = Indices.text(others.stream());
+        return switch (others.size()) {
+            case 0 -> Optional.empty();
+            case 1 -> Optional.of("GPU " + indices);
+            default -> Optional.of("GPUs " + indices);
+        };
     }
 
     /** The process whose end frees the GPUs, as far as it is known. */

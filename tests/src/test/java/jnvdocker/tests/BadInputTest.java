@@ -78,9 +78,9 @@ class BadInputTest extends OneEngineTest {
             quoteCharacter = '`',
             textBlock =
                     """
-                    device=7 | invalid device: 7; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their UUIDs)
-                    device=GPU-ffff | invalid device: GPU-ffff; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their UUIDs)
-                    device=99:00.0 | invalid device: 99:00.0; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their UUIDs)
+                    device=7 | invalid device: 7; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
+                    device=GPU-ffff | invalid device: GPU-ffff; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
+                    device=99:00.0 | invalid device: 99:00.0; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
                     device=../nvidia0 | --gpus: '../nvidia0' is not a GPU's index, UUID or PCI address, as in --gpus '"device=0,1"'
                     "device=2,2" | GPU 2 is named twice, as 2 and as 2; name each GPU once
                     "device=0,GPU-5c1a0000" | GPU 0 is named twice, as 0 and as GPU-5c1a0000; name each GPU once
@@ -99,11 +99,11 @@ class BadInputTest extends OneEngineTest {
             delimiter = '|',
             textBlock =
                     """
-                    9 | invalid device: 9; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their UUIDs)
+                    9 | invalid device: 9; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
                     0,0 | GPU 0 is named twice, as 0 and as 0; name each GPU once
                     0 07:00.0 | GPU 0 is named twice, as 0 and as 07:00.0; name each GPU once
                     all,0 | NV_GPU: 'all' stands alone: either that or ids, as in NV_GPU=0,1
-                    --privileged | invalid device: --privileged; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their UUIDs)
+                    --privileged | invalid device: --privileged; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
                     $(id) | NV_GPU: '$(id)' is not a GPU's index, UUID or PCI address, as in NV_GPU=0,1
                     """)
     void wrongVariableIsRefusedByName(String gpus, String message) {

@@ -213,8 +213,7 @@ class GpuCommandsTest {
         assertEquals("train-7", why.path("container_name").asText());
         assertEquals("before", why.path("past_leases").path(0).path("container_name").asText());
         assertRefused(
-                "invalid device: 9; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their"
-                        + " UUIDs)",
+                "invalid device: 9; this host has 0-3 ('jnvdocker gpu ls' shows their" + " UUIDs)",
                 jnvdocker("gpu", "why", "9"));
     }
 
@@ -326,8 +325,7 @@ class GpuCommandsTest {
         assertEquals(2, jnvdocker("gpu", "cordon").exitCode());
         assertEquals(2, jnvdocker("gpu", "cordon", "1", "--reason", "x".repeat(81)).exitCode());
         assertRefused(
-                "invalid device: 4; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows their"
-                        + " UUIDs)",
+                "invalid device: 4; this host has 0-3 ('jnvdocker gpu ls' shows their" + " UUIDs)",
                 jnvdocker("gpu", "cordon", "1", "4"));
         assertEquals("free", gpus().path(1).path("state").asText());
     }

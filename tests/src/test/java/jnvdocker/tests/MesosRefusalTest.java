@@ -67,7 +67,7 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void unknownGpuIsRefused() {
         assertRefused(
-                "invalid device: GPU-00000000-1d2c-4e5f-8a9b-012345678901; this host has 0, 1, 2, 3"
+                "invalid device: GPU-00000000-1d2c-4e5f-8a9b-012345678901; this host has 0-3"
                         + " ('jnvdocker gpu ls' shows their UUIDs)",
                 MesosTask.of(GPUS).uuids("GPU-00000000-1d2c-4e5f-8a9b-012345678901"));
     }
@@ -140,7 +140,7 @@ class MesosRefusalTest extends OneAgentTest {
                 remarks.get(1)
                         .startsWith(
                                 "jnvdocker: waited in vain, 1 GPU is asked for, and none is free:"
-                                        + " GPUs 0, 1, 2, 3 are held by root's process sleep (pid"),
+                                        + " GPUs 0-3 are held by root's process sleep (pid"),
                 result::toString);
         assertTrue(remarks.get(1).contains("start the task again later"), result::toString);
     }
@@ -153,7 +153,7 @@ class MesosRefusalTest extends OneAgentTest {
         assertTrue(
                 remarks(result.err()).getFirst().contains("GPU 1 (GPU-5c1a1003) is cordoned by"),
                 result::toString);
-        assertRefusedWith("2 GPUs are asked for, and this host has 1, and GPUs 1, 2, 3", task(2));
+        assertRefusedWith("2 GPUs are asked for, and this host has 1, and GPUs 1-3", task(2));
     }
 
     private static void assertRefusedWith(String beginning, MesosTask task) {

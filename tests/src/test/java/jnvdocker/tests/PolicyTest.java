@@ -91,11 +91,11 @@ class PolicyTest extends OneEngineTest {
         assertEquals(List.of("FREE", "CORDONED", "CORDONED", "FREE"), states());
         assertRefused(
                 "GPU 1 \\(GPU-5c1a1003\\) is cordoned by root since \\d\\d:\\d\\d \\(fan is loud\\)"
-                        + " and gets no new container; take another \\(free: 0, 3\\), or ask an"
+                        + " and gets no new container; take another \\(free: 0,3\\), or ask an"
                         + " administrator",
                 run(ALICE, "device=1"));
         assertRefused(
-                "3 GPUs are asked for, and this host has 2, and GPUs 1, 2 that are cordoned by root"
+                "3 GPUs are asked for, and this host has 2, and GPUs 1,2 that are cordoned by root"
                         + " since \\d\\d:\\d\\d \\(fan is loud\\); ask for fewer .*",
                 run(ALICE, "3"));
         Command.Result all = lab.jnvdocker("run", "--rm", "--gpus", "all", "plain", "ls", "/dev");
@@ -152,7 +152,7 @@ class PolicyTest extends OneEngineTest {
         assertRefused(
                 "GPU 0 \\(GPU-5c1a0000\\) is cordoned \\(cordon in "
                         + file()
-                        + "\\) and gets no new container; take another \\(free: 1, 2\\), or ask an"
+                        + "\\) and gets no new container; take another \\(free: 1,2\\), or ask an"
                         + " administrator",
                 run(ALICE, "device=0"));
         assertRefused(
@@ -201,7 +201,7 @@ class PolicyTest extends OneEngineTest {
                                 "uid 61001 has 2 of the 2 that each user may have at a time"
                                         + " (max_gpus_per_user in "
                                         + file()
-                                        + "): GPUs 1, 2 are held by uid 61001's container train"
+                                        + "): GPUs 1,2 are held by uid 61001's container train"
                                         + " since"),
                 start::toString);
         lab.docker("restart", "train").ok();

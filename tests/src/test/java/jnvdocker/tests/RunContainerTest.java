@@ -354,7 +354,7 @@ class RunContainerTest {
         Command.Result result = jnvdocker("cuda", "true").with("NV_GPU", "9").run();
         assertEquals(125, result.exitCode());
         assertEquals(
-                "jnvdocker: invalid device: 9; this host has 0, 1, 2, 3 ('jnvdocker gpu ls' shows"
+                "jnvdocker: invalid device: 9; this host has 0-3 ('jnvdocker gpu ls' shows"
                         + " their UUIDs)\n",
                 result.err());
     }

@@ -163,13 +163,12 @@ class UnmanagedUseTest extends EachEngineTest {
         assertRefusal(
                 "GPU 1 (GPU-5c1a1003) "
                         + user
-                        + " not start; wait with --gpu-wait, or take another (free: 0, 2,"
-                        + " 3)",
+                        + " not start; wait with --gpu-wait, or take another (free: 0,2,3)",
                 run("device=1"));
         assertRefusal(
                 "all GPUs are asked for, and GPU 1 (GPU-5c1a1003) "
                         + user
-                        + " not start; wait with --gpu-wait, or take others (free: 0, 2, 3)",
+                        + " not start; wait with --gpu-wait, or take others (free: 0,2,3)",
                 run("all"));
         assertEquals(125, run("4").exitCode());
         assertEquals(

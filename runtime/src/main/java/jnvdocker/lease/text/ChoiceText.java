@@ -10,6 +10,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
@@ -154,7 +155,7 @@ public final class ChoiceText {
     }
 
     private static String indices(List<Gpu> gpus) {
-        return gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+        return Indices.text(gpus.stream().map(Gpu::index));
     }
 
     /**

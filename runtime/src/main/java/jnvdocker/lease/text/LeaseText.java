@@ -15,6 +15,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.RunningContainer;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 
 import java.time.Instant;
@@ -148,9 +149,7 @@ public final class LeaseText {
         if (gpus.size() == 1) {
             return name(gpus.getFirst().index(), gpus.getFirst().uuid()) + " is " + by;
         }
-        String indices =
-                gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
-        return "GPUs " + indices + " are " + by;
+        return "GPUs " + Indices.text(gpus.stream().map(ClaimedGpu::index)) + " are " + by;
     }
 
     /** As many of them as are shown. */

@@ -3,6 +3,7 @@ package jnvdocker.mesos.agent;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -10,7 +11,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 
 /**
  * Which of a host's GPUs an agent offers. One that somebody holds counts: it will be free again.
@@ -131,8 +131,6 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
     }
 
     static String indices(List<Gpu> gpus) {
-        return gpus.isEmpty()
-                ? "none"
-                : gpus.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(", "));
+        return gpus.isEmpty() ? "none" : Indices.text(gpus.stream().map(Gpu::index));
     }
 }

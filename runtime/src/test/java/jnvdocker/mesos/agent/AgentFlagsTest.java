@@ -125,7 +125,7 @@ class AgentFlagsTest {
         assertEquals(
                 List.of(
                         "mesos_gpus in /etc/jnvdocker/config.toml names '9', which is no GPU of"
-                                + " this host; this host has 0, 1, 2, 3"),
+                                + " this host; this host has 0-3"),
                 flags(FREE, "", null, only("1", "9")).remarks());
     }
 
@@ -141,8 +141,8 @@ class AgentFlagsTest {
                 "cpus:4|0|'--nvidia_gpus_devices' cannot be set without also setting 'gpus' in"
                         + " '--resources'; add gpus:1 to it",
                 "gpus:2||The `gpus` resource cannot be set without also setting"
-                        + " `--nvidia_gpu_devices`; say which 2 of the GPUs that can be offered (0,"
-                        + " 1, 2, 3), or leave gpus out for all of these",
+                    + " `--nvidia_gpu_devices`; say which 2 of the GPUs that can be offered (0-3),"
+                    + " or leave gpus out for all of these",
                 "gpus:1.5|0|The 'gpus' resource must be an non-negative integer; write a whole"
                         + " number in 'gpus:1.5'",
                 "gpus:1.5||The 'gpus' resource must be an non-negative integer; write a whole"
@@ -151,10 +151,10 @@ class AgentFlagsTest {
                 "gpus:2|0|'--resources' and '--nvidia_gpu_devices' specify different numbers of GPU"
                         + " devices; write gpus:1, or list 2",
                 "gpus:5|0,1,2,3,4|The number of GPUs requested is greater than the number of GPUs"
-                        + " available on the machine; this host has 0, 1, 2, 3",
+                        + " available on the machine; this host has 0-3",
                 "gpus:8||The number of GPUs requested is greater than the number of GPUs available"
-                        + " on the machine; this host has 0, 1, 2, 3",
-                "gpus:1|4|GPU device not found: 4; this host has 0, 1, 2, 3",
+                        + " on the machine; this host has 0-3",
+                "gpus:1|4|GPU device not found: 4; this host has 0-3",
                 "gpus:1|GPU-abc|Failed to load value 'GPU-abc': Failed to numify 'GPU-abc'; write"
                         + " indices, as in 0,2 ('jnvdocker gpu ls' shows them)",
                 "gpus:1|''|Failed to load value '': Failed to numify ''; write indices, as in 0,2"

@@ -1,0 +1,40 @@
+package jnvdocker.words;
+
+import java.util.List;
+import java.util.StringJoiner;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** The indices of several GPUs, as people read them: {@code 0-7}, {@code 0-2,5}. */
+public final class Indices {
+    /** A shorter run is no longer when each is named, and can be typed again as it is. */
+    private static final int RUN = 3;
+
+    private Indices() {}
+
+    /** From the lowest to the highest. */
+    public static String text(Stream<Integer> indices) {
+        List<Integer> sorted = indices.sorted().distinct().toList();
+        StringJoiner text = new StringJoiner(",");
+        int from = 0;
+        while (from < sorted.size()) {
+            int first = sorted.get(from);
+            int to = from + 1;
+            while (to < sorted.size() && sorted.get(to) == first + to - from) {
+                to++;
+            }
+            text.add(run(first, to - from));
+            from = to;
+        }
+        return text.toString();
+    }
+
+    private static String run(int first, int length) {
+        if (length >= RUN) {
+            return first + "-" + (first + length - 1);
+        }
+        StringJoiner each = new StringJoiner(",");
+        IntStream.range(first, first + length).forEach(index -> each.add("" + index));
+        return each.toString();
+    }
+}
