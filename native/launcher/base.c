@@ -82,8 +82,23 @@ static size_t character(const unsigned char *at, uint32_t *code, bool *harmless)
 	return length;
 }
 
+const char *character_locale(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *locale = getenv(names[i]);
+
+		if (locale != NULL && *locale != '\0')
+			return locale;
+	}
+	return "C";
+}
+
 char *shown(const char *text)
 {
+	const char *locale = character_locale();
+	bool utf8 = strcasestr(locale, "UTF-8") != NULL || strcasestr(locale, "UTF8") != NULL;
 	const unsigned char *at = (const unsigned char *)text;
 	char *result = allocate(NULL, MAX_SHOWN * sizeof "\\u{10ffff}" + sizeof "…");
 	char *end = result;
@@ -93,11 +108,11 @@ char *shown(const char *text)
 		bool harmless;
 
 		if (count == MAX_SHOWN) {
-			end = stpcpy(end, "…");
+			end = stpcpy(end, utf8 ? "…" : "...");
 			break;
 		}
 		size_t length = character(at, &code, &harmless);
-		if (harmless)
+		if (harmless && (utf8 || code < 0x80))
 			end = mempcpy(end, at, length);
 		else
 			end += sprintf(end, "\\u{%x}", code);

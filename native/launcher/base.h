@@ -13,9 +13,12 @@ void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2))
 void *allocate(void *old, size_t size);
 /* A new string, as printf would have it. */
 char *joined(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The name of the locale whose characters the caller reads, as setlocale(3) finds it. */
+const char *character_locale(void);
 /*
  * A new string for a message, of what a user or a program has said: its beginning, with nothing that a
- * terminal would act upon. jnvdocker.words.Quote does the same.
+ * terminal would act upon, and nothing but ASCII if the caller's locale does not say that it is UTF-8.
+ * jnvdocker.words.Quote and Ascii do the same.
  */
 char *shown(const char *text);
 bool has_prefix(const char *text, const char *prefix);

@@ -667,19 +667,25 @@ static struct winsize terminal_size(void)
 	return (struct winsize){ 0 };
 }
 
-/* The height of the terminal goes as a shell has it, LINES, but is always as it is now. */
+/*
+ * The height of the terminal goes as a shell has it, LINES, but is always as it is now; and the locale of
+ * characters as LC_CTYPE, whichever variable says it. A request without one is of an older client.
+ */
 static void put_variables(struct buffer *request, unsigned rows)
 {
-	uint32_t count = 1;
+	uint32_t count = 2;
 	char *lines = joined("LINES=%u", rows);
+	char *locale = joined("LC_CTYPE=%s", character_locale());
 
 	for (char **variable = environ; *variable != NULL; variable++)
 		count += is_for_daemon(*variable);
 	put_number(request, count);
 	put_string(request, lines);
+	put_string(request, locale);
 	for (char **variable = environ; *variable != NULL; variable++)
 		if (is_for_daemon(*variable))
 			put_string(request, *variable);
+	free(locale);
 	free(lines);
 }
 

@@ -40,7 +40,7 @@ const int failure_code = 1;
 
 #define OTHER_IMAGE "use another image, or have that changed in it"
 #define OWN_CGROUP \
-	"the agent has not put the container into a devices cgroup of its own; start it with --isolation=…,cgroups/devices"
+	"the agent has not put the container into a devices cgroup of its own; start it with --isolation=...,cgroups/devices"
 
 /* As many of each as a container may be given, many times over. */
 enum { MAX_ENTRIES = 256 };
@@ -447,7 +447,7 @@ static int open_dev(int root)
 	if (dev < 0)
 		die("cannot open /dev of the container: %s; " OTHER_IMAGE, strerror(errno));
 	if (fstatfs(dev, &system) < 0 || system.f_type != TMPFS_MAGIC || !is_mount(dev) || is_hosts(dev))
-		die("the container's /dev is no tmpfs of its own; start the agent with --isolation=…,filesystem/linux, and mount"
+		die("the container's /dev is no tmpfs of its own; start the agent with --isolation=...,filesystem/linux, and mount"
 		    " nothing there");
 	return dev;
 }

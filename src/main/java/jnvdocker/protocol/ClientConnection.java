@@ -1,6 +1,7 @@
 package jnvdocker.protocol;
 
 import jnvdocker.posix.Posix;
+import jnvdocker.words.Ascii;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
 
@@ -43,6 +44,7 @@ public final class ClientConnection implements AutoCloseable {
     private final FrameMemory.Account memory;
     private final Deadlines deadlines;
     private int piece;
+    private boolean isAscii;
 
     /**
      * @param memory of this connection, which closes it
@@ -83,6 +85,7 @@ public final class ClientConnection implements AutoCloseable {
         ClientRequest request =
                 ClientRequest.parse(new Payload.Reader(bytes, memory::take), Posix.peer(channel));
         memory.give(bytes.length);
+        isAscii = request.readsAsciiAlone();
         return request;
     }
 
@@ -105,7 +108,7 @@ public final class ClientConnection implements AutoCloseable {
         print(line + "\n");
     }
 
-    /** Writes a text to the client's standard output, as it is. */
+    /** Writes a text to the client's standard output, as it is: a program may read it. */
     public void print(String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         for (int at = 0; at < bytes.length; at += PIECE) {
@@ -124,10 +127,11 @@ public final class ClientConnection implements AutoCloseable {
         send(FrameType.WAIT, new byte[0]);
     }
 
-    /** Writes a line to the client's standard error, on which no terminal acts. */
+    /** Writes a line to the client's standard error, for a person: no terminal acts on it. */
     public void err(String line) throws IOException {
         String shown = Quote.lines(line) + "\n";
-        send(FrameType.ERR, shown.getBytes(StandardCharsets.UTF_8));
+        String readable = isAscii ? Ascii.of(shown) : shown;
+        send(FrameType.ERR, readable.getBytes(StandardCharsets.UTF_8));
     }
 
     /** Has the client run a program as its child, with the program's output in the result. */

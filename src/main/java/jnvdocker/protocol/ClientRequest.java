@@ -1,6 +1,7 @@
 package jnvdocker.protocol;
 
 import jnvdocker.posix.Peer;
+import jnvdocker.words.Ascii;
 
 import java.io.IOException;
 import java.util.HashMap;
@@ -31,6 +32,7 @@ public record ClientRequest(
         List<String> arguments,
         Map<String, String> variables) {
     static final int VERSION = 1;
+    private static final String LOCALE = "LC_CTYPE";
     private static final int IN = 1;
     private static final int OUT = 2;
     private static final int ERR = 4;
@@ -48,6 +50,11 @@ public record ClientRequest(
     /** A variable's value, empty when it is not set. */
     public String variable(String name) {
         return variables.getOrDefault(name, "");
+    }
+
+    /** Whether the caller can read nothing but ASCII. Older clients do not say; they all can. */
+    public boolean readsAsciiAlone() {
+        return variables.containsKey(LOCALE) && Ascii.isAll(variables.get(LOCALE));
     }
 
     /** A command of the user's docker: the words that stand for it, then these. */

@@ -7,8 +7,10 @@ package jnvdocker.screen;
  */
 public record Column(String title, Cut cut) {
 
-    /** In which order columns are made narrower, and how far: to so many characters. */
+    /** In which order columns are made narrower, and how far: to so many columns of text. */
     public enum Cut {
+        /** A note, of which nothing may be left out: each goes below its row. */
+        BELOW(0),
         /** What is the same in most rows. */
         FIRST(8),
         /** Text, whose beginning says the most. */
@@ -27,6 +29,14 @@ public record Column(String title, Cut cut) {
         int shortest() {
             return shortest;
         }
+    }
+
+    /**
+     * The last one of a table, for what there is to say of some rows. It never makes a table wider
+     * than the terminal: where there is no room, a note has lines of its own.
+     */
+    public static Column note(String title) {
+        return new Column(title, Cut.BELOW);
     }
 
     /** One that is never made narrower. */

@@ -14,16 +14,19 @@ public final class Printout extends Writer {
 
     private final ClientConnection client;
     private final boolean whole;
+    private final Screen screen;
     private final StringBuilder text = new StringBuilder();
     private boolean begun;
     private IOException failure;
 
     /**
      * @param whole whether all of it is kept, and counts as the client's memory
+     * @param screen what it is read on
      */
-    public Printout(ClientConnection client, boolean whole) {
+    public Printout(ClientConnection client, boolean whole, Screen screen) {
         this.client = client;
         this.whole = whole;
+        this.screen = screen;
     }
 
     @Override
@@ -37,7 +40,7 @@ public final class Printout extends Writer {
             if (whole) {
                 client.take(length);
             } else {
-                client.print(text.toString());
+                client.print(screen.readable(text.toString()));
                 text.setLength(0);
                 begun = true;
             }
@@ -75,7 +78,7 @@ public final class Printout extends Writer {
 
     /** What the client has not got yet. */
     public String rest() {
-        return text.toString().stripTrailing();
+        return screen.readable(text.toString().stripTrailing());
     }
 
     /** Sends that. */

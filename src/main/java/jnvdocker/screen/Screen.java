@@ -1,20 +1,26 @@
 package jnvdocker.screen;
 
 import jnvdocker.protocol.ClientRequest;
+import jnvdocker.words.Ascii;
 
 import java.util.regex.Pattern;
 
 /**
  * What a command's output is read on.
  *
- * @param columns the terminal's width; 0 when there is none, or it is not known
- * @param rows its height, likewise
+ * @param columns the terminal's width; 0 when there is none
+ * @param rows its height; 0 when it is not known, too
  * @param isTerminal whether the output goes to a terminal
  * @param hasColours whether colours are shown and wanted
+ * @param isAscii whether nothing but ASCII can be read there
  */
-public record Screen(int columns, int rows, boolean isTerminal, boolean hasColours) {
+public record Screen(
+        int columns, int rows, boolean isTerminal, boolean hasColours, boolean isAscii) {
     /** A file, or another program. */
-    public static final Screen NONE = new Screen(0, 0, false, false);
+    public static final Screen NONE = new Screen(0, 0, false, false, false);
+
+    /** Of a terminal that does not say how wide it is: most are no narrower. */
+    private static final int USUAL_COLUMNS = 80;
 
     private static final Pattern COLOUR = Pattern.compile("\u001b\\[[0-9]+m");
     private static final Pattern ROWS = Pattern.compile("[0-9]{1,4}");
@@ -22,30 +28,41 @@ public record Screen(int columns, int rows, boolean isTerminal, boolean hasColou
     /** The width in a request may be that of standard error, where no table goes. */
     public static Screen of(ClientRequest request) {
         if (!request.terminals().out()) {
-            return NONE;
+            return new Screen(0, 0, false, false, request.readsAsciiAlone());
         }
         String terminal = request.variable("TERM");
         String rows = request.variable("LINES");
         return new Screen(
-                request.columns(),
+                request.columns() == 0 ? USUAL_COLUMNS : request.columns(),
                 ROWS.matcher(rows).matches() ? Integer.parseInt(rows) : 0,
                 true,
                 request.variable("NO_COLOR").isEmpty()
                         && !terminal.isEmpty()
-                        && !terminal.equals("dumb"));
+                        && !terminal.equals("dumb"),
+                request.readsAsciiAlone());
     }
 
     /** How many columns a text takes. */
     public static int width(String text) {
-        String shown = COLOUR.matcher(text).replaceAll("");
-        return shown.codePointCount(0, shown.length());
+        return CharacterWidth.of(COLOUR.matcher(text).replaceAll(""));
     }
 
-    /** A text of so many columns at most, which ends in … when something is left out. */
-    static String shortened(String text, int width) {
+    /** A text as it can be read here. */
+    public String readable(String text) {
+        return isAscii ? Ascii.of(text) : text;
+    }
+
+    /** What stands for the rest. */
+    String ellipsis() {
+        return readable("…");
+    }
+
+    /** A text of so many columns at most, which says when something is left out. */
+    String shortened(String text, int width) {
         return width(text) <= width
                 ? text
-                : text.substring(0, text.offsetByCodePoints(0, width - 1)).stripTrailing() + "…";
+                : CharacterWidth.beginning(text, width - width(ellipsis())).stripTrailing()
+                        + ellipsis();
     }
 
     /** A text in its colour, if colours are shown. */

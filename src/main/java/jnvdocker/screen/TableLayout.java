@@ -4,38 +4,31 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.IntStream;
 
 /**
- * How wide the columns of a table are, and what its lines look like. It has seen all rows and keeps
- * none of them.
+ * How wide the columns of a table are. It has seen all rows and keeps none of them; each is made
+ * into lines when it comes again.
  */
 public final class TableLayout {
-    private static final String GAP = "   ";
-
     /** Of more names it does not matter whether each can be told from the others. */
     private static final int NAMES = 1000;
 
-    private final Column[] columns;
+    private final Screen screen;
+    private final List<Column> columns;
     private final int[] widest;
     private final List<Set<String>> names = new ArrayList<>();
 
-    public TableLayout(Column... columns) {
-        this.columns = columns;
-        this.widest = new int[columns.length];
-        for (int i = 0; i < columns.length; i++) {
-            names.add(new LinkedHashSet<>());
-        }
+    public TableLayout(Screen screen, List<Column> columns) {
+        this.screen = screen;
+        this.columns = List.copyOf(columns);
+        this.widest = new int[columns.size()];
+        columns.forEach(_ -> names.add(new LinkedHashSet<>()));
         measure(titles());
     }
 
     /** The first row. */
-    public List<TextTable.Cell> titles() {
-        return cells(
-                (Object[])
-                        IntStream.range(0, columns.length)
-                                .mapToObj(i -> columns[i].title())
-                                .toArray(String[]::new));
+    private List<TextTable.Cell> titles() {
+        return cells(columns.stream().map(Column::title).toArray());
     }
 
     public static List<TextTable.Cell> cells(Object... texts) {
@@ -51,38 +44,38 @@ public final class TableLayout {
 
     public void measure(List<TextTable.Cell> row) {
         for (int i = 0; i < widest.length; i++) {
-            String text = row.get(i).text();
+            String text = screen.readable(row.get(i).text());
             widest[i] = Math.max(widest[i], Screen.width(text));
-            if (columns[i].cut() == Column.Cut.LAST && names.get(i).size() < NAMES) {
+            if (columns.get(i).cut() == Column.Cut.LAST && names.get(i).size() < NAMES) {
                 names.get(i).add(text);
             }
         }
     }
 
-    /** What is needed to write the lines, once every row has been measured. */
-    public int[] widths(Screen screen) {
+    /** Makes lines of rows, once every one has been measured. */
+    public TableLines lines() {
         int[] widths = widest.clone();
         if (screen.columns() > 0) {
-            narrow(widths, screen.columns());
+            narrow(widths);
         }
-        return widths;
+        return new TableLines(screen, titles(), widths);
     }
 
-    private void narrow(int[] widths, int room) {
+    private void narrow(int[] widths) {
         for (Column.Cut cut : Column.Cut.values()) {
             for (int i = 0; i < widths.length; i++) {
-                int excess = IntStream.of(widths).sum() + GAP.length() * (widths.length - 1) - room;
-                if (excess > 0 && columns[i].cut() == cut) {
+                int excess = TableLines.width(widths) - screen.columns();
+                if (excess > 0 && columns.get(i).cut() == cut) {
                     int width = Math.max(shortest(i), widths[i] - excess);
-                    widths[i] = Math.min(widths[i], width);
+                    widths[i] = cut == Column.Cut.BELOW ? 0 : Math.min(widths[i], width);
                 }
             }
         }
     }
 
     private int shortest(int column) {
-        int width = columns[column].cut().shortest();
-        if (columns[column].cut() != Column.Cut.LAST) {
+        int width = columns.get(column).cut().shortest();
+        if (columns.get(column).cut() != Column.Cut.LAST) {
             return width;
         }
         while (shortened(names.get(column), width) < names.get(column).size()) {
@@ -91,18 +84,7 @@ public final class TableLayout {
         return width;
     }
 
-    private static long shortened(Set<String> names, int width) {
-        return names.stream().map(name -> Screen.shortened(name, width)).distinct().count();
-    }
-
-    public static String line(List<TextTable.Cell> row, int[] widths, Screen screen) {
-        StringBuilder line = new StringBuilder();
-        for (int i = 0; i < widths.length; i++) {
-            TextTable.Cell cell = row.get(i).shortened(widths[i]);
-            int rest = Math.max(0, widths[i] - Screen.width(cell.text()));
-            line.append(screen.coloured(cell.text(), cell.colour()));
-            line.append(" ".repeat(rest)).append(GAP);
-        }
-        return line.toString().stripTrailing();
+    private long shortened(Set<String> texts, int width) {
+        return texts.stream().map(text -> screen.shortened(text, width)).distinct().count();
     }
 }

@@ -5,36 +5,39 @@ import java.util.List;
 
 /**
  * Rows of text in columns that are as wide as their widest cell, as docker prints them. On a
- * terminal that is too narrow columns give way, each as far as it can before the next one does; a
- * table that is still too wide stays so, rather than being unreadable.
+ * terminal that is too narrow notes go below their rows, and then columns give way, each as far as
+ * it can before the next one does; a table that is still too wide stays so, rather than being
+ * unreadable.
+ *
+ * <p>picocli's {@code Help.TextTable} is for help: it must be told how wide each column is, cuts a
+ * text without a sign that something is missing, and keeps all rows, of which {@code gpu leases}
+ * has up to 100,000. To measure, to say what gives way first and to keep names different would
+ * remain to be done here.
  */
 public final class TextTable {
-    private final TableLayout layout;
+    private final List<Column> columns;
     private final List<List<Cell>> rows = new ArrayList<>();
 
     /** A cell whose text has a colour. */
-    public record Cell(String text, Colour colour) {
-        Cell shortened(int width) {
-            return new Cell(Screen.shortened(text, width), colour);
-        }
-    }
+    public record Cell(String text, Colour colour) {}
 
     public TextTable(Column... columns) {
-        layout = new TableLayout(columns);
-        rows.add(layout.titles());
+        this.columns = List.of(columns);
     }
 
     /**
      * @param cells as text; a {@link Cell} keeps its colour
      */
     public void row(Object... cells) {
-        List<Cell> row = TableLayout.cells(cells);
-        layout.measure(row);
-        rows.add(row);
+        rows.add(TableLayout.cells(cells));
     }
 
     public List<String> lines(Screen screen) {
-        int[] widths = layout.widths(screen);
-        return rows.stream().map(row -> TableLayout.line(row, widths, screen)).toList();
+        TableLayout layout = new TableLayout(screen, columns);
+        rows.forEach(layout::measure);
+        TableLines table = layout.lines();
+        List<String> lines = new ArrayList<>(List.of(table.titles()));
+        rows.forEach(row -> lines.addAll(table.of(row)));
+        return lines;
     }
 }

@@ -34,19 +34,20 @@ public record WatchScreen(String title, List<String> lines, Screen screen) {
      */
     private List<String> fitting() {
         List<String> all = new ArrayList<>();
-        all.add(screen.columns() == 0 ? title : Screen.shortened(title, screen.columns()));
+        String shown = screen.readable(title);
+        all.add(screen.columns() == 0 ? shown : screen.shortened(shown, screen.columns()));
         all.add("");
         all.addAll(lines);
         int room = screen.rows() - 1;
         if (screen.rows() == 0 || height(all) <= room) {
             return all;
         }
-        List<String> shown = new ArrayList<>(all);
-        while (shown.size() > 1 && height(shown) > room - 1) {
-            shown.removeLast();
+        List<String> first = new ArrayList<>(all);
+        while (first.size() > 1 && height(first) > room - 1) {
+            first.removeLast();
         }
-        shown.add("… " + (all.size() - shown.size()) + " more");
-        return shown;
+        first.add(screen.ellipsis() + " " + (all.size() - first.size()) + " more");
+        return first;
     }
 
     private int height(List<String> text) {

@@ -145,6 +145,18 @@ class ClientConnectionTest {
         trickle.interrupt();
     }
 
+    /** What it prints may be for a program, and is left as it is. */
+    @Test
+    void whoReadsAsciiAloneIsToldInIt() throws IOException {
+        send('Q', request(List.of("LC_CTYPE=C"), "gpu", "why"));
+        connection.request();
+        connection.message("invalid device: Gerät");
+        connection.out("Größe");
+        assertFrame(
+                'E', "jnvdocker: invalid device: Ger\\u{e4}t\n".getBytes(StandardCharsets.UTF_8));
+        assertFrame('O', "Größe\n".getBytes(StandardCharsets.UTF_8));
+    }
+
     @Test
     void textIsWrittenInLines() throws IOException {
         connection.out("NAME   Größe");
@@ -347,6 +359,10 @@ class ClientConnectionTest {
     }
 
     private static byte[] request(String... arguments) throws IOException {
+        return request(List.of(), arguments);
+    }
+
+    private static byte[] request(List<String> variables, String... arguments) throws IOException {
         return new Payload.Writer()
                 .number(1)
                 .number(0)
@@ -354,7 +370,7 @@ class ClientConnectionTest {
                 .number(0) // the folder, an empty string
                 .strings(List.of("/usr/bin/docker"))
                 .strings(List.of(arguments))
-                .strings(List.of())
+                .strings(variables)
                 .toBytes();
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -89,6 +90,18 @@ class ClientRequestTest {
         assertEquals(Map.of("A", "1", "B", ""), request.variables());
         assertEquals("1", request.variable("A"));
         assertEquals("", request.variable("C"));
+    }
+
+    @Test
+    void localeOfTheFirstThatSaysOneDecidesWhatCanBeRead() throws IOException {
+        assertTrue(readsAsciiAlone("LC_CTYPE=C", "LC_CTYPE=C.UTF-8"));
+        assertFalse(readsAsciiAlone("LC_CTYPE=C.UTF-8", "LC_CTYPE=C"));
+        assertFalse(readsAsciiAlone("LANG=C"));
+    }
+
+    private static boolean readsAsciiAlone(String... variables) throws IOException {
+        return parse(request(0, 80, List.of("docker"), List.of(), List.of(variables)))
+                .readsAsciiAlone();
     }
 
     @Test

@@ -1,6 +1,7 @@
 package jnvdocker.screen;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import jnvdocker.posix.Peer;
 import jnvdocker.protocol.ClientRequest;
@@ -14,12 +15,16 @@ import java.util.Map;
 
 class ScreenTest {
     private static Screen screen(boolean out, Map<String, String> variables) {
+        return screen(out, 80, variables);
+    }
+
+    private static Screen screen(boolean out, int columns, Map<String, String> variables) {
         return Screen.of(
                 new ClientRequest(
                         new Peer(1, 0, 0),
                         new ClientRequest.Terminals(true, out, true),
                         false,
-                        80,
+                        columns,
                         "/",
                         List.of("docker"),
                         List.of("gpu", "ls"),
@@ -43,12 +48,32 @@ class ScreenTest {
     void coloursAreShownWhereTheyAreWanted(String term, String noColor, boolean hasColours) {
         Map<String, String> variables =
                 noColor == null ? Map.of("TERM", term) : Map.of("TERM", term, "NO_COLOR", noColor);
-        assertEquals(new Screen(80, 0, true, hasColours), screen(true, variables));
+        assertEquals(new Screen(80, 0, true, hasColours, false), screen(true, variables));
     }
 
     @Test
     void terminalThatDoesNotSayWhatItIsHasNoColours() {
-        assertEquals(new Screen(80, 0, true, false), screen(true, Map.of()));
+        assertEquals(new Screen(80, 0, true, false, false), screen(true, Map.of()));
+    }
+
+    @Test
+    void terminalThatDoesNotSayHowWideItIsIsAsWideAsMost() {
+        assertEquals(80, screen(true, 0, Map.of()).columns());
+        assertEquals(132, screen(true, 132, Map.of()).columns());
+        assertEquals(0, screen(false, 0, Map.of()).columns());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"C, true", "'', true", "de_DE, true", "C.UTF-8, false", "en_US.utf8, false"})
+    void localeSaysWhatCanBeRead(String locale, boolean isAscii) {
+        assertEquals(isAscii, screen(true, Map.of("LC_CTYPE", locale)).isAscii());
+        assertEquals(isAscii, screen(false, Map.of("LC_CTYPE", locale)).isAscii());
+    }
+
+    /** It sends no locale. */
+    @Test
+    void clientOfAnOlderReleaseReadsAll() {
+        assertFalse(screen(true, Map.of("LANG", "C")).isAscii());
     }
 
     @ParameterizedTest

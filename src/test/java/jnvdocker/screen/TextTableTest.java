@@ -1,6 +1,7 @@
 package jnvdocker.screen;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
@@ -39,7 +40,7 @@ class TextTableTest {
     }
 
     private static Screen wide(int columns) {
-        return new Screen(columns, 0, true, false);
+        return new Screen(columns, 0, true, false, false);
     }
 
     private static TextTable gpus() {
@@ -92,11 +93,94 @@ class TextTableTest {
         assertShown(1, narrowest);
     }
 
+    private static TextTable withNotes() {
+        TextTable table =
+                new TextTable(
+                        Column.of("GPU"),
+                        new Column("MODEL", Column.Cut.FIRST),
+                        new Column("CONTAINER", Column.Cut.LAST),
+                        Column.note("NOTE"));
+        table.row(
+                0,
+                "NVIDIA A100-SXM4-40GB",
+                "resnet-lr-0.01-batch-64",
+                "used by python3 (pid 18462), too, which has it open since before its container"
+                        + " began; see /var/lib/jnvdocker/claims/c887e44aa115/a-path-that-is-longer"
+                        + "-than-that-terminal-is-wide.json");
+        table.row(1, "NVIDIA A100-SXM4-40GB", "resnet-lr-0.1", "");
+        table.row(2, "NVIDIA A100-SXM4-40GB", "-", "cordoned by root");
+        table.row(3, "NVIDIA A100-SXM4-40GB", "-", "-");
+        return table;
+    }
+
+    /** As wide as most terminals, for which no other column has to give way then. */
     @Test
-    void charactersAreCountedAndNotCut() {
+    void notesThatDoNotFitHaveLinesOfTheirOwn() {
+        List<String> lines = withNotes().lines(wide(80));
+        assertEquals(
+                List.of(
+                        "GPU   MODEL                   CONTAINER",
+                        "0     NVIDIA A100-SXM4-40GB   resnet-lr-0.01-batch-64",
+                        "      used by python3 (pid 18462), too, which has it open since before"
+                                + " its",
+                        "      container began; see",
+                        "      /var/lib/jnvdocker/claims/c887e44aa115/a-path-that-is-longer"
+                                + "-than-that-terminal-is-wide.json",
+                        "1     NVIDIA A100-SXM4-40GB   resnet-lr-0.1",
+                        "2     NVIDIA A100-SXM4-40GB   -",
+                        "      cordoned by root",
+                        "3     NVIDIA A100-SXM4-40GB   -"),
+                lines);
+        assertEquals("GPU   MODEL          CONTAINER", withNotes().lines(wide(44)).getFirst());
+    }
+
+    @Test
+    void notesThatFitAreAColumn() {
+        List<String> lines = withNotes().lines(Screen.NONE);
+        assertEquals(5, lines.size());
+        assertEquals(lines, withNotes().lines(wide(300)));
+        assertTrue(lines.get(3).endsWith("   -                         cordoned by root"));
+    }
+
+    /** In the locale C, say. */
+    @Test
+    void whereOnlyAsciiCanBeReadThereIsNothingElse() {
+        TextTable table =
+                new TextTable(
+                        Column.of("GPU"),
+                        new Column("MODEL", Column.Cut.FIRST),
+                        Column.of("USER"),
+                        Column.note("NOTE"));
+        table.row(0, "NVIDIA A100-SXM4-40GB", "jürgen", "Lüfter ist laut");
+        table.row(1, "NVIDIA A100-SXM4-40GB", "bob", "");
+        assertEquals(
+                List.of(
+                        "GPU   MODEL             USER",
+                        "0     NVIDIA A100-...   j\\u{fc}rgen",
+                        "      L\\u{fc}fter ist laut",
+                        "1     NVIDIA A100-...   bob"),
+                table.lines(new Screen(35, 0, true, false, true)));
+        assertEquals(
+                List.of(
+                        "GPU   MODEL                   USER          NOTE",
+                        "0     NVIDIA A100-SXM4-40GB   j\\u{fc}rgen   L\\u{fc}fter ist laut",
+                        "1     NVIDIA A100-SXM4-40GB   bob"),
+                table.lines(new Screen(0, 0, false, false, true)));
+    }
+
+    @Test
+    void charactersAreAsWideAsATerminalShowsThem() {
         TextTable table = new TextTable(new Column("NOTE", Column.Cut.FIRST), Column.of("B"));
         table.row("\ud83d\ude00".repeat(9), "x");
-        assertEquals("\ud83d\ude00".repeat(7) + "…   x", table.lines(wide(5)).get(1));
+        table.row("漢字かな", "x");
+        table.row("e\u0301cole", "x");
+        assertEquals(
+                List.of(
+                        "NOTE       B",
+                        "\ud83d\ude00".repeat(3) + "…    x",
+                        "漢字かな   x",
+                        "e\u0301cole      x"),
+                table.lines(wide(5)));
     }
 
     @Test
@@ -111,7 +195,7 @@ class TextTableTest {
                         "\u001b[32mFREE\u001b[0m        -",
                         "\u001b[33mUNMANAGED\u001b[0m   bob",
                         "HELD        bob"),
-                table.lines(new Screen(16, 0, true, true)));
-        assertEquals("FREE        -", table.lines(new Screen(16, 0, true, false)).get(1));
+                table.lines(new Screen(16, 0, true, true, false)));
+        assertEquals("FREE        -", table.lines(wide(16)).get(1));
     }
 }

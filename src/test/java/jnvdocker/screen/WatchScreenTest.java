@@ -1,6 +1,7 @@
 package jnvdocker.screen;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
@@ -9,7 +10,7 @@ import java.util.List;
 class WatchScreenTest {
     /** The control sequences by their names, so that a failure can be read. */
     private static String text(int columns, int rows, String... lines) {
-        Screen screen = new Screen(columns, rows, true, true);
+        Screen screen = new Screen(columns, rows, true, true, false);
         return new WatchScreen("every 2s: title", List.of(lines), screen)
                 .text()
                 .replace("\u001b[H", "<home>")
@@ -47,6 +48,14 @@ class WatchScreenTest {
                 text(80, 5, "a", "b", "c"));
         assertEquals(
                 "<home>every 2s: title<rest>\n… 4 more<rest>\n<below>", text(80, 1, "a", "b", "c"));
+    }
+
+    @Test
+    void whereOnlyAsciiCanBeReadThereIsNothingElse() {
+        Screen screen = new Screen(80, 4, true, false, true);
+        String text = new WatchScreen("every 2s: Gerät", List.of("a", "b"), screen).text();
+        assertTrue(text.contains("every 2s: Ger\\u{e4}t\u001b[K\n"), text);
+        assertTrue(text.contains("... 2 more\u001b[K\n"), text);
     }
 
     @Test

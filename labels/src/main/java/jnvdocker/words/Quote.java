@@ -41,8 +41,12 @@ public final class Quote {
         if (harmless(point)) {
             shown.appendCodePoint(point);
         } else {
-            shown.append("\\u{").append(Integer.toHexString(point)).append('}');
+            appendNumber(shown, point);
         }
+    }
+
+    static void appendNumber(StringBuilder shown, int point) {
+        shown.append("\\u{").append(Integer.toHexString(point)).append('}');
     }
 
     /** Format characters too: the ones that turn the direction of writing can fake a message. */

@@ -100,18 +100,18 @@ public final class GpuCommand {
             List<String> arguments, GpuRun program, ClientRequest request, ClientConnection client)
             throws IOException {
         boolean mayBeShownAgain = arguments.stream().anyMatch(it -> it.startsWith("--watch"));
-        Printout out = new Printout(client, mayBeShownAgain);
+        Screen screen = Screen.of(request);
+        Printout out = new Printout(client, mayBeShownAgain, screen);
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
-        CommandLine gpu = commands(request, client, out, departure, program);
+        CommandLine gpu = commands(request, client, out, screen, departure, program);
         gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = gpu.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
             client.err(err.toString().stripTrailing());
         }
         if (code == ExitCode.OK.code() && Watch.isAsked(gpu.getParseResult())) {
-            new Watch.Round(arguments, gpu.getParseResult(), Screen.of(request))
-                    .show(out.rest(), client);
+            new Watch.Round(arguments, gpu.getParseResult(), screen).show(out.rest(), client);
             return;
         }
         out.end();
@@ -126,9 +126,9 @@ public final class GpuCommand {
             ClientRequest request,
             ClientConnection client,
             Printout out,
+            Screen screen,
             GpuUninstall departure,
             GpuRun program) {
-        Screen screen = Screen.of(request);
         CommandLine gpu =
                 new CommandLine(new Gpu())
                         .addSubcommand(new GpuLs(host, leases, screen))

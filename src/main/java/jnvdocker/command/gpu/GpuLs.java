@@ -80,7 +80,7 @@ final class GpuLs implements Callable<Integer> {
                         Column.of("USER"),
                         new Column("CONTAINER", Column.Cut.LAST),
                         Column.of("AGE"),
-                        new Column("NOTE", Column.Cut.NEXT));
+                        Column.note("NOTE"));
         for (GpuStatus status : gpus) {
             Gpu gpu = status.gpu();
             String state = status.state().toString();

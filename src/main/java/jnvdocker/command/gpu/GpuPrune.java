@@ -72,7 +72,7 @@ final class GpuPrune implements Callable<Integer> {
                         Column.of("VOLUME"),
                         Column.of("DONE"),
                         Column.of("FREED"),
-                        new Column("WHY", Column.Cut.NEXT));
+                        Column.note("WHY"));
         for (Pruned volume : done) {
             table.row(
                     volume.volume(),

@@ -73,7 +73,7 @@ final class GpuQueue implements Callable<Integer> {
                         Column.of("SINCE"),
                         Column.of("AGE"),
                         Column.of("PID"),
-                        new Column("NOTE", Column.Cut.NEXT));
+                        Column.note("NOTE"));
         int place = 0;
         for (Leases.Waiter waiter : waiting) {
             Ticket ticket = waiter.ticket();

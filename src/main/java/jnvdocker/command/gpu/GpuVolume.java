@@ -122,7 +122,7 @@ final class GpuVolume implements Callable<Integer> {
     }
 
     private List<String> leftOut(Manifest manifest) {
-        TextTable table = new TextTable(Column.of("LEFT OUT"), new Column("WHY", Column.Cut.NEXT));
+        TextTable table = new TextTable(Column.of("LEFT OUT"), Column.note("WHY"));
         manifest.leftOut().forEach(file -> table.row(file.path(), file.reason().words()));
         return table.lines(screen);
     }

@@ -8,6 +8,7 @@ import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TableLayout;
+import jnvdocker.screen.TableLines;
 import jnvdocker.screen.TextTable;
 import jnvdocker.words.Span;
 
@@ -29,13 +30,13 @@ final class LeaseTable {
                     Column.of("SINCE"),
                     Column.of("AGE"));
 
-    private final TableLayout layout;
+    private final List<Column> columns;
     private final Instant now;
     private final boolean withEnds;
     private final List<List<TextTable.Cell>> live = new ArrayList<>();
 
     private LeaseTable(Instant now, boolean withEnds, List<Column> columns) {
-        this.layout = new TableLayout(columns.toArray(Column[]::new));
+        this.columns = columns;
         this.now = now;
         this.withEnds = withEnds;
     }
@@ -49,7 +50,7 @@ final class LeaseTable {
     static LeaseTable withEnds(Instant now) {
         List<Column> columns = new ArrayList<>(COLUMNS);
         columns.add(Column.of("UNTIL"));
-        columns.add(new Column("EVIDENCE", Column.Cut.NEXT));
+        columns.add(Column.note("EVIDENCE"));
         return new LeaseTable(now, true, columns);
     }
 
@@ -98,19 +99,21 @@ final class LeaseTable {
 
     /** With those that have ended, which are gone over twice: the first time for the widths. */
     void print(Ended past, Screen screen, Printing out) throws IOException {
-        measure(past);
-        printMeasured(past, screen, out);
+        TableLayout layout = new TableLayout(screen, columns);
+        measure(past, layout);
+        printMeasured(past, layout.lines(), out);
     }
 
     /** Likewise after an empty line; nothing at all when there are none. */
     void printBelow(Ended past, Screen screen, Printing out) throws IOException {
-        if (measure(past)) {
+        TableLayout layout = new TableLayout(screen, columns);
+        if (measure(past, layout)) {
             out.println("");
-            printMeasured(past, screen, out);
+            printMeasured(past, layout.lines(), out);
         }
     }
 
-    private boolean measure(Ended past) throws IOException {
+    private boolean measure(Ended past, TableLayout layout) throws IOException {
         live.forEach(layout::measure);
         boolean[] any = {!live.isEmpty()};
         past.each(lease -> {
@@ -120,12 +123,18 @@ final class LeaseTable {
         return any[0];
     }
 
-    private void printMeasured(Ended past, Screen screen, Printing out) throws IOException {
-        int[] widths = layout.widths(screen);
-        out.println(TableLayout.line(layout.titles(), widths, screen));
+    private void printMeasured(Ended past, TableLines table, Printing out) throws IOException {
+        out.println(table.titles());
         for (List<TextTable.Cell> row : live) {
-            out.println(TableLayout.line(row, widths, screen));
+            print(row, table, out);
         }
-        past.each(lease -> out.println(TableLayout.line(past(lease), widths, screen)));
+        past.each(lease -> print(past(lease), table, out));
+    }
+
+    private static void print(List<TextTable.Cell> row, TableLines table, Printing out)
+            throws IOException {
+        for (String line : table.of(row)) {
+            out.println(line);
+        }
     }
 }

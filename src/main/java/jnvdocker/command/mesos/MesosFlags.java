@@ -40,7 +40,7 @@ final class MesosFlags implements Callable<Integer> {
             paramLabel = "TEXT",
             defaultValue = "",
             description =
-                    "The agent's other resources, name(role):value;…, which are kept. With gpus:N"
+                    "The agent's other resources, name(role):value;..., which are kept. With gpus:N"
                             + " there, N must be how many there are to offer.")
     private String resources;
 
@@ -55,7 +55,7 @@ final class MesosFlags implements Callable<Integer> {
     @Option(
             names = "--uuids",
             description =
-                    "Offer GPUs by name, as the set gpu_uuids:{…} in place of gpus:N: tasks then"
+                    "Offer GPUs by name, as the set gpu_uuids:{...} in place of gpus:N: tasks then"
                             + " ask for certain GPUs, by UUID, and can't ask for a number.")
     private boolean uuids;
 

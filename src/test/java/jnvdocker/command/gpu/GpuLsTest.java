@@ -40,10 +40,11 @@ class GpuLsTest {
 
     @Test
     void modelIsShortenedForANarrowTerminal() {
-        Screen narrow = new Screen(94, 0, true, true);
+        Screen narrow = new Screen(80, 0, true, true, false);
         List<String> lines = GpuLs.table(GPUS, Samples.NOW).lines(narrow);
-        assertTrue(lines.stream().allMatch(line -> Screen.width(line) <= 94), lines::toString);
-        assertTrue(lines.get(1).contains("   NVIDIA A100…   "), lines::toString);
+        assertTrue(lines.stream().allMatch(line -> Screen.width(line) <= 80), lines::toString);
+        assertTrue(lines.get(1).contains("   NVIDIA A…   "), lines::toString);
+        assertEquals("      starting", lines.get(4));
         assertTrue(lines.get(1).contains("   \u001b[32mFREE\u001b[0m   "), lines::toString);
     }
 

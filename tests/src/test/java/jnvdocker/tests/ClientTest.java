@@ -151,6 +151,27 @@ class ClientTest {
                 result.err());
     }
 
+    /** Of what it says itself; the daemon's words come as the daemon was told to send them. */
+    @Test
+    void whoReadsAsciiAloneIsToldInIt() {
+        String name = "/nowhere/Gerät" + "x".repeat(300);
+        String shown = "x".repeat(200 - "/nowhere/Gerät".length());
+        Command docker = client("ps").with("NV_DOCKER", name);
+        assertStartsWith(
+                "jnvdocker: cannot run '/nowhere/Gerät" + shown + "…': ",
+                docker.with("LC_ALL", "").with("LC_CTYPE", "de_DE.utf8").run().err());
+        assertStartsWith(
+                "jnvdocker: cannot run '/nowhere/Ger\\u{e4}t" + shown + "...': ",
+                docker.with("LC_CTYPE", "").with("LANG", "de_DE").run().err());
+        assertStartsWith(
+                "jnvdocker: cannot run '/nowhere/Ger\\u{e4}t" + shown + "...': ",
+                docker.with("LC_ALL", "C").with("LANG", "C.UTF-8").run().err());
+    }
+
+    private static void assertStartsWith(String beginning, String text) {
+        assertEquals(beginning, text.substring(0, Math.min(beginning.length(), text.length())));
+    }
+
     @Test
     void socketPathThatNoSocketCanHaveIsNamed() {
         String path = folder + "/" + "x".repeat(120);

@@ -32,7 +32,7 @@ class MesosPrestartTest {
     private static final Path DEVICES = Path.of("/sys/fs/cgroup/devices");
     private static final String OWN_CGROUP =
             "jnvdocker: the agent has not put the container into a devices cgroup of its own; start"
-                    + " it with --isolation=…,cgroups/devices\n";
+                    + " it with --isolation=...,cgroups/devices\n";
 
     /**
      * A host whose mounts are shared, and in it a container's namespace as the helper leaves it.

@@ -58,7 +58,7 @@ class WatchTest extends OneEngineTest {
             terminal.awaitLine("^1     GPU-5c1a1003   NVIDIA A100-SXM4-40GB   HELD .* train ");
             assertTrue(terminal.screen().getFirst().matches(title("ls")), terminal::written);
             assertEquals(7, terminal.screen().size());
-            terminal.resize(75);
+            terminal.resize(70);
             terminal.awaitLine("^1     GPU-5c1a1003   NVIDIA.*… +HELD .* train ");
             lab.daemon().stop();
             Lab.await(() ->
@@ -164,6 +164,48 @@ class WatchTest extends OneEngineTest {
                     terminal.written().matches("(?s).* a-container-[a-z-]*…  .*"),
                     terminal::written);
         }
+    }
+
+    /** In the locale C more would be rubbish. */
+    @Test
+    void whoReadsAsciiAloneSeesNothingElse() throws Exception {
+        String reason = "der Lüfter ist laut, der Techniker kommt am Freitag";
+        lab.run("a-container-with-a-name-that-is-rather-long", 0);
+        lab.jnvdocker("gpu", "cordon", "2", "--reason", reason).ok();
+        assertTrue(gpu("ls").run().ok().out().contains(" (" + reason + ")\n"));
+        String note = " (der L\\u{fc}fter ist laut, der Techniker kommt am Freitag)\n";
+        for (String variable : List.of("LC_ALL", "LC_CTYPE", "LANG")) {
+            Command inC = gpu("ls").with("LC_ALL", "").with(variable, "C");
+            assertTrue(ascii(inC.run().ok().out()).contains(note), variable);
+        }
+        Command.Result refusal = gpu("why", "Gerät").with("LC_ALL", "C").run();
+        assertTrue(ascii(refusal.err()).contains("invalid device: Ger\\u{e4}t; "), refusal::err);
+        Command.Result usage = gpu("run").with("LC_ALL", "C").run();
+        assertTrue(ascii(usage.err()).contains(" COMMAND...\n"), usage::err);
+        Command inC = gpu("ls").with("LC_ALL", "C").with("TERM", "dumb");
+        try (Terminal terminal = new Terminal(inC, 80, 24)) {
+            assertEquals(0, terminal.exitCode());
+            Lab.await(() ->
+                    terminal.written().contains("GPU-5c1a3009")
+                            ? List.of()
+                            : List.of(terminal.written()));
+            String table = ascii(terminal.written().replace("\r", ""));
+            assertTrue(table.lines().allMatch(line -> line.length() <= 80), table);
+            assertTrue(table.matches("(?s).* a-container-[a-z-]*\\.\\.\\.  .*"), table);
+            assertTrue(
+                    table.matches(
+                            "(?s).*\n2     GPU-5c1a2006 [^\n]* CORDONED [^\n]*\n"
+                                    + "      cordoned by root since [^\n]*fter ist laut, der"
+                                    + " Techniker\n      kommt am Freitag\\)\n.*"),
+                    table);
+        } finally {
+            lab.jnvdocker("gpu", "uncordon", "2").ok();
+        }
+    }
+
+    private static String ascii(String text) {
+        assertTrue(text.chars().allMatch(character -> character < 0x80), text);
+        return text;
     }
 
     @Test

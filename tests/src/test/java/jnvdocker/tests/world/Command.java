@@ -130,6 +130,7 @@ public final class Command {
         ProcessBuilder builder = new ProcessBuilder(words).directory(folder.toFile());
         builder.redirectOutput(output).redirectError(output);
         builder.environment().keySet().removeIf(Command::isOfAnotherWorld);
+        builder.environment().put("LC_ALL", "C.UTF-8");
         builder.environment().putAll(environment);
         try {
             return builder.start();
