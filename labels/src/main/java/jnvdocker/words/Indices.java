@@ -2,6 +2,7 @@ package jnvdocker.words;
 
 import java.util.List;
 import java.util.StringJoiner;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -9,6 +10,8 @@ import java.util.stream.Stream;
 public final class Indices {
     /** A shorter run is no longer when each is named, and can be typed again as it is. */
     private static final int RUN = 3;
+
+    private static final Pattern INDEX = Pattern.compile("[0-9]{1,9}");
 
     private Indices() {}
 
@@ -27,6 +30,13 @@ public final class Indices {
             from = to;
         }
         return text.toString();
+    }
+
+    /** Ids as they were typed: in the same way if they are indices, else one by one. */
+    public static String typed(List<String> ids) {
+        return ids.stream().allMatch(id -> INDEX.matcher(id).matches())
+                ? text(ids.stream().map(Integer::valueOf))
+                : String.join(", ", ids);
     }
 
     private static String run(int first, int length) {

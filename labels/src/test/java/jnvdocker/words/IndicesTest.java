@@ -6,6 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import java.util.List;
 import java.util.stream.Stream;
 
 class IndicesTest {
@@ -26,6 +27,14 @@ class IndicesTest {
             })
     void threeOrMoreInARowAreARange(String indices, String text) {
         assertEquals(text, Indices.text(Stream.of(indices.split(" ")).map(Integer::valueOf)));
+    }
+
+    @Test
+    void idsThatWereTypedAreShownLikewiseIfTheyAreIndices() {
+        assertEquals("0-2", Indices.typed(List.of("0", "2", "1")));
+        assertEquals("1, GPU-5c1a", Indices.typed(List.of("1", "GPU-5c1a")));
+        assertEquals("0, 99999999999", Indices.typed(List.of("0", "99999999999")));
+        assertEquals("GPU-5c1a", Indices.typed(List.of("GPU-5c1a")));
     }
 
     @Test

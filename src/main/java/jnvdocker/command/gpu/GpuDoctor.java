@@ -1,8 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import jnvdocker.doctor.Diagnosis;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.doctor.Finding;
@@ -49,7 +46,7 @@ final class GpuDoctor implements Callable<Integer> {
         List<Diagnosis> all = doctor.examine();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(LeaseJson.text(object(all)));
+            out.println(Json.text(document(all)));
         } else {
             // Never shortened to fit a terminal: a remedy is there to be copied.
             table(all).lines(screen).forEach(out::println);
@@ -80,20 +77,20 @@ final class GpuDoctor implements Callable<Integer> {
                 + (unknown == 0 ? "" : ", " + unknown + " unknown");
     }
 
-    private static ObjectNode object(List<Diagnosis> all) {
-        ObjectNode root = LeaseJson.object();
-        root.put("wrong", count(all, Finding.State.WRONG));
-        root.put("hints", count(all, Finding.State.HINT));
-        ArrayNode checks = root.putArray("checks");
-        for (Diagnosis diagnosis : all) {
-            Finding finding = diagnosis.finding();
-            checks.addObject()
-                    .put("check", diagnosis.check())
-                    .put("state", word(finding.state()))
-                    .put("what", finding.what())
-                    .put("remedy", finding.remedy().isEmpty() ? null : finding.remedy());
-        }
-        return root;
+    private record Document(long wrong, long hints, List<Line> checks) {}
+
+    private record Line(String check, String state, String what, String remedy) {}
+
+    private static Document document(List<Diagnosis> all) {
+        return new Document(
+                count(all, Finding.State.WRONG),
+                count(all, Finding.State.HINT),
+                all.stream().map(it -> line(it.check(), it.finding())).toList());
+    }
+
+    private static Line line(String check, Finding finding) {
+        String remedy = finding.remedy().isEmpty() ? null : finding.remedy();
+        return new Line(check, word(finding.state()), finding.what(), remedy);
     }
 
     private static long count(List<Diagnosis> all, Finding.State state) {

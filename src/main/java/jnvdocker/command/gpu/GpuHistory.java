@@ -1,8 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -110,37 +107,14 @@ final class GpuHistory implements Callable<Integer> {
                                     leases.pastOf(uuid.get(), from, report.uids(), limit), live)
                             : _ -> {};
             if (json) {
-                printJson(report.json(uuid), uuid.isPresent(), live, past);
+                var listed = uuid.map(_ -> GpuLeases.json(live, past, leases));
+                Json.print(report.json(uuid, listed), out, false);
+                out.println("");
             } else {
                 printTables(report, live, past);
             }
         }
         return ExitCode.OK.code();
-    }
-
-    private void printJson(
-            ObjectNode report, boolean ofOneGpu, List<Lease> live, LeaseTable.Ended past)
-            throws IOException {
-        try (JsonGenerator root = LeaseJson.printing(out, false)) {
-            root.writeStartObject();
-            for (var field : report.properties()) {
-                root.writeFieldName(field.getKey());
-                root.writeTree(field.getValue());
-            }
-            root.writeFieldName("leases");
-            if (ofOneGpu) {
-                root.writeStartArray();
-                for (Lease lease : live) {
-                    root.writeTree(LeaseJson.live(lease, leases.state(lease)));
-                }
-                past.each(lease -> root.writeTree(LeaseJson.past(lease)));
-                root.writeEndArray();
-            } else {
-                root.writeNull();
-            }
-            root.writeEndObject();
-        }
-        out.println("");
     }
 
     private void printTables(HistoryReport report, List<Lease> live, LeaseTable.Ended past)

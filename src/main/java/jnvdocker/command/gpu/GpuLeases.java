@@ -1,7 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.core.JsonGenerator;
-
 import jnvdocker.grant.Leases;
 import jnvdocker.lease.Lease;
 import jnvdocker.protocol.ExitCode;
@@ -100,15 +98,14 @@ final class GpuLeases implements Callable<Integer> {
                 });
     }
 
+    static LeaseJson.All json(List<Lease> live, LeaseTable.Ended past, Leases leases) {
+        return new LeaseJson.All(
+                live.stream().map(lease -> LeaseJson.live(lease, leases.state(lease))).toList(),
+                past);
+    }
+
     private void printJson(List<Lease> live, LeaseTable.Ended past) throws IOException {
-        try (JsonGenerator list = LeaseJson.printing(out, watch.isAsked())) {
-            list.writeStartArray();
-            for (Lease lease : live) {
-                list.writeTree(LeaseJson.live(lease, leases.state(lease)));
-            }
-            past.each(lease -> list.writeTree(LeaseJson.past(lease)));
-            list.writeEndArray();
-        }
+        Json.print(json(live, past, leases), out, watch.isAsked());
         out.println("");
     }
 

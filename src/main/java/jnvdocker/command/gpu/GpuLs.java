@@ -1,7 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -58,9 +56,7 @@ final class GpuLs implements Callable<Integer> {
         List<GpuStatus> gpus = leases.status(HostDriver.read(host).gpus());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            ArrayNode all = LeaseJson.array();
-            gpus.forEach(gpu -> all.add(LeaseJson.gpu(gpu)));
-            out.println(watch.json(all));
+            out.println(watch.json(gpus.stream().map(GpuJson::of).toList()));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
         } else {
             table(gpus, Instant.now()).lines(screen).forEach(out::println);

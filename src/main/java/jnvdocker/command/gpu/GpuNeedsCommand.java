@@ -68,7 +68,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
         NeedsReport report = report(find());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(LeaseJson.text(report.json()));
+            out.println(Json.text(report.json()));
         } else {
             report.lines(screen).forEach(out::println);
         }

@@ -1,8 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import jnvdocker.command.caller.Caller;
 import jnvdocker.grant.Pruned;
 import jnvdocker.protocol.ClientRequest;
@@ -59,7 +56,7 @@ final class GpuPrune implements Callable<Integer> {
         List<Pruned> done = prune.run(dry, otherEngines);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(LeaseJson.text(object(done)));
+            out.println(Json.text(document(done)));
         } else {
             lines(done).forEach(out::println);
         }
@@ -107,18 +104,21 @@ final class GpuPrune implements Callable<Integer> {
         return String.format(Locale.ROOT, "%,d", bytes);
     }
 
-    private ObjectNode object(List<Pruned> done) {
-        ObjectNode root = LeaseJson.object();
-        root.put("dry_run", dry);
-        root.put("freed_bytes", freed(done));
-        ArrayNode volumes = root.putArray("volumes");
-        for (Pruned volume : done) {
-            volumes.addObject()
-                    .put("volume", volume.volume())
-                    .put("action", action(volume).replace(' ', '_'))
-                    .put("freed_bytes", volume.removed() ? volume.freed() : null)
-                    .put("why", volume.why());
-        }
-        return root;
+    private record Document(boolean dryRun, long freedBytes, List<Volume> volumes) {}
+
+    private record Volume(String volume, String action, Long freedBytes, String why) {}
+
+    private Document document(List<Pruned> done) {
+        return new Document(
+                dry,
+                freed(done),
+                done.stream()
+                        .map(volume ->
+                                new Volume(
+                                        volume.volume(),
+                                        action(volume).replace(' ', '_'),
+                                        volume.removed() ? volume.freed() : null,
+                                        volume.why()))
+                        .toList());
     }
 }

@@ -1,8 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import jnvdocker.grant.Leases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
@@ -24,6 +21,7 @@ import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
 
 @Command(
         name = "queue",
@@ -53,7 +51,7 @@ final class GpuQueue implements Callable<Integer> {
         List<Leases.Waiter> waiting = leases.waiting();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(watch.json(array(waiting)));
+            out.println(watch.json(entries(waiting)));
         } else {
             lines(waiting, Instant.now(), screen).forEach(out::println);
         }
@@ -90,30 +88,44 @@ final class GpuQueue implements Callable<Integer> {
         return table.lines(screen);
     }
 
-    /** Programs depend on the keys, as on those of {@link LeaseJson}. */
-    static ArrayNode array(List<Leases.Waiter> waiting) {
-        ArrayNode all = LeaseJson.array();
-        for (Leases.Waiter waiter : waiting) {
+    /** One who waits, as {@code --json} prints it. */
+    record Entry(
+            int place,
+            String user,
+            Long uid,
+            String asksFor,
+            Integer count,
+            List<String> gpus,
+            String image,
+            String command,
+            String task,
+            String since,
+            int pid,
+            String obstacle) {
+
+        private static Entry of(int place, Leases.Waiter waiter) {
             Ticket ticket = waiter.ticket();
-            ObjectNode root = all.addObject();
-            root.put("place", all.size());
-            root.put("user", ticket.owner().name());
-            root.put("uid", LeaseJson.uid(ticket.owner()).orElse(null));
-            root.put("asks_for", LeaseText.asked(ticket.request()));
-            root.put("count", ticket.request() instanceof GpuRequest.Count(int gpus) ? gpus : null);
-            if (ticket.request() instanceof GpuRequest.Devices(List<String> ids)) {
-                ids.forEach(root.putArray("gpus")::add);
-            } else {
-                root.putNull("gpus");
-            }
+            GpuRequest request = ticket.request();
             Purpose purpose = ticket.origin().map(Purpose::of).orElse(Purpose.UNKNOWN);
-            root.put("image", purpose.image().orElse(null));
-            root.put("command", purpose.command().orElse(null));
-            root.put("task", purpose.task().orElse(null));
-            root.put("since", ticket.since().toString());
-            root.put("pid", ticket.client().pid());
-            root.put("obstacle", waiter.obstacle().orElse(null));
+            return new Entry(
+                    place,
+                    ticket.owner().name(),
+                    HolderJson.uid(ticket.owner()).orElse(null),
+                    LeaseText.asked(request),
+                    request instanceof GpuRequest.Count(int gpus) ? gpus : null,
+                    request instanceof GpuRequest.Devices(List<String> ids) ? ids : null,
+                    purpose.image().orElse(null),
+                    purpose.command().orElse(null),
+                    purpose.task().orElse(null),
+                    ticket.since().toString(),
+                    ticket.client().pid(),
+                    waiter.obstacle().orElse(null));
         }
-        return all;
+    }
+
+    static List<Entry> entries(List<Leases.Waiter> waiting) {
+        return IntStream.range(0, waiting.size())
+                .mapToObj(i -> Entry.of(i + 1, waiting.get(i)))
+                .toList();
     }
 }

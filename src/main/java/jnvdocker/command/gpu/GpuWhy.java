@@ -1,7 +1,6 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
@@ -65,7 +64,7 @@ final class GpuWhy implements Callable<Integer> {
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(LeaseJson.text(object(status, sentences, past)));
+            out.println(Json.text(document(status, sentences, past)));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
             return ExitCode.OK.code();
         }
@@ -106,11 +105,13 @@ final class GpuWhy implements Callable<Integer> {
                 .orElseGet(() -> explanation.free(past.stream().findFirst()));
     }
 
-    private static ObjectNode object(GpuStatus status, List<String> sentences, List<Lease> past) {
-        ObjectNode root = LeaseJson.gpu(status);
-        root.put("explanation", String.join(" ", sentences));
-        ArrayNode leases = root.putArray("past_leases");
-        past.forEach(lease -> leases.add(LeaseJson.past(lease)));
-        return root;
+    private record Document(
+            @JsonUnwrapped GpuJson gpu, String explanation, List<LeaseJson> pastLeases) {}
+
+    private static Document document(GpuStatus status, List<String> sentences, List<Lease> past) {
+        return new Document(
+                GpuJson.of(status),
+                String.join(" ", sentences),
+                past.stream().map(LeaseJson::past).toList());
     }
 }

@@ -1,8 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
@@ -119,29 +116,56 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
         return all == 0 ? Optional.empty() : Optional.of((double) part.toMillis() / all);
     }
 
+    /** As {@code --json} prints it. */
+    record Document(
+            String from,
+            String until,
+            String keptSince,
+            String gpu,
+            double gpuHours,
+            List<User> users,
+            LeaseJson.All leases) {}
+
+    /** What one user has had. */
+    record User(
+            String user,
+            Long uid,
+            double gpuHours,
+            Double share,
+            int leases,
+            int containers,
+            int gpusNow,
+            String last) {}
+
     /**
      * @param gpu the UUID of the one that counts
+     * @param leases of that one
      */
-    ObjectNode json(Optional<String> gpu) {
-        ObjectNode root = LeaseJson.object();
-        root.put("from", time.from().toString());
-        root.put("until", time.until().toString());
-        root.put("kept_since", keptSince.map(Instant::toString).orElse(null));
-        root.put("gpu", gpu.orElse(null));
-        root.put("gpu_hours", rounded(total().toMillis() / HOUR_MILLIS));
-        ArrayNode users = root.putArray("users");
-        for (GpuTime.Use use : users()) {
-            users.addObject()
-                    .put("user", use.owner().name())
-                    .put("uid", LeaseJson.uid(use.owner()).orElse(null))
-                    .put("gpu_hours", rounded(use.time().toMillis() / HOUR_MILLIS))
-                    .put("share", share(use.time()).map(HistoryReport::rounded).orElse(null))
-                    .put("leases", use.leases())
-                    .put("containers", use.containers())
-                    .put("gpus_now", use.held())
-                    .put("last", use.last().toString());
-        }
-        return root;
+    Document json(Optional<String> gpu, Optional<LeaseJson.All> leases) {
+        return new Document(
+                time.from().toString(),
+                time.until().toString(),
+                keptSince.map(Instant::toString).orElse(null),
+                gpu.orElse(null),
+                roundedHours(total()),
+                users().stream().map(this::json).toList(),
+                leases.orElse(null));
+    }
+
+    private User json(GpuTime.Use use) {
+        return new User(
+                use.owner().name(),
+                HolderJson.uid(use.owner()).orElse(null),
+                roundedHours(use.time()),
+                share(use.time()).map(HistoryReport::rounded).orElse(null),
+                use.leases(),
+                use.containers(),
+                use.held(),
+                use.last().toString());
+    }
+
+    private static double roundedHours(Duration time) {
+        return rounded(time.toMillis() / HOUR_MILLIS);
     }
 
     private static double rounded(double number) {

@@ -1,8 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import jnvdocker.labels.Alternative;
 import jnvdocker.labels.AskedFor;
 import jnvdocker.labels.BadImageException;
@@ -21,7 +18,6 @@ import jnvdocker.words.Quote;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -198,48 +194,21 @@ final class NeedsReport {
                 .orElse("-");
     }
 
-    /** Programs depend on the keys, as on those of {@link LeaseJson}. */
-    ObjectNode json() {
-        ObjectNode root = LeaseJson.object();
-        root.put("image", image.name());
-        root.put("file", image.file().orElse(null));
-        root.put("platform", image.platform().map(Object::toString).orElse(null));
-        root.put("gpus", gpus);
-        asked.by().forEach(root.putArray("asked_by")::add);
-        root.put("cuda_label", asked.cuda().orElse(null));
-        root.put("driver_capabilities", asked.capabilities().orElse(null));
-        root.put("require_disabled", checkDisabled);
-        ArrayNode all = root.putArray("requirements");
-        requirements.forEach(named -> add(all.addObject(), named));
-        root.put("driver", driver.map(facts -> facts.driver().text()).orElse(null));
-        root.put(
-                "driver_cuda",
-                driver.flatMap(DriverFacts::cuda).map(CudaVersion::toString).orElse(null));
-        root.put("met", isMet());
-        reasons.forEach(root.putArray("reasons")::add);
-        unchecked.forEach(root.putArray("unchecked")::add);
-        return root;
-    }
-
-    private void add(ObjectNode root, NamedRequirement named) {
-        root.put("variable", named.name());
-        root.put("met", driver.map(named.requirement()::isMetBy).orElse(null));
-        ArrayNode alternatives = root.putArray("alternatives");
-        for (Alternative alternative : named.requirement().alternatives()) {
-            ObjectNode each = alternatives.addObject();
-            each.put("conditions", alternative.whole());
-            each.put("outcome", driver.map(facts -> word(alternative.test(facts))).orElse(null));
-            each.put(
-                    "unmet",
-                    driver.map(facts -> alternative.only(Outcome.UNMET, facts))
-                            .filter(unmet -> !unmet.conditions().isEmpty())
-                            .map(Alternative::whole)
-                            .orElse(null));
-            each.put("values", driver.map(alternative::values).orElse(null));
-        }
-    }
-
-    private static String word(Outcome outcome) {
-        return outcome.name().toLowerCase(Locale.ROOT);
+    NeedsJson json() {
+        return new NeedsJson(
+                image.name(),
+                image.file().orElse(null),
+                image.platform().map(Object::toString).orElse(null),
+                gpus,
+                asked.by(),
+                asked.cuda().orElse(null),
+                asked.capabilities().orElse(null),
+                checkDisabled,
+                requirements.stream().map(named -> NeedsJson.Variable.of(named, driver)).toList(),
+                driver.map(facts -> facts.driver().text()).orElse(null),
+                driver.flatMap(DriverFacts::cuda).map(CudaVersion::toString).orElse(null),
+                isMet(),
+                reasons,
+                unchecked);
     }
 }

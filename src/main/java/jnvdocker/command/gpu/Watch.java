@@ -1,7 +1,5 @@
 package jnvdocker.command.gpu;
 
-import com.fasterxml.jackson.databind.JsonNode;
-
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.WatchScreen;
@@ -110,7 +108,7 @@ final class Watch {
     }
 
     /** A document, on one line when others follow. */
-    String json(JsonNode node) {
-        return interval == null ? LeaseJson.text(node) : LeaseJson.line(node);
+    String json(Object document) {
+        return interval == null ? Json.text(document) : Json.line(document);
     }
 }

@@ -80,21 +80,21 @@ class GpuQueueTest {
         assertEquals(
                 List.of("nobody waits for GPUs"),
                 GpuQueue.lines(List.of(), Samples.NOW, Screen.NONE));
-        assertEquals("[]", LeaseJson.line(GpuQueue.array(List.of())));
+        assertEquals("[]", Json.line(GpuQueue.entries(List.of())));
     }
 
     @Test
     void jsonHasEveryKey() {
+        List<GpuQueue.Entry> queue = GpuQueue.entries(WAITING);
+        JsonSchemas.check("queue", Json.text(queue));
         assertEquals(
                 "{'place':1,'user':'alice','uid':1000,'asks_for':'2 GPUs','count':2,'gpus':null,"
                         + "'image':'nvidia/cuda','command':null,'task':null,"
                         + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null}",
-                LeaseJson.line(GpuQueue.array(WAITING).get(0)).replace('"', '\''));
-        assertEquals(
-                "['1','GPU-5c1a']",
-                LeaseJson.line(GpuQueue.array(WAITING).get(2).get("gpus")).replace('"', '\''));
-        assertEquals("train\u0007", GpuQueue.array(WAITING).get(1).get("task").asText());
-        assertEquals("python3", GpuQueue.array(WAITING).get(2).get("command").asText());
-        assertEquals("GPU 1 is cordoned", GpuQueue.array(WAITING).get(2).get("obstacle").asText());
+                Json.line(queue.get(0)).replace('"', '\''));
+        assertEquals(List.of("1", "GPU-5c1a"), queue.get(2).gpus());
+        assertEquals("train\u0007", queue.get(1).task());
+        assertEquals("python3", queue.get(2).command());
+        assertEquals("GPU 1 is cordoned", queue.get(2).obstacle());
     }
 }

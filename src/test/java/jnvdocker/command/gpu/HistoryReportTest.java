@@ -2,7 +2,8 @@ package jnvdocker.command.gpu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Owner;
@@ -10,6 +11,7 @@ import jnvdocker.screen.Screen;
 
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -91,12 +93,14 @@ class HistoryReportTest {
                 "1,244.29 GPU-hours since 2024-01-02 09:12 (7d); what ended before 2024-01-03"
                         + " 09:12 is not kept (keep_history)",
                 report.lines(Screen.NONE).getLast());
-        assertEquals(kept.toString(), report.json(Optional.empty()).path("kept_since").asText());
+        assertEquals(kept.toString(), report.json(Optional.empty(), Optional.empty()).keptSince());
     }
 
     @Test
-    void jsonHasNumbersAndEveryKey() {
-        ObjectNode json = report(null).json(Optional.of("GPU-1"));
+    void jsonHasNumbersAndEveryKey() throws IOException {
+        String text = Json.text(report(null).json(Optional.of("GPU-1"), Optional.empty()));
+        JsonSchemas.check("history", text);
+        JsonNode json = new ObjectMapper().readTree(text);
         assertEquals(FROM.toString(), json.path("from").asText());
         assertEquals("GPU-1", json.path("gpu").asText());
         assertEquals(1244.288889, json.path("gpu_hours").asDouble());
@@ -108,5 +112,6 @@ class HistoryReportTest {
                 json.path("users").path(0).toString());
         assertEquals(true, json.path("users").path(2).path("uid").isNull());
         assertEquals(true, json.path("kept_since").isNull());
+        assertEquals(true, json.path("leases").isNull());
     }
 }

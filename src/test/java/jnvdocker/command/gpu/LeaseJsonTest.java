@@ -3,13 +3,14 @@ package jnvdocker.command.gpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.lease.GpuStatus;
 
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -37,10 +38,9 @@ class LeaseJsonTest {
                     "note");
 
     @Test
-    void heldGpuSaysAllOfItsHolder() {
-        ObjectNode gpu =
-                LeaseJson.gpu(
-                        Samples.taken(0, GpuStatus.State.HELD, Samples.held(7, "train-7", 0), ""));
+    void heldGpuSaysAllOfItsHolder() throws IOException {
+        JsonNode gpu =
+                gpu(Samples.taken(0, GpuStatus.State.HELD, Samples.held(7, "train-7", 0), ""));
         assertEquals(GPU_KEYS, keys(gpu));
         assertEquals("GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900", gpu.path("uuid").asText());
         assertEquals("/dev/nvidia0", gpu.path("node").asText());
@@ -54,8 +54,8 @@ class LeaseJsonTest {
     }
 
     @Test
-    void freeGpuHasTheSameKeysWithNothingInThem() {
-        ObjectNode gpu = LeaseJson.gpu(Samples.free(0, Optional.of(Samples.AT_NINE)));
+    void freeGpuHasTheSameKeysWithNothingInThem() throws IOException {
+        JsonNode gpu = gpu(Samples.free(0, Optional.of(Samples.AT_NINE)));
         assertEquals(GPU_KEYS, keys(gpu));
         assertEquals("2026-03-05T09:00:00Z", gpu.path("idle_since").asText());
         for (String key : List.of("lease", "since", "claim", "user", "uid", "pid", "image")) {
@@ -64,8 +64,8 @@ class LeaseJsonTest {
     }
 
     @Test
-    void usedGpuHasTheSameKeysAndNoLease() {
-        ObjectNode gpu = LeaseJson.gpu(Samples.used(0, true));
+    void usedGpuHasTheSameKeysAndNoLease() throws IOException {
+        JsonNode gpu = gpu(Samples.used(0, true));
         assertEquals(GPU_KEYS, keys(gpu));
         assertEquals("unmanaged", gpu.path("state").asText());
         assertEquals(Samples.CONTAINER_ID, gpu.path("container_id").asText());
@@ -75,7 +75,7 @@ class LeaseJsonTest {
         for (String key : List.of("lease", "since", "claim", "user", "uid", "idle_since")) {
             assertTrue(gpu.path(key).isNull(), key);
         }
-        ObjectNode process = LeaseJson.gpu(Samples.used(0, false));
+        JsonNode process = gpu(Samples.used(0, false));
         assertEquals(GPU_KEYS, keys(process));
         assertEquals("root", process.path("user").asText());
         assertEquals(0, process.path("uid").asInt(-1));
@@ -84,9 +84,15 @@ class LeaseJsonTest {
     }
 
     @Test
-    void pastLeaseSaysWhenAndWhyItEnded() {
-        ObjectNode lease =
-                LeaseJson.past(Samples.ended(7, "train-7", Samples.NOW, "it is gone", 0, 2));
+    void pastLeaseSaysWhenAndWhyItEnded() throws IOException {
+        String text =
+                Json.line(
+                        List.of(
+                                LeaseJson.past(
+                                        Samples.ended(
+                                                7, "train-7", Samples.NOW, "it is gone", 0, 2))));
+        JsonSchemas.check("leases", text);
+        JsonNode lease = new ObjectMapper().readTree(text).path(0);
         assertEquals("ended", lease.path("state").asText());
         assertEquals("2026-03-05T12:00:00Z", lease.path("until").asText());
         assertEquals("it is gone", lease.path("evidence").asText());
@@ -96,13 +102,18 @@ class LeaseJsonTest {
     @Test
     void nameStaysAsItIsAndIsWrittenInAscii() throws Exception {
         String name = "\u001b[2J\u009b1m\u202e…";
-        String text =
-                LeaseJson.text(LeaseJson.live(Samples.held(7, name, 0), GpuStatus.State.HELD));
+        String text = Json.text(LeaseJson.live(Samples.held(7, name, 0), GpuStatus.State.HELD));
         assertTrue(text.chars().allMatch(it -> it == '\n' || it >= ' ' && it < 127), text);
         assertEquals(name, new ObjectMapper().readTree(text).path("container_name").asText());
     }
 
-    private static List<String> keys(ObjectNode node) {
+    private static JsonNode gpu(GpuStatus status) throws IOException {
+        String text = Json.text(List.of(GpuJson.of(status)));
+        JsonSchemas.check("ls", text);
+        return new ObjectMapper().readTree(text).path(0);
+    }
+
+    private static List<String> keys(JsonNode node) {
         List<String> keys = new ArrayList<>();
         node.fieldNames().forEachRemaining(keys::add);
         return keys;

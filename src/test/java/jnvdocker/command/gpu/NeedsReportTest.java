@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.archive.Platform;
 import jnvdocker.labels.CudaVersion;
@@ -15,6 +16,7 @@ import jnvdocker.screen.Screen;
 
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -180,15 +182,15 @@ class NeedsReportTest {
     }
 
     @Test
-    void jsonHasEveryKeyAlways() {
+    void jsonHasEveryKeyAlways() throws IOException {
         ImageSource.Found archived =
                 new ImageSource.Found(
                         "cuda:1",
                         Optional.of("x.tar"),
                         Optional.of(new Platform("linux", "amd64")),
                         modern("NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla").config());
-        JsonNode full = on535(archived).json();
-        JsonNode empty = NeedsReport.of(image(Map.of()), Optional.empty(), NO_DRIVER).json();
+        JsonNode full = json(on535(archived));
+        JsonNode empty = json(NeedsReport.of(image(Map.of()), Optional.empty(), NO_DRIVER));
         TreeSet<String> keys = new TreeSet<>();
         full.fieldNames().forEachRemaining(keys::add);
         TreeSet<String> others = new TreeSet<>();
@@ -205,5 +207,20 @@ class NeedsReportTest {
                 full.path("requirements").path(0).toString());
         assertEquals("true", full.path("met").toString());
         assertEquals("12.2", full.path("driver_cuda").asText());
+    }
+
+    /** Neither a driver nor words that can be understood make other keys of it. */
+    @Test
+    void jsonIsWhatItsSchemaSays() throws IOException {
+        ImageSource.Found asking = modern("NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla");
+        json(NeedsReport.of(asking, Optional.empty(), NO_DRIVER));
+        json(on535(modern("NVIDIA_REQUIRE_CUDA=cuda>=twelve")));
+        json(on535(modern("NVIDIA_REQUIRE_CUDA=cuda>=99", "NVIDIA_DISABLE_REQUIRE=1")));
+    }
+
+    private static JsonNode json(NeedsReport report) throws IOException {
+        String text = Json.text(report.json());
+        JsonSchemas.check("needs", text);
+        return new ObjectMapper().readTree(text);
     }
 }

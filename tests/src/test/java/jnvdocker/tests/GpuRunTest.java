@@ -114,7 +114,7 @@ class GpuRunTest extends OneEngineTest {
                 "jnvdocker: GPU 1 \\(GPU-5c1a1003\\) is held by \\S+'s process sleep \\(pid "
                         + process.pid()
                         + "\\) since \\d\\d:\\d\\d; wait with --gpu-wait, or take another \\(free:"
-                        + " 0, 2, 3\\)\n",
+                        + " 0,2,3\\)\n",
                 refused.err());
         String why = lab.jnvdocker("gpu", "why", "1").ok().out();
         assertTrue(why.contains("A process of the host, started with 'jnvdocker gpu run'"), why);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Terminal;
@@ -97,7 +98,9 @@ class WatchTest extends OneEngineTest {
         Process process = gpu("ls", "--watch=1", "--json").start();
         started.add(process);
         for (int i = 0; i < 2; i++) {
-            JsonNode gpus = new ObjectMapper().readTree(process.inputReader().readLine());
+            String line = process.inputReader().readLine();
+            JsonSchemas.check("ls", line);
+            JsonNode gpus = new ObjectMapper().readTree(line);
             assertEquals(4, gpus.findValuesAsText("uuid").size());
         }
     }

@@ -213,7 +213,7 @@ public final class ChoiceText {
             case Obstacle.Missing(List<String> ids) ->
                     "the driver does not show "
                             + (ids.size() == 1 ? "GPU " : "each of the GPUs ")
-                            + Quote.shown(String.join(", ", ids));
+                            + Quote.shown(Indices.typed(ids));
             case Obstacle.TooFew(int gpus) ->
                     "the driver shows " + (gpus == 0 ? "none" : "only " + gpus);
         };

@@ -373,7 +373,7 @@ public final class LeaseText {
             case GpuRequest.None _ -> "no GPU";
             case GpuRequest.Count(int count) -> count == 1 ? "1 GPU" : count + " GPUs";
             case GpuRequest.Devices(List<String> ids) ->
-                    (ids.size() == 1 ? "GPU " : "GPUs ") + String.join(", ", ids);
+                    (ids.size() == 1 ? "GPU " : "GPUs ") + Indices.typed(ids);
         };
     }
 }

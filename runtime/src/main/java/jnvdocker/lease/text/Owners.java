@@ -6,6 +6,9 @@ import jnvdocker.posix.NoAnswerException;
 
 /** Users, by the names that this host has for them. */
 public final class Owners {
+    /** It has this name everywhere, and nobody need be asked. */
+    private static final Owner ROOT = new Owner(0, "root");
+
     private Owners() {}
 
     /**
@@ -22,6 +25,9 @@ public final class Owners {
 
     /** The user with that number, by the name that the host has for it, if it tells at once. */
     public static Owner of(int uid) {
+        if (uid == ROOT.uid()) {
+            return ROOT;
+        }
         String number = "uid " + Integer.toUnsignedString(uid);
         return new Owner(uid, HostNames.ofThisHost().ofUser(uid).orElse(number));
     }

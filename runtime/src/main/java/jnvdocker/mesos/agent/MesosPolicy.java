@@ -3,6 +3,7 @@ package jnvdocker.mesos.agent;
 import jnvdocker.host.Gpu;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
+import jnvdocker.words.Indices;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
@@ -79,7 +80,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
             throw new RefusedException(
                     asked
                             + ", and Mesos tasks get "
-                            + String.join(", ", gpus)
+                            + Indices.typed(gpus)
                             + " alone (mesos_gpus in the configuration)",
                     "have the agent offer no others ('jnvdocker mesos flags')");
         }

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.command.gpu.JsonSchemas;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -20,7 +22,10 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** A program to run, and how it ended. Never through a shell. */
+/**
+ * A program to run, and how it ended. Never through a shell. What it prints with {@code --json} is
+ * held against the schema of that command.
+ */
 public final class Command {
     private static final int LIMIT_SECONDS = 300;
 
@@ -176,7 +181,11 @@ public final class Command {
             Thread.currentThread().interrupt();
             throw new AssertionError(words + " was interrupted", e);
         }
-        return new Result(process.exitValue(), out.join(), err.join());
+        Result result = new Result(process.exitValue(), out.join(), err.join());
+        if (words.contains("--json") && !result.out().isEmpty()) {
+            JsonSchemas.check(words.get(words.indexOf("gpu") + 1), result.out());
+        }
+        return result;
     }
 
     private static String text(InputStream stream) {

@@ -1,0 +1,67 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.RunningContainer;
+
+import java.util.Optional;
+
+/** Who has a GPU, or uses it without having it: keys of a GPU and of a lease. */
+record HolderJson(
+        String claim,
+        String user,
+        Long uid,
+        String containerId,
+        String containerName,
+        String image,
+        String command,
+        Integer pid) {
+    private static final int UNKNOWN_UID = -1;
+
+    static final HolderJson NOBODY = new HolderJson(null, null, null, null, null, null, null, null);
+
+    static HolderJson of(Lease lease) {
+        Claim claim = lease.claim();
+        Optional<Claim.ContainerRef> container = claim.container();
+        Purpose purpose = Purpose.of(claim.origin());
+        return new HolderJson(
+                claim.id(),
+                claim.owner().name(),
+                uid(claim.owner()).orElse(null),
+                container.map(Claim.ContainerRef::id).orElse(null),
+                container.map(Claim.ContainerRef::name).orElse(null),
+                purpose.image().orElse(null),
+                purpose.command().orElse(null),
+                Holding.process(lease).map(ProcessId::pid).orElse(null));
+    }
+
+    /** One who has no lease has these of a holder's keys. */
+    static HolderJson of(GpuUse use) {
+        Optional<Owner> owner = LeaseText.owner(use);
+        Optional<RunningContainer> container = use.container();
+        return new HolderJson(
+                null,
+                owner.map(Owner::name).orElse(null),
+                owner.map(Owner::uid).map(Integer::toUnsignedLong).orElse(null),
+                LeaseText.containerId(use).orElse(null),
+                container.map(RunningContainer::name).orElse(null),
+                container.map(RunningContainer::image).orElse(null),
+                null,
+                use.process()
+                        .map(GpuUse.User::id)
+                        .or(() -> container.flatMap(RunningContainer::init))
+                        .map(ProcessId::pid)
+                        .orElse(null));
+    }
+
+    /** Empty for the owner of a claim whose origin is lost. */
+    static Optional<Long> uid(Owner owner) {
+        return Optional.of(owner.uid())
+                .filter(uid -> uid != UNKNOWN_UID)
+                .map(Integer::toUnsignedLong);
+    }
+}

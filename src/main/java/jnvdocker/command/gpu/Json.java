@@ -1,0 +1,56 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectWriter;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+
+import java.io.IOException;
+import java.io.Writer;
+
+/**
+ * Prints what {@code --json} prints: records, whose components are the keys, in their order.
+ * Programs depend on the keys: they are in the README and in a schema for each command, none goes
+ * away and none changes its meaning. A key is always there; what is not known or does not apply is
+ * null.
+ */
+final class Json {
+    /** Nothing but ASCII, so that no name can do anything to a terminal. */
+    private static final ObjectMapper JSON =
+            JsonMapper.builder()
+                    .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
+                    .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+                    .build();
+
+    private Json() {}
+
+    static String text(Object document) {
+        return text(JSON.writerWithDefaultPrettyPrinter(), document);
+    }
+
+    /** Without a line's end in it. */
+    static String line(Object document) {
+        return text(JSON.writer(), document);
+    }
+
+    private static String text(ObjectWriter writer, Object document) {
+        try {
+            return writer.writeValueAsString(document);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a record is always JSON", e);
+        }
+    }
+
+    /**
+     * Prints a document of any length.
+     *
+     * @param onOneLine whether there is no line's end in it
+     */
+    static void print(Object document, Writer out, boolean onOneLine) throws IOException {
+        ObjectWriter writer = onOneLine ? JSON.writer() : JSON.writerWithDefaultPrettyPrinter();
+        writer.without(JsonGenerator.Feature.AUTO_CLOSE_TARGET).writeValue(out, document);
+    }
+}

@@ -1,0 +1,311 @@
+package jnvdocker.command.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.doctor.DaemonFacts;
+import jnvdocker.doctor.Doctor;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.Pace;
+import jnvdocker.grant.Waiting;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.posix.Peer;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.Deadlines;
+import jnvdocker.protocol.FrameMemory;
+import jnvdocker.registry.Earlier;
+import jnvdocker.registry.HostClock;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.screen.Printout;
+import jnvdocker.screen.Screen;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import picocli.CommandLine;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.StandardProtocolFamily;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * What the commands print with {@code --json} of a host with a GPU in each state, from a registry
+ * on disk: all that the schemas allow, and nothing else.
+ */
+class JsonDocumentsTest {
+    private static final Owner ALICE = new Owner(1001, "alice");
+    private static final Owner BOB = new Owner(1002, "b\u001b[2J");
+    private static final Origin CUDA = new Origin.EngineContainer("engine", Optional.of("cuda"));
+    private static final int GPUS = 6;
+    private static final int USED = 4;
+    private static final int SICK = 5;
+
+    @TempDir Path folder;
+    private final ProcessId self =
+            Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
+    private final Deadlines deadlines = new Deadlines();
+    private Host host;
+    private DockerEngine engine;
+    private LeaseParts parts;
+    private AutoCloseable queue;
+    private Thread waiter;
+
+    /** Who has GPU 4 open. */
+    private record Uses(List<GpuUse> all) implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+            return lookWithoutEngine(gpus);
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            return all.stream().filter(use -> gpus.contains(use.gpu())).toList();
+        }
+    }
+
+    @BeforeEach
+    void open() throws Exception {
+        host = Host.at(makeHost());
+        engine = new DockerEngine(folder.resolve("no-engine.sock"));
+        List<Gpu> gpus = gpus();
+        GpuUse.User user = new GpuUse.User(self, "python3", 0, Optional.empty());
+        GpuUse use =
+                new GpuUse(gpus.get(USED), GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user));
+        parts =
+                LeaseParts.open(
+                        new LeaseParts.World(
+                                Files.createDirectory(folder.resolve("state")),
+                                "boot",
+                                "nvidia-docker",
+                                Processes.ofThisMachine(),
+                                engine,
+                                this::gpus,
+                                new Uses(List.of(use)),
+                                new LeasePolicy(
+                                        OptionalInt.empty(),
+                                        Optional.empty(),
+                                        List.of(),
+                                        false,
+                                        "config.toml"),
+                                HostClock.OF_THIS_MACHINE,
+                                Pace.REAL));
+        queue = parts.keeper().start();
+        hold(gpus);
+        waitForAll();
+    }
+
+    /** GPU 5 does not say its UUID. */
+    private Path makeHost() throws IOException {
+        Path driver =
+                Files.createDirectories(folder.resolve("root/proc/driver/nvidia/gpus")).getParent();
+        Files.writeString(
+                driver.resolve("version"),
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
+                        + " UTC 2023\n");
+        for (int i = 0; i < GPUS; i++) {
+            String uuid = i == SICK ? "" : Samples.gpu(i).uuid();
+            Path gpu = Files.createDirectory(driver.resolve("gpus/0000:0%d:00.0".formatted(i)));
+            Files.writeString(
+                    gpu.resolve("information"),
+                    "Model: NVIDIA A100\nGPU UUID: %s\nDevice Minor: %d\n".formatted(uuid, i));
+        }
+        return folder.resolve("root");
+    }
+
+    private List<Gpu> gpus() throws IOException {
+        return HostDriver.read(host).gpus();
+    }
+
+    /** GPU 0 by a container, 1 by a docker run, 2 until just now, 3 by nobody. */
+    private void hold(List<Gpu> gpus) throws Exception {
+        Claim container = claim("0", ALICE);
+        LeaseRegistry registry = parts.registry();
+        registry.mount(
+                container, "use", self, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        claim("1", BOB);
+        parts.leases().cancel(claim("2", BOB));
+        parts.leases().cordon(List.of(gpus.get(2)), ALICE, "fan is loud");
+    }
+
+    private Claim claim(String gpu, Owner owner) throws Exception {
+        return parts.leases()
+                .claim(
+                        new LeaseRequest(
+                                new GpuRequest.Devices(List.of(gpu)),
+                                owner,
+                                self,
+                                CUDA,
+                                Optional.empty()))
+                .orElseThrow();
+    }
+
+    private void waitForAll() throws InterruptedException {
+        CountDownLatch waiting = new CountDownLatch(1);
+        LeaseRequest all =
+                new LeaseRequest(
+                        new GpuRequest.Devices(List.of("0", "3")),
+                        BOB,
+                        self,
+                        CUDA,
+                        Optional.of(new Waiting(Optional.empty(), _ -> waiting.countDown())));
+        waiter =
+                Thread.ofVirtual()
+                        .start(() ->
+                                assertThrows(IOException.class, () -> parts.leases().claim(all)));
+        assertTrue(waiting.await(30, TimeUnit.SECONDS), "nobody is told that he waits");
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        waiter.interrupt();
+        waiter.join();
+        queue.close();
+        parts.close();
+        engine.close();
+        deadlines.close();
+    }
+
+    /** As the daemon runs a command of its group. */
+    private String print(Function<Printout, Object> command, String... options) throws Exception {
+        try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+            var memory = new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ofSeconds(10));
+            var client = new ClientConnection(channel, memory.open(new Peer(1, 0, 0)), deadlines);
+            Printout out = new Printout(client, true, Screen.NONE);
+            List<String> words = new ArrayList<>(List.of("--json"));
+            words.addAll(List.of(options));
+            new CommandLine(command.apply(out))
+                    .setOut(new PrintWriter(out, true))
+                    .execute(words.toArray(String[]::new));
+            return out.rest();
+        }
+    }
+
+    private static JsonNode checked(String command, String json) throws IOException {
+        JsonSchemas.check(command, json);
+        return new ObjectMapper().readTree(json);
+    }
+
+    @Test
+    void everyGpuIsPrintedInItsState() throws Exception {
+        JsonNode gpus = checked("ls", print(_ -> new GpuLs(host, leases(), Screen.NONE)));
+        assertEquals(
+                List.of("held", "reserved", "cordoned", "free", "unmanaged", "sick"),
+                gpus.findValuesAsText("state"));
+        JsonNode line =
+                checked("ls", print(_ -> new GpuLs(host, leases(), Screen.NONE), "--watch"));
+        assertEquals(GPUS, line.size());
+        for (int i = 0; i < GPUS; i++) {
+            String index = String.valueOf(i);
+            JsonNode why =
+                    checked("why", print(_ -> new GpuWhy(host, leases(), Screen.NONE), index));
+            assertEquals(i == 2 ? 1 : 0, why.path("past_leases").size());
+            assertEquals(gpus.path(i).path("state"), why.path("state"));
+        }
+    }
+
+    @Test
+    void leasesAreThoseThatAreLiveAndThoseThatHaveEnded() throws Exception {
+        JsonNode live = checked("leases", print(out -> new GpuLeases(leases(), Screen.NONE, out)));
+        assertEquals(List.of("reserved", "held"), live.findValuesAsText("state"));
+        JsonNode all =
+                checked("leases", print(out -> new GpuLeases(leases(), Screen.NONE, out), "--all"));
+        assertEquals(List.of("reserved", "held", "ended"), all.findValuesAsText("state"));
+    }
+
+    @Test
+    void queueIsThoseWhoWait() throws Exception {
+        JsonNode queue = checked("queue", print(_ -> new GpuQueue(leases(), Screen.NONE)));
+        assertEquals(List.of(BOB.name()), queue.findValuesAsText("user"));
+    }
+
+    @Test
+    void historyIsThatOfAllOrOfOneGpu() throws Exception {
+        JsonNode all = checked("history", history());
+        assertTrue(all.path("leases").isNull());
+        assertEquals(2, all.path("users").size());
+        JsonNode one = checked("history", history("--gpu", "2"));
+        assertEquals(List.of("ended"), one.findValuesAsText("state"));
+        assertEquals(0, checked("history", history("--user", "carol")).path("users").size());
+    }
+
+    private String history(String... options) throws Exception {
+        return print(
+                out ->
+                        new GpuHistory(
+                                host, leases(), Optional.of(Duration.ofHours(1)), Screen.NONE, out),
+                options);
+    }
+
+    @Test
+    void diagnosisIsALineForEachFinding() throws Exception {
+        Path state = folder.resolve("state");
+        DriverVolumeStore volumes = new DriverVolumeStore(state);
+        Path run = Files.createDirectory(folder.resolve("run"));
+        Doctor doctor =
+                new Doctor(
+                        new Doctor.Surroundings(
+                                host,
+                                new DeviceNodes(host),
+                                new CudaVersions(
+                                        state,
+                                        driver -> {
+                                            throw new IOException("no libcuda for " + driver);
+                                        },
+                                        Duration.ofSeconds(1)),
+                                engine,
+                                volumes,
+                                new ServedVolumes(volumes, state, run),
+                                leases(),
+                                MesosPolicy.standard(),
+                                new DaemonFacts(
+                                        false,
+                                        folder,
+                                        run,
+                                        state,
+                                        folder.resolve("plugin.sock"),
+                                        "nvidia-docker")));
+        JsonNode found = checked("doctor", print(_ -> new GpuDoctor(doctor, Screen.NONE)));
+        assertTrue(found.path("checks").size() > 10, found::toString);
+        assertTrue(found.path("wrong").asInt() > 0, found::toString);
+    }
+
+    private Leases leases() {
+        return parts.leases();
+    }
+}

@@ -1,0 +1,72 @@
+package jnvdocker.command.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.networknt.schema.InputFormat;
+import com.networknt.schema.Schema;
+import com.networknt.schema.SchemaLocation;
+import com.networknt.schema.SchemaRegistry;
+import com.networknt.schema.SchemaRegistryConfig;
+import com.networknt.schema.SpecificationVersion;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The schemas of what our commands print with {@code --json}, as the documentation has them. */
+public final class JsonSchemas {
+    /** From the folder of any module. */
+    private static final Path FOLDER =
+            Path.of("../src/site/resources/schema").toAbsolutePath().normalize();
+
+    private static final SchemaRegistry SCHEMAS =
+            SchemaRegistry.withDefaultDialect(
+                    SpecificationVersion.DRAFT_2020_12,
+                    registry ->
+                            registry.schemas(JsonSchemas::read)
+                                    .schemaRegistryConfig(
+                                            SchemaRegistryConfig.builder()
+                                                    .formatAssertionsEnabled(true)
+                                                    .build()));
+
+    private JsonSchemas() {}
+
+    /**
+     * Fails unless that is what a command may print.
+     *
+     * @param command the word after {@code jnvdocker gpu}
+     */
+    public static void check(String command, String json) {
+        assertEquals(
+                List.of(),
+                schema(FOLDER.resolve("gpu-" + command + ".json").toUri().toString())
+                        .validate(json, InputFormat.JSON),
+                () -> command + " printed\n" + json);
+    }
+
+    static Schema schema(String address) {
+        return SCHEMAS.getSchema(SchemaLocation.of(address));
+    }
+
+    /** All of them. */
+    static List<Path> files() throws IOException {
+        try (Stream<Path> files = Files.list(FOLDER)) {
+            return files.sorted().toList();
+        }
+    }
+
+    /** Those that they refer to, too. */
+    private static String read(String address) {
+        try {
+            return address.startsWith("file:")
+                    ? Files.readString(Path.of(URI.create(address)))
+                    : null;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
