@@ -102,7 +102,9 @@ final class GpuVolume implements Callable<Integer> {
     private String served(DriverVolume volume) {
         ServedVolumes.Served now = served.known(volume);
         return now.path()
-                + now.copied().map(why -> ", writable: " + why).orElse(", read-only for everybody");
+                + now.copied()
+                        .map(why -> ", writable: " + why.message())
+                        .orElse(", read-only for everybody");
     }
 
     private List<String> files(Manifest manifest) {

@@ -158,9 +158,7 @@ public final class ChoiceText {
         return Indices.text(gpus.stream().map(Gpu::index));
     }
 
-    /**
-     * Whether {@link #reason} names already what is in the way of somebody, and nothing else is.
-     */
+    /** Whether {@link #reason} already names all that is in somebody's way. */
     public static boolean names(GpuChoice.Busy busy, List<Obstacle> obstacles) {
         if (obstacles.size() != 1) {
             return false;
