@@ -16,7 +16,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
-/** A lease as {@code leases}, {@code why} and {@code history} print it. */
+/** A lease as {@code gpu leases}, {@code gpu why} and {@code gpu history} print it. */
 record LeaseJson(
         long lease,
         String state,
