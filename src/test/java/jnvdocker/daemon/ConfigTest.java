@@ -315,7 +315,7 @@ class ConfigTest {
     @Test
     void keyThatIsThereTwiceIsRefused() {
         String text = refusal("allow_privileged = true\nallow_privileged = false\n");
-        assertTrue(text.contains("Duplicate key"), text);
+        assertEquals(FILE + ":2: allow_privileged previously defined at line 1, column 1", text);
     }
 
     @Test
@@ -347,11 +347,9 @@ class ConfigTest {
     @Test
     void nestingIsBounded() {
         String tooDeep =
-                FILE
-                        + ": something is nested too deep or too long; let JNVDOCKER_CONFIG name"
-                        + " the config";
-        assertEquals(tooDeep, refusal("x = " + "[".repeat(100_000)));
-        refusal("x" + ".y".repeat(100_000) + " = 1");
+                FILE + ":2: Nesting is too deep (more than 128 levels of tables and arrays)";
+        assertEquals(tooDeep, refusal("\nx = " + "[".repeat(100_000)));
+        assertEquals(tooDeep, refusal("\nx" + ".y".repeat(100_000) + " = 1"));
     }
 
     @Test
@@ -361,11 +359,44 @@ class ConfigTest {
                         + " keep_history, max_gpus_per_user, max_wait, max_waits_per_user,"
                         + " mesos_gpus, mesos_wait, socket_group]";
         assertEquals(
-                FILE + ": unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
+                FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));
         assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 330);
         assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
         assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
+    }
+
+    @Test
+    void lineIsThatOfTheKeyAndNotOfSomethingLikeIt() {
+        String text = "socket_group = \"\"\"\nmax_wait = \n\"\"\"\n\"max_\\u0077ait\" = 'x'";
+        assertTrue(refusal(text).startsWith(FILE + ":4: max_wait = 'x' is no length"));
+    }
+
+    @Test
+    void oneOfAListIsNamedWithItsOwnLine() {
+        assertTrue(
+                refusal("cordon = [\n  '0', # fan\n  'all',\n]")
+                        .startsWith(FILE + ":3: cordon = "));
+        assertEquals(
+                FILE
+                        + ":2: the value of 'ignore' is of the wrong kind; write a list, as"
+                        + " [\"name\", \"another\"]",
+                refusal("ignore = ['x',\n  ['y']]"));
+    }
+
+    /** As they were when another library read them. */
+    @Test
+    void quotesThatAreForgottenOrTooManyAreNoMatter() throws StartException {
+        assertEquals(
+                OptionalInt.of(4), parse("max_gpus_per_user = ' 4 '").policy().maxGpusPerUser());
+        assertEquals(
+                OptionalInt.empty(), parse("max_gpus_per_user = ''").policy().maxGpusPerUser());
+        assertTrue(parse("allow_privileged = 'True'").allowPrivileged());
+        assertTrue(parse("allow_privileged = 1").allowPrivileged());
+        assertFalse(parse("allow_privileged = ''").allowPrivileged());
+        assertEquals("1000", parse("socket_group = 1000").socketGroup());
+        assertEquals(List.of(), parse("ignore = ''").ignore());
+        assertEquals(List.of("2.5", "true"), parse("ignore = [2.5, true]").ignore());
     }
 
     @Test

@@ -1,0 +1,168 @@
+package jnvdocker.daemon;
+
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+
+import org.tomlj.MutableTomlTable;
+import org.tomlj.Toml;
+import org.tomlj.TomlArray;
+import org.tomlj.TomlParseError;
+import org.tomlj.TomlParseOptions;
+import org.tomlj.TomlParseResult;
+import org.tomlj.TomlPosition;
+import org.tomlj.TomlTable;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The configuration as it is written: what stands at its keys, and in which line. */
+final class ConfigFile {
+    private final Path path;
+    private final TomlTable table;
+    private final Set<String> known = new TreeSet<>();
+
+    private ConfigFile(Path path, TomlTable table) {
+        this.path = path;
+        this.table = table;
+    }
+
+    /** One in which nothing is written. */
+    static ConfigFile empty(Path path) {
+        return new ConfigFile(path, MutableTomlTable.create());
+    }
+
+    /**
+     * @throws StartException naming the line that is no TOML
+     */
+    static ConfigFile parse(String text, Path path) throws StartException {
+        TomlParseResult table = Toml.parse(text, TomlParseOptions.sourceless());
+        if (table.hasErrors()) {
+            TomlParseError first = table.errors().getFirst();
+            String why = Quote.shown(first.getMessage());
+            throw new StartException(Refusal.of(place(path, first.position()) + ": " + why), first);
+        }
+        return new ConfigFile(path, table);
+    }
+
+    private static String place(Path path, TomlPosition position) {
+        return path + ":" + position.line();
+    }
+
+    /** What stands at a key, which is a known one from then on. */
+    Entry at(String key) {
+        known.add(key);
+        Optional<Object> value = Optional.ofNullable(table.get(List.of(key)));
+        return new Entry(key, value, value.isPresent() ? place(key) : "");
+    }
+
+    private String place(String key) {
+        return place(path, table.inputPositionOf(List.of(key)));
+    }
+
+    /**
+     * @throws StartException when something stands at a key that is not known
+     */
+    void refuseOthers() throws StartException {
+        for (String key : table.keySet()) {
+            if (!known.contains(key)) {
+                throw new StartException(
+                        place(key) + ": unknown key " + Quote.quoted(key), "known are " + known);
+            }
+        }
+    }
+
+    /**
+     * What stands at a key, or is one of a list there. A number may stand for a text, and the other
+     * way round: quotes are easily forgotten.
+     */
+    final class Entry {
+        private final String key;
+        private final Optional<Object> value;
+        private final String place;
+
+        private Entry(String key, Optional<Object> value, String place) {
+            this.key = key;
+            this.value = value;
+            this.place = place;
+        }
+
+        Optional<String> text() throws StartException {
+            refuseUnlessScalar("text in quotes");
+            return value.map(Object::toString);
+        }
+
+        private void refuseUnlessScalar(String kind) throws StartException {
+            if (value.orElse("") instanceof TomlTable || value.orElse("") instanceof TomlArray) {
+                throw isNo(kind);
+            }
+        }
+
+        /** The same of one of a list. */
+        String word() {
+            return value.orElseThrow().toString();
+        }
+
+        /** Whether nothing is there, or a text that says nothing. */
+        private boolean isBlank() {
+            return value.filter(it -> !(it instanceof String text && text.isBlank())).isEmpty();
+        }
+
+        OptionalInt number() throws StartException {
+            try {
+                return isBlank()
+                        ? OptionalInt.empty()
+                        : OptionalInt.of(Integer.parseInt(word().strip()));
+            } catch (NumberFormatException e) {
+                throw isNo("a whole number");
+            }
+        }
+
+        /** Whether it is chosen; what is not there is not. */
+        boolean choice() throws StartException {
+            return switch (isBlank() ? false : value.get()) {
+                case Boolean choice -> choice;
+                case Long number -> number != 0;
+                case String text when text.strip().equalsIgnoreCase("true") -> true;
+                case String text when text.strip().equalsIgnoreCase("false") -> false;
+                default -> throw isNo("true or false");
+            };
+        }
+
+        /** Those of a list that are not blank. */
+        List<Entry> list() throws StartException {
+            String kind = "a list, as [\"name\", \"another\"]";
+            if (isBlank()) {
+                return List.of();
+            }
+            if (!(value.get() instanceof TomlArray array)) {
+                throw isNo(kind);
+            }
+            List<Entry> entries = new ArrayList<>();
+            for (int i = 0; i < array.size(); i++) {
+                String at = place(path, array.inputPositionOf(i));
+                Entry entry = new Entry(key, Optional.of(array.get(i)), at);
+                entry.refuseUnlessScalar(kind);
+                entries.add(entry);
+            }
+            return entries.stream().filter(entry -> !entry.word().isBlank()).toList();
+        }
+
+        /**
+         * @param why behind {@code key =}: the value, what it is not, and what to write
+         */
+        StartException refusal(Refusal why, Exception cause) {
+            return new StartException(why.precededBy(place + ": " + key + " = "), cause);
+        }
+
+        private StartException isNo(String kind) {
+            return new StartException(
+                    place + ": the value of " + Quote.quoted(key) + " is of the wrong kind",
+                    "write " + kind);
+        }
+    }
+}
