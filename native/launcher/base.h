@@ -23,6 +23,11 @@ const char *character_locale(void);
 char *shown(const char *text);
 bool has_prefix(const char *text, const char *prefix);
 /*
+ * Copies a path that an installer has written into this program, for which it has been compiled as all zeros;
+ * false when no absolute path is there.
+ */
+bool copy_settled(char *to, const volatile char *from, size_t size);
+/*
  * A descriptor that is none of the standard three. A user may have closed those, and what is opened
  * then takes their place: our words would go into the socket.
  */

@@ -36,6 +36,16 @@ void put_string(struct buffer *buffer, const char *text)
 	put_bytes(buffer, text, length);
 }
 
+void put_text(struct buffer *buffer, const char *text)
+{
+	put_bytes(buffer, text, strlen(text));
+}
+
+bool contains(const struct buffer *buffer, const char *word)
+{
+	return buffer->length > 0 && memmem(buffer->data, buffer->length, word, strlen(word)) != NULL;
+}
+
 void put_list(struct buffer *buffer, char *const *texts)
 {
 	size_t count = 0;

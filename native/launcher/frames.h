@@ -45,6 +45,9 @@ void put_number(struct buffer *buffer, uint32_t number);
 void put_string(struct buffer *buffer, const char *text);
 /* Strings up to a NULL. */
 void put_list(struct buffer *buffer, char *const *texts);
+/* The bytes of a string, without their length. */
+void put_text(struct buffer *buffer, const char *text);
+bool contains(const struct buffer *buffer, const char *word);
 
 /* The process that listens on a socket. */
 struct server {

@@ -1,0 +1,40 @@
+/* Asking the daemon for one text: what a program that stands before another one is to hand on. */
+#ifndef JNVDOCKER_ASK_H
+#define JNVDOCKER_ASK_H
+
+#include <stdbool.h>
+
+/* How it went with the daemon. */
+struct answer {
+	enum { UNCHANGED, CHANGED, FAILED } kind;
+	char *text; /* the new one, or why there is none */
+};
+
+/* How a program calls things when it says what went wrong. */
+struct words {
+	const char *program; /* who asks: "mesos-containerizer" */
+	const char *text;    /* what is asked for: "launch info" */
+	const char *install; /* what lays out the program anew: "jnvdocker mesos install" */
+	const char *again;   /* what to do when the reason is mended: "run the task again" */
+};
+
+struct question {
+	const struct words *words;
+	const char *socket;
+	char *const *arguments;
+	char *const *variables;
+	/* For how long the daemon may say nothing, or, in all, until it has said everything. */
+	long patience_ms;
+	bool in_all;
+	/* For how long to wait for a daemon that is not there. */
+	long return_ms;
+};
+
+/*
+ * Asks until there is an answer. A daemon that was stopped just as we asked has done nothing, and one in
+ * whose line we are keeps our place: then the next one is asked.
+ */
+struct answer ask(const struct question *question);
+struct answer failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
