@@ -90,6 +90,7 @@ struct talk {
 	bool faithful;   /* whether to ask again when it goes away */
 	bool deserted;
 	long patient_to; /* until when something must be heard */
+	long return_by;  /* until when a daemon must be there */
 	struct buffer said;
 };
 
@@ -126,8 +127,14 @@ static struct answer listen_to(int connection, const struct question *question, 
 			put_bytes(&talk->said, bytes, length);
 			break;
 		case FRAME_ERR:
-			remark(bytes, length);
+			if (!question->silent)
+				remark(bytes, length);
 			break;
+		case FRAME_REFUSE:
+			bytes[length] = '\0';
+			if (*bytes == '\0')
+				return failed("jnvdockerd refused without a reason; " LOOK_AT_LOG, question->words->again);
+			return (struct answer){ .kind = FAILED, .text = bytes };
 		case FRAME_WAIT:
 			talk->faithful = true;
 			break;
@@ -149,28 +156,32 @@ static struct answer listen_to(int connection, const struct question *question, 
 }
 
 /* A connection, or -1 with errno when there is no daemon and none comes. */
-static int await_daemon(const struct question *question, long patient_to)
+static int await_daemon(const struct question *question, struct talk *talk)
 {
-	long deadline = milliseconds() + question->return_ms;
-
-	if (deadline > patient_to)
-		deadline = patient_to;
+	if (!question->in_all) {
+		talk->return_by = milliseconds() + question->return_ms;
+		if (talk->return_by > talk->patient_to)
+			talk->return_by = talk->patient_to;
+	}
 	for (;;) {
 		int connection = connect_socket(question->socket, question->patience_ms);
 
 		if (connection >= 0 || (errno != ENOENT && errno != ECONNREFUSED) || question->return_ms == 0 ||
-		    milliseconds() >= deadline)
+		    milliseconds() >= talk->return_by)
 			return connection;
 		usleep(RETURN_POLL_MS * 1000);
+		if (question->in_all)
+			talk->patient_to += RETURN_POLL_MS;
 	}
 }
 
 struct answer ask(const struct question *question)
 {
-	struct talk talk = { .patient_to = milliseconds() + question->patience_ms };
+	const long began = milliseconds();
+	struct talk talk = { .patient_to = began + question->patience_ms, .return_by = began + question->return_ms };
 
 	for (int attempt = 1; ; attempt++) {
-		int connection = await_daemon(question, talk.patient_to);
+		int connection = await_daemon(question, &talk);
 
 		if (connection < 0)
 			return failed("no jnvdockerd answers at %s (%s); start it, 'systemctl status jnvdocker' says why it does not run",

@@ -23,16 +23,21 @@ struct question {
 	const char *socket;
 	char *const *arguments;
 	char *const *variables;
-	/* For how long the daemon may say nothing, or, in all, until it has said everything. */
+	/*
+	 * For how long the daemon may say nothing, or, in all, until it has said everything. In all, the time in
+	 * which there was no daemon is not its own.
+	 */
 	long patience_ms;
 	bool in_all;
+	/* Keeps to itself what the daemon remarks. */
+	bool silent;
 	/* For how long to wait for a daemon that is not there. */
 	long return_ms;
 };
 
 /*
  * Asks until there is an answer. A daemon that was stopped just as we asked has done nothing, and one in
- * whose line we are keeps our place: then the next one is asked.
+ * whose line we are keeps our place: then the next one is asked. One that refuses has FAILED, in its words.
  */
 struct answer ask(const struct question *question);
 struct answer failed(const char *format, ...) __attribute__((format(printf, 1, 2)));

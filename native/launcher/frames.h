@@ -28,6 +28,7 @@ enum frame_type {
 	FRAME_PROGRAM = 'P',
 	FRAME_WAIT = 'W',
 	FRAME_AGAIN = 'A',
+	FRAME_REFUSE = 'F',
 	FRAME_EXIT = 'T',
 };
 /* The kernel takes 6 MiB of arguments and environment at most. */

@@ -1,5 +1,6 @@
 // Records in the folder that it lies in how it was called, as the kernel has it: called.cmdline,
-// called.environ, called.status, and in called.fds each descriptor and where it leads; ends with 7.
+// called.environ, called.status, in called.cwd its folder, and in called.fds each descriptor and where it leads;
+// ends with 7.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -48,6 +49,16 @@ static void record_descriptors(void)
     fclose(to);
 }
 
+static void record_folder(void)
+{
+    char target[PATH_MAX];
+    ssize_t length = readlink("/proc/self/cwd", target, sizeof target);
+    FILE *to = create("cwd");
+    if (length > 0)
+        fwrite(target, 1, length, to);
+    fclose(to);
+}
+
 int main(void)
 {
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
@@ -55,6 +66,7 @@ int main(void)
         return 9;
     *strrchr(folder, '/') = '\0';
     record_descriptors();
+    record_folder();
     copy("cmdline");
     copy("environ");
     copy("status");

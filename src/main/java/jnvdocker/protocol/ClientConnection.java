@@ -222,6 +222,11 @@ public final class ClientConnection implements AutoCloseable {
         exit(ExitCode.REFUSED);
     }
 
+    /** Has a runtime say why not, where its engine reads that, and end. */
+    public void refuseContainer(String why) throws IOException {
+        send(FrameType.REFUSE, Quote.lines(why).getBytes(StandardCharsets.UTF_8));
+    }
+
     /** Has the client end. */
     public void exit(ExitCode code) throws IOException {
         exit(code.code());

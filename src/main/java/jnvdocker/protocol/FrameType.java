@@ -28,6 +28,8 @@ enum FrameType {
      * For how long to pause, and then to ask the same again, over a new connection: the last frame.
      */
     AGAIN('A'),
+    /** Why the runtime is not to create a container: the last frame, for that asker alone. */
+    REFUSE('F'),
     /** A program for the client to become: the last frame. */
     EXEC('X'),
     /** Likewise one that is not docker, with variables for its environment: the last frame. */

@@ -182,6 +182,15 @@ class ClientConnectionTest {
     }
 
     @Test
+    void refusalOfAContainerIsOneFrameOnWhichNoTerminalActs() throws IOException {
+        connection.refuseContainer("no GPU is free\u001b[2J\nsee 'jnvdocker gpu ls'");
+        assertFrame(
+                'F',
+                "no GPU is free\\u{1b}[2J\nsee 'jnvdocker gpu ls'"
+                        .getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Test
     void bytesOfTheUserArriveAsTheyWere() throws IOException {
         sendRequest("caf\udce9");
         connection.exec(connection.request().arguments());

@@ -35,7 +35,7 @@ final class Messages {
             Pattern.compile("(?m)^#define ([A-Z_]+) (?:\\\\\n\\s*)?" + C_STRING + "$");
     private static final Pattern SAID_IN_C =
             Pattern.compile(
-                    "\\b(?:die|failed)\\(((?:\\s*(?:\"(?:[^\"\\\\]|\\\\.)*\"|[A-Z_]+\\b))+)");
+                    "\\b(?:die\\(|failed\\(|refuse\\(&call,)((?:\\s*(?:\"(?:[^\"\\\\]|\\\\.)*\"|[A-Z_]+\\b))+)");
 
     /**
      * A message, and what it is given to: the simple name of an exception, {@code Refusal}, {@code

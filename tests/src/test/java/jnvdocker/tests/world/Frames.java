@@ -58,6 +58,10 @@ public final class Frames {
         return frame('A', number(pauseMillis));
     }
 
+    public Frames refuse(String why) {
+        return frame('F', why.getBytes(StandardCharsets.UTF_8));
+    }
+
     public Frames waits() {
         return frame('W', new byte[0]);
     }

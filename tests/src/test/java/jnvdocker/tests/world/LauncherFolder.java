@@ -6,18 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Arrays;
 
 /**
  * A launcher folder as {@code jnvdocker mesos install} lays it out: our two programs, the former
  * told where things are, and links to all other helpers.
  */
 public record LauncherFolder(Path folder) {
-    private static final byte[] MARK =
-            Arrays.copyOf("jnvdocker-mesos-settings-1".getBytes(StandardCharsets.US_ASCII), 32);
-    private static final int PATH_LENGTH = 4096;
-    private static final int SOCKET_LENGTH = 108;
-
     /** With the programs of the tree that the build made. */
     public static LauncherFolder install(Path folder, Path libexec, Path socket) {
         return install(folder, libexec, socket, Project.tree().resolve("lib/mesos"));
@@ -61,32 +55,14 @@ public record LauncherFolder(Path folder) {
     /** Lays out our mesos-containerizer with these paths, whatever bytes they are. */
     public void settle(Path program, byte[] helper, byte[] prestart, byte[] socket)
             throws IOException {
-        byte[] all = Files.readAllBytes(program);
-        int at = indexOf(all, 0);
-        if (at < 0 || indexOf(all, at + 1) >= 0) {
-            throw new AssertionError(program + " has not one place for its settings");
-        }
-        at += MARK.length;
-        System.arraycopy(Arrays.copyOf(helper, PATH_LENGTH), 0, all, at, PATH_LENGTH);
-        at += PATH_LENGTH;
-        System.arraycopy(Arrays.copyOf(prestart, PATH_LENGTH), 0, all, at, PATH_LENGTH);
-        at += PATH_LENGTH;
-        System.arraycopy(Arrays.copyOf(socket, SOCKET_LENGTH), 0, all, at, SOCKET_LENGTH);
-        Files.deleteIfExists(containerizer());
-        Files.write(containerizer(), all);
-        containerizer().toFile().setExecutable(true);
+        new SettledProgram("jnvdocker-mesos-settings-1")
+                .path(helper)
+                .path(prestart)
+                .socket(socket)
+                .write(program, containerizer());
     }
 
     private static byte[] bytes(Path path) {
         return path.toString().getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static int indexOf(byte[] all, int from) {
-        for (int at = from; at <= all.length - MARK.length; at++) {
-            if (all[at] == MARK[0] && Arrays.equals(all, at, at + MARK.length, MARK, 0, 32)) {
-                return at;
-            }
-        }
-        return -1;
     }
 }

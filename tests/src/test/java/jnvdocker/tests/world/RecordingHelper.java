@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Stands for Mesos' helper where all that matters is how it was called; it ends with 7. */
+/**
+ * Stands for Mesos' helper, or for a runtime, where all that matters is how it was called; it ends
+ * with 7.
+ */
 public final class RecordingHelper {
     public static final int EXIT_CODE = 7;
 
@@ -18,12 +21,14 @@ public final class RecordingHelper {
     /**
      * How it was called, a byte a character.
      *
+     * @param cwd the folder that it was in
      * @param descriptors by number, where each leads
      * @param ignored the signals that are ignored, a bit each
      */
     public record Call(
             List<String> argv,
             List<String> environment,
+            String cwd,
             Map<Integer, String> descriptors,
             long ignored) {
         /** The value of a variable that must be there once. */
@@ -39,13 +44,17 @@ public final class RecordingHelper {
 
     /** In that folder, by the name that Mesos' own has. */
     public RecordingHelper(Path folder) {
+        this(folder, "mesos-containerizer");
+    }
+
+    public RecordingHelper(Path folder, String name) {
         this.folder = folder;
         Command.of(
                         "gcc",
                         "-std=c11",
                         "-O2",
                         "-o",
-                        folder.resolve("mesos-containerizer"),
+                        folder.resolve(name),
                         Project.world("recordcall.c"))
                 .run()
                 .ok();
@@ -83,6 +92,7 @@ public final class RecordingHelper {
                 new Call(
                         strings("cmdline"),
                         strings("environ"),
+                        read("cwd"),
                         descriptors,
                         Long.parseUnsignedLong(ignored, 16));
         forget();
@@ -91,7 +101,7 @@ public final class RecordingHelper {
 
     private void forget() {
         try {
-            for (String name : new String[] {"cmdline", "environ", "fds", "status"}) {
+            for (String name : new String[] {"cmdline", "environ", "cwd", "fds", "status"}) {
                 Files.delete(folder.resolve("called." + name));
             }
         } catch (IOException e) {

@@ -40,7 +40,8 @@ public final class SanitizedClient implements AutoCloseable {
 
         /** With them each process takes ten times as long to start; a quick run does without. */
         private static final String FLAGS =
-                "-O1 -g -DSILENCE_MS=3000" + (Boolean.getBoolean("tests.quick") ? "" : SANITIZERS);
+                "-O1 -g -DSILENCE_MS=3000 -DANSWER_MS=3000"
+                        + (Boolean.getBoolean("tests.quick") ? "" : SANITIZERS);
 
         static final Path PATH = build();
 
@@ -87,6 +88,11 @@ public final class SanitizedClient implements AutoCloseable {
 
     public static Path program() {
         return Program.PATH;
+    }
+
+    /** What an engine runs in place of its runtime; it leaves a silent daemon after 3 s. */
+    public static Path runtimeProgram() {
+        return Program.PATH.resolveSibling("nvidia-container-runtime");
     }
 
     /** The folder of the programs that Mesos runs, in which a silent daemon is left after 3 s. */

@@ -1,0 +1,125 @@
+#define _GNU_SOURCE
+#include "docker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base.h"
+
+#define CONTAINERS "/containers/"
+
+enum { DOCKER_ID_LENGTH = 64 };
+
+/*
+ * The search for docker's folder of containers. The container's own files are mounted from there; with
+ * --network container:OTHER they are the other's, in the folder beside it. A user can mount a file of such a
+ * name, too, so that a folder that is not the container's own counts only for what it has in it.
+ */
+struct search {
+	const char *id;
+	char *own;      /* the folder that the container's files are mounted from */
+	char *another;  /* the container's folder, beside the one that its files are mounted from */
+	bool escaped;   /* the folder has a name that we can't read */
+};
+
+static bool is_docker_file(const char *name, size_t length)
+{
+	static const char *const names[] = { "hosts", "hostname", "resolv.conf", NULL };
+
+	for (const char *const *each = names; *each != NULL; each++)
+		if (strlen(*each) == length && memcmp(*each, name, length) == 0)
+			return true;
+	return false;
+}
+
+/* Whether this is the folder of a container's id. */
+static bool is_docker_id(const char *name, size_t length)
+{
+	return length == DOCKER_ID_LENGTH && strspn(name, "0123456789abcdef") >= length;
+}
+
+/* Looks at the source of a mount: DATA-ROOT/containers/ID/FILE. */
+static bool look_at_source(void *argument, const char *source, size_t length)
+{
+	struct search *search = argument;
+	const char *file = memrchr(source, '/', length);
+
+	if (file == NULL || *source != '/' || !is_docker_file(file + 1, source + length - file - 1))
+		return false;
+	const char *id = memrchr(source, '/', file - source);
+	if (id == NULL || id - source < (long)sizeof CONTAINERS - 2)
+		return false;
+	const char *containers = id - (sizeof CONTAINERS - 2);
+	if (memcmp(containers, CONTAINERS, sizeof CONTAINERS - 1) != 0)
+		return false;
+	size_t id_length = file - ++id;
+	bool own = id_length == strlen(search->id) && memcmp(id, search->id, id_length) == 0;
+	if (!own && !is_docker_id(id, id_length))
+		return false;
+	if (memchr(source, '\\', length) != NULL) {
+		search->escaped |= own;
+		return false;
+	}
+	char **folder = own ? &search->own : &search->another;
+	if (*folder == NULL)
+		*folder = joined("%.*s%s", (int)(id - source), source, search->id);
+	return own;
+}
+
+const char *why_not_read(enum file_state state)
+{
+	if (state == FILE_IRREGULAR)
+		return "it is no regular file";
+	if (state == FILE_TOO_LONG)
+		return "it is longer than 4 MiB";
+	return errno == ELOOP ? "it is a link" : strerror(errno);
+}
+
+static struct answer read_docker_file(int folder, const char *path, const char *name, struct buffer *into)
+{
+	struct stat status;
+	enum file_state state = read_file(folder, name, O_NOFOLLOW, MAX_TEXT, into, &status);
+
+	if (state != FILE_READ)
+		return failed("cannot read %s/%s: %s; make the container anew, docker has it for each one", path, name,
+			      why_not_read(state));
+	if (status.st_uid != geteuid())
+		return failed("%s/%s belongs to uid %u, so it is not docker's own; mount no file from there", path, name,
+			      (unsigned)status.st_uid);
+	return (struct answer){ .kind = UNCHANGED };
+}
+
+static struct answer read_folder(int folder, const char *path, struct texts *texts)
+{
+	struct answer answer = read_docker_file(folder, path, "config.v2.json", &texts->container);
+
+	return answer.kind == FAILED ? answer : read_docker_file(folder, path, "hostconfig.json", &texts->host);
+}
+
+struct answer read_docker_files(const char *id, struct texts *texts)
+{
+	struct search search = { .id = id };
+	struct answer answer = { .kind = UNCHANGED };
+
+	each_string(&texts->config, "\"source\"", look_at_source, &search);
+	const char *path = search.own != NULL ? search.own : search.another;
+	if (path != NULL) {
+		int folder = above_standard(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+
+		if (folder >= 0)
+			answer = read_folder(folder, path, texts);
+		else if (search.own != NULL)
+			answer = failed("cannot open %s: %s; make the container anew, docker has it for each one", path,
+					strerror(errno));
+		if (folder >= 0)
+			close(folder);
+	} else if (search.escaped) {
+		answer = failed("docker's data folder has a name that is not plain text; give dockerd another one (data-root)");
+	}
+	free(search.own);
+	free(search.another);
+	return answer;
+}

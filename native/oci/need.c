@@ -1,0 +1,146 @@
+#define _GNU_SOURCE
+#include "need.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/*
+ * What matches in a text, and why. All engines write their texts with Go's or a like library, which spells
+ * plain letters as they are; a name or string in quotes can't come from within a user's string, whose quotes
+ * are escaped.
+ *
+ *   anywhere, as part of anything:
+ *     NVIDIA_           NVIDIA_VISIBLE_DEVICES and the like: of the image, the user, or dockerd's own --gpus
+ *     nvidia            nodes (/dev/nvidia0), mounts, hooks, CDI names, labels of images (com.nvidia.*)
+ *     JNVDOCKER_, jnvdocker   variables, labels, annotations and claim volumes of ours
+ *     DOCKER_RESOURCE_  Swarm's generic resources
+ *   in config.json:
+ *     "major":195       a node or a rule for NVIDIA's devices, whatever the node's name
+ *     an allow rule without a major, or with a negative one: --privileged, or a rule such as 'c *:* rwm'
+ *   in hostconfig.json:
+ *     "gpu"             a DeviceRequest that has reached no driver yet
+ *
+ * Except for the value of "Runtime" in hostconfig.json: that is the name by which docker knows us, and every
+ * container has it where we are the default.
+ */
+static const char *const WORDS[] = { "NVIDIA_", "nvidia", "JNVDOCKER_", "jnvdocker", "DOCKER_RESOURCE_", NULL };
+
+static const char *end_of(const struct buffer *text)
+{
+	return text->data + text->length;
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+		at++;
+	return at;
+}
+
+/* Where the next value of that name begins between these; NULL when there is none. */
+static const char *next_value(const char *at, const char *end, const char *name)
+{
+	while (at < end && (at = memmem(at, end - at, name, strlen(name))) != NULL) {
+		at = skip_blanks(at + strlen(name), end);
+		if (at < end && *at == ':')
+			return skip_blanks(at + 1, end);
+	}
+	return NULL;
+}
+
+bool each_string(const struct buffer *text, const char *name, bool (*found)(void *, const char *, size_t), void *argument)
+{
+	const char *end = end_of(text);
+
+	for (const char *at = text->data; (at = next_value(at, end, name)) != NULL; ) {
+		if (at == end || *at != '"')
+			continue;
+		const char *close = memchr(at + 1, '"', end - at - 1);
+		if (close == NULL)
+			return false;
+		if (found(argument, at + 1, close - at - 1))
+			return true;
+	}
+	return false;
+}
+
+static bool begins_with(const char *at, const char *end, const char *word)
+{
+	return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
+}
+
+/* Whether a rule or node of NVIDIA's major number is there, or one of all numbers. */
+static bool names_major(const struct buffer *config)
+{
+	const char *end = end_of(config);
+
+	for (const char *at = config->data; (at = next_value(at, end, "\"major\"")) != NULL; ) {
+		if (at < end && *at == '-')
+			return true;
+		if (begins_with(at, end, "195") && (at + 3 == end || !isdigit((unsigned char)at[3])))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether a rule allows devices without saying which. A rule holds no object and no list, so it is what is
+ * between two braces.
+ */
+static bool allows_all(const struct buffer *config)
+{
+	const char *end = end_of(config);
+
+	for (const char *at = config->data; (at = next_value(at, end, "\"allow\"")) != NULL; ) {
+		if (!begins_with(at, end, "true"))
+			continue;
+		const char *from = memrchr(config->data, '{', at - config->data);
+		const char *to = memchr(at, '}', end - at);
+		const char *major = from == NULL || to == NULL ? NULL : next_value(from, to, "\"major\"");
+		if (major == NULL || major == to || !isdigit((unsigned char)*major))
+			return true;
+	}
+	return false;
+}
+
+static bool has_word(const struct buffer *text)
+{
+	for (const char *const *word = WORDS; *word != NULL; word++)
+		if (contains(text, *word))
+			return true;
+	return false;
+}
+
+/* Whether what is between these is the value of "Runtime". */
+static bool is_runtime(const char *begin, const char *at)
+{
+	static const char name[] = "\"Runtime\"";
+	const char *quote = memrchr(begin, '"', at - begin);
+
+	if (quote == NULL)
+		return false;
+	while (quote > begin && strchr(" \t\r\n", quote[-1]) != NULL)
+		quote--;
+	if (quote == begin || *--quote != ':')
+		return false;
+	while (quote > begin && strchr(" \t\r\n", quote[-1]) != NULL)
+		quote--;
+	return (size_t)(quote - begin) >= sizeof name - 1 && memcmp(quote - (sizeof name - 1), name, sizeof name - 1) == 0;
+}
+
+static bool has_word_beside_runtime(const struct buffer *host)
+{
+	const char *end = end_of(host);
+
+	for (const char *const *word = WORDS; *word != NULL; word++)
+		for (const char *at = host->data; at < end && (at = memmem(at, end - at, *word, strlen(*word))) != NULL; at++)
+			if (!is_runtime(host->data, at))
+				return true;
+	return false;
+}
+
+bool may_need_gpus(const struct texts *texts)
+{
+	return has_word(&texts->config) || has_word(&texts->container) || has_word_beside_runtime(&texts->host) ||
+	       contains(&texts->host, "\"gpu\"") || names_major(&texts->config) || allows_all(&texts->config);
+}

@@ -1,0 +1,26 @@
+/* Which containers concern the daemon: what the texts about one say, without JSON being parsed. */
+#ifndef JNVDOCKER_NEED_H
+#define JNVDOCKER_NEED_H
+
+#include <stdbool.h>
+
+#include "frames.h"
+
+/* What is known of a container: config.json, and docker's two files about it, empty where there are none. */
+struct texts {
+	struct buffer config, container, host;
+};
+
+/*
+ * Whether they say anything that has to do with GPUs. A wrong yes costs a question; a wrong no would start a
+ * container with GPUs that nobody has leased.
+ */
+bool may_need_gpus(const struct texts *texts);
+/*
+ * Calls back with each value of that name that is a plain string, until the callback returns true.
+ *
+ * name: with its quotes
+ */
+bool each_string(const struct buffer *text, const char *name, bool (*found)(void *, const char *, size_t), void *argument);
+
+#endif

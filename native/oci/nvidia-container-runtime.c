@@ -1,0 +1,308 @@
+/*
+ * nvidia-container-runtime: what docker, podman and containerd run in place of runc or crun.
+ *
+ * Responsibilities:
+ *   - tell the creation of a container that may have GPUs from every other call
+ *   - such a creation: ask the daemon, put the config.json that it answers with in the place of the old one
+ *   - where the daemon refuses, or can't be asked: refuse, so that the engine's user reads why
+ *   - a command in a container of ours: have the daemon add variables, if that takes no time
+ *   - in the end become the real runtime, with the same arguments, variables and descriptors
+ *
+ * Not its business: what is in a config.json, who gets which GPU, mounts, device nodes and cgroups. It looks
+ * for a few words in the texts about a container (need.c); whatever has none of them is started without the
+ * daemon, which may be dead. Nothing else is.
+ *
+ * Engines start it as root with variables of their own choice; an empty element in their LD_LIBRARY_PATH is
+ * the bundle. So it is static, believes no variable, and where things are is settled: the installer writes it
+ * into the copy that it lays out.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "base.h"
+#include "call.h"
+#include "docker.h"
+#include "files.h"
+#include "frames.h"
+#include "need.h"
+#include "refusal.h"
+
+#define INSTALL "jnvdocker runtime install"
+
+/* Of the three together, so that they and a few paths go into one frame. */
+enum { MAX_TEXTS = MAX_FRAME - (1 << 20) };
+/* For a daemon to come that is being started. */
+enum { RETURN_MS = 10000 };
+/* For its whole answer, of which it spends 2 s at most on GPUs that are busy; a host that boots is slow. */
+#ifndef ANSWER_MS
+#define ANSWER_MS 10000
+#endif
+/* A command is not held up for the sake of variables. */
+enum { EXEC_ANSWER_MS = 1000 };
+
+/*
+ * Where things are: the installer looks for the mark in this file, and writes absolute paths behind it. The
+ * mark must come once in the file, so nothing else here may spell it.
+ */
+struct settings {
+	char mark[32];
+	char runtime[4096]; /* the real one */
+	char markers[4096]; /* a folder, in which a file is named like each container of ours */
+	char socket[108];   /* the daemon's */
+	char wake[108];     /* for datagrams: the id of a container that is being deleted */
+};
+
+/* Volatile, so that the compiler does not take it for what it is before the installer has written. */
+static const volatile struct settings settled __attribute__((used)) = { .mark = "jnvdocker-runtime-settings-1" };
+
+static const struct words words = {
+	.program = "nvidia-container-runtime",
+	.text = "config.json",
+	.install = INSTALL,
+	.again = "start the container again",
+};
+
+static bool read_settings(struct settings *settings)
+{
+	return copy_settled(settings->runtime, settled.runtime, sizeof settings->runtime) &&
+	       copy_settled(settings->markers, settled.markers, sizeof settings->markers) &&
+	       copy_settled(settings->socket, settled.socket, sizeof settings->socket) &&
+	       copy_settled(settings->wake, settled.wake, sizeof settings->wake);
+}
+
+static bool is_ourselves(const char *program)
+{
+	struct stat own, other;
+
+	return stat("/proc/self/exe", &own) == 0 && stat(program, &other) == 0 && own.st_dev == other.st_dev &&
+	       own.st_ino == other.st_ino;
+}
+
+static void become_runtime(const struct settings *settings, const struct call *call, char **argv) __attribute__((noreturn));
+
+static void become_runtime(const struct settings *settings, const struct call *call, char **argv)
+{
+	struct answer why;
+
+	if (is_ourselves(settings->runtime)) {
+		why = failed("the runtime to run, '%s', is this nvidia-container-runtime itself; name runc or crun to '" INSTALL "'",
+			     settings->runtime);
+	} else {
+		execv(settings->runtime, argv);
+		why = failed("cannot run '%s': %s; if the runtime is elsewhere, run '" INSTALL "' again", settings->runtime,
+			     strerror(errno));
+	}
+	refuse(call, why.text);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool write_new(int folder, const char *name, const struct stat *like, const char *text)
+{
+	/* What is there was left by one of us that was killed. */
+	unlinkat(folder, name, 0);
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int file = above_standard(openat(folder, name, flags, 0600));
+
+	if (file < 0)
+		return false;
+	bool written = write_all(file, text, strlen(text)) && fchown(file, like->st_uid, like->st_gid) == 0 &&
+		       fchmod(file, like->st_mode & 07777) == 0;
+	int reason = errno;
+	if (close(file) != 0 && written) {
+		written = false;
+		reason = errno;
+	}
+	errno = reason;
+	return written;
+}
+
+/*
+ * Puts a text in the place of a file, whole or not at all. False, with errno, when that fails; then nothing
+ * has changed. One of us that is killed on the way may leave a new file beside the old one; it goes away with
+ * the engine's folder, or the next time.
+ */
+static bool replace_file(int folder, const char *name, const struct stat *old, const char *text)
+{
+	char *beside = joined("%s.jnvdocker", name);
+	bool replaced = write_new(folder, beside, old, text) && renameat(folder, beside, folder, name) == 0;
+	int reason = errno;
+
+	if (!replaced)
+		unlinkat(folder, beside, 0);
+	free(beside);
+	errno = reason;
+	return replaced;
+}
+
+/* For whoever is in another folder; empty stays empty. */
+static char *absolute(const char *path)
+{
+	char *folder = NULL;
+
+	if (*path == '/' || *path == '\0' || (folder = getcwd(NULL, 0)) == NULL)
+		return joined("%s", path);
+	char *result = joined("%s/%s", folder, path);
+	free(folder);
+	return result;
+}
+
+/* ---- create ---------------------------------------------------------------------------------- */
+
+/* The folder of a container that is to be created. */
+struct bundle {
+	int folder;
+	const char *path;
+	const char *config; /* the name of config.json in it */
+};
+
+static struct answer ask_about(const struct settings *settings, const struct call *call, const struct bundle *bundle,
+			       const struct texts *texts)
+{
+	char *const arguments[] = {
+		"runtime", "create", (char *)call->id, absolute(bundle->path), absolute(call->pid_file), absolute(call->root),
+		texts->config.data, texts->container.data, texts->host.data, NULL,
+	};
+	char *const variables[] = { NULL };
+
+	if (texts->config.length + texts->container.length + texts->host.length > MAX_TEXTS)
+		return failed("the texts about this container are longer than what jnvdockerd takes; give it fewer mounts,"
+			      " variables or labels");
+	return ask(&(struct question){
+		.words = &words,
+		.socket = settings->socket,
+		.arguments = arguments,
+		.variables = variables,
+		.patience_ms = ANSWER_MS,
+		.in_all = true,
+		.return_ms = RETURN_MS,
+	});
+}
+
+/* As a string, which the daemon is sent whole; false when it can't be one. */
+static bool end_text(struct buffer *text)
+{
+	bool whole = text->length == 0 || memchr(text->data, '\0', text->length) == NULL;
+
+	put_bytes(text, "", 1);
+	text->length--;
+	return whole;
+}
+
+static struct answer create(const struct settings *settings, const struct call *call, const struct bundle *bundle)
+{
+	bool plain = is_plain_id(call->id);
+	struct texts texts = { 0 };
+	struct stat status;
+	enum file_state state = read_file(bundle->folder, bundle->config, O_NOFOLLOW, MAX_TEXT, &texts.config, &status);
+
+	if (state != FILE_READ)
+		return failed("cannot read %s of bundle '%s': %s; make it a plain file", bundle->config, bundle->path,
+			      why_not_read(state));
+	struct answer answer = plain ? read_docker_files(call->id, &texts) : (struct answer){ .kind = UNCHANGED };
+	if (answer.kind == FAILED || !may_need_gpus(&texts))
+		return answer;
+	if (!plain)
+		return failed("'%s' cannot be the id of a container with GPUs; take letters, digits and _.+- alone", shown(call->id));
+	if (!end_text(&texts.config) || !end_text(&texts.container) || !end_text(&texts.host))
+		return failed("a text about this container has a zero byte; make the container anew");
+	answer = ask_about(settings, call, bundle, &texts);
+	if (answer.kind == CHANGED && !replace_file(bundle->folder, bundle->config, &status, answer.text))
+		return failed("cannot write %s of bundle '%s': %s; make room there, then start the container again",
+			      bundle->config, bundle->path, strerror(errno));
+	return answer;
+}
+
+static void edit_create(const struct settings *settings, const struct call *call)
+{
+	struct bundle bundle = {
+		.path = *call->bundle != '\0' ? call->bundle : ".",
+		.config = *call->config != '\0' ? call->config : "config.json",
+	};
+	bundle.folder = above_standard(open(bundle.path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	struct answer answer = bundle.folder >= 0 ? create(settings, call, &bundle)
+						  : failed("cannot open bundle '%s': %s; name the folder with config.json",
+							   bundle.path, strerror(errno));
+
+	if (answer.kind == FAILED)
+		refuse(call, answer.text);
+	close(bundle.folder);
+}
+
+/* ---- exec and delete ------------------------------------------------------------------------- */
+
+/* Whether the daemon has given GPUs to this container, so that it wants to hear of it. */
+static bool is_marked(const struct settings *settings, const struct call *call)
+{
+	if (!is_plain_id(call->id))
+		return false;
+	char *marker = joined("%s/%s", settings->markers, call->id);
+	bool marked = access(marker, F_OK) == 0;
+	free(marker);
+	return marked;
+}
+
+/* Whatever goes wrong, the command is run as it was given. */
+static void edit_exec(const struct settings *settings, const struct call *call)
+{
+	struct buffer text = { 0 };
+	struct stat status;
+
+	if (*call->process == '\0' || !is_marked(settings, call) ||
+	    read_file(AT_FDCWD, call->process, O_NOFOLLOW, MAX_TEXT, &text, &status) != FILE_READ || !end_text(&text))
+		return;
+	char *const arguments[] = { "runtime", "exec", (char *)call->id, absolute(call->process), text.data, NULL };
+	char *const variables[] = { NULL };
+	struct answer answer = ask(&(struct question){
+		.words = &words,
+		.socket = settings->socket,
+		.arguments = arguments,
+		.variables = variables,
+		.patience_ms = EXEC_ANSWER_MS,
+		.in_all = true,
+		.silent = true,
+	});
+	if (answer.kind == CHANGED)
+		replace_file(AT_FDCWD, call->process, &status, answer.text);
+}
+
+/* Not waited for: that the container is gone the daemon sees itself, if later. */
+static void announce_delete(const struct settings *settings, const struct call *call)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	if (!is_marked(settings, call))
+		return;
+	int wake = above_standard(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	if (wake < 0)
+		return;
+	memcpy(address.sun_path, settings->wake, sizeof address.sun_path);
+	sendto(wake, call->id, strlen(call->id), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
+	close(wake);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings;
+	struct call call = parse_call(argv);
+
+	(void)argc;
+	if (!read_settings(&settings))
+		refuse(&call, "this nvidia-container-runtime does not know the real runtime, which it stands for; run '" INSTALL "'");
+	if (call.kind == CALL_CREATE && *call.id != '\0')
+		edit_create(&settings, &call);
+	if (call.kind == CALL_EXEC)
+		edit_exec(&settings, &call);
+	if (call.kind == CALL_DELETE)
+		announce_delete(&settings, &call);
+	become_runtime(&settings, &call, argv);
+}

@@ -1,0 +1,104 @@
+package jnvdocker.tests.world;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Our nvidia-container-runtime as it will be laid out: told what is where, in a folder. */
+public final class RuntimeProgram {
+    /** Leaks are the kernel's to mend: all end by exec. */
+    public static final String SANITIZER = "ASAN_OPTIONS=detect_leaks=0";
+
+    private final Path folder;
+
+    /** Stands before that runtime; what else it needs is in the folder. */
+    public RuntimeProgram(Path folder, Path program, Path runtime) {
+        this.folder = folder;
+        try {
+            Files.createDirectories(markers());
+            settle(program, runtime.toString());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Lays it out with another real runtime. */
+    public void settle(Path program, String runtime) throws IOException {
+        new SettledProgram("jnvdocker-runtime-settings-1")
+                .path(runtime.getBytes(StandardCharsets.UTF_8))
+                .path(markers().toString().getBytes(StandardCharsets.UTF_8))
+                .socket(socket().toString().getBytes(StandardCharsets.UTF_8))
+                .socket(wake().toString().getBytes(StandardCharsets.UTF_8))
+                .write(program, path());
+    }
+
+    public Path path() {
+        return folder.resolve("nvidia-container-runtime");
+    }
+
+    /** Where it looks for the daemon. */
+    public Path socket() {
+        return folder.resolve("socket");
+    }
+
+    /** Where it looks for a file named like the container. */
+    public Path markers() {
+        return folder.resolve("markers");
+    }
+
+    /** Where it says what is being deleted. */
+    public Path wake() {
+        return folder.resolve("wake");
+    }
+
+    /** A command that is this call, with the words that are there and no other variable. */
+    public Command command(List<String> argv, Path cwd, Map<String, String> environment) {
+        List<Object> words = new ArrayList<>(List.of("env", "-i", SANITIZER));
+        environment.forEach((name, value) -> words.add(name + "=" + value));
+        String exec = "my $program = shift; exec {$program} @ARGV";
+        words.addAll(List.of("/usr/bin/perl", "-e", exec, path()));
+        words.addAll(argv);
+        return Command.of(words.toArray()).in(cwd);
+    }
+
+    public Command command(RuntimeCall call) {
+        return command(call.argv(), call.cwd(), call.environment());
+    }
+
+    /** What a daemon hears that is asked with these arguments. */
+    public static byte[] request(String... arguments) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (DataOutputStream out = new DataOutputStream(bytes)) {
+            out.writeInt(1);
+            out.writeInt(0);
+            out.writeInt(0);
+            string(out, "/");
+            strings(out, "docker");
+            strings(out, arguments);
+            strings(out);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return new Frames().frame('Q', bytes.toByteArray()).toBytes();
+    }
+
+    private static void strings(DataOutputStream out, String... texts) throws IOException {
+        out.writeInt(texts.length);
+        for (String text : texts) {
+            string(out, text);
+        }
+    }
+
+    private static void string(DataOutputStream out, String text) throws IOException {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        out.writeInt(bytes.length);
+        out.write(bytes);
+    }
+}
