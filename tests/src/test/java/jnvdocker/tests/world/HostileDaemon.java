@@ -1,20 +1,26 @@
 package jnvdocker.tests.world;
 
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 
 /** Listens where the client looks for the daemon, and treats everyone who comes in the same way. */
 public final class HostileDaemon implements AutoCloseable {
@@ -40,6 +46,20 @@ public final class HostileDaemon implements AutoCloseable {
         static Script inPieces(byte[] bytes, int length) {
             return client -> {
                 Thread.startVirtualThread(() -> say(client, bytes, length));
+                return rest(client);
+            };
+        }
+
+        /** Hears what is asked, and answers that. */
+        static Script answering(Function<List<String>, Frames> answer) {
+            return client -> {
+                DataInputStream in = new DataInputStream(Channels.newInputStream(client));
+                in.skipNBytes("Q".length() + 4 * Integer.BYTES);
+                string(in);
+                strings(in);
+                byte[] frames = answer.apply(strings(in)).toBytes();
+                strings(in);
+                say(client, frames, frames.length);
                 return rest(client);
             };
         }
@@ -97,6 +117,18 @@ public final class HostileDaemon implements AutoCloseable {
                 }
             }
         }
+    }
+
+    private static List<String> strings(DataInputStream in) throws IOException {
+        List<String> all = new ArrayList<>();
+        for (int left = in.readInt(); left > 0; left--) {
+            all.add(string(in));
+        }
+        return all;
+    }
+
+    private static String string(DataInputStream in) throws IOException {
+        return new String(in.readNBytes(in.readInt()), StandardCharsets.UTF_8);
     }
 
     private static void say(SocketChannel client, byte[] bytes, int length) {
