@@ -25,6 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -226,8 +227,7 @@ class RuntimeCreateTest {
         Script talkative =
                 client -> {
                     for (int i = 0; i < 200; i++) {
-                        client.write(
-                                java.nio.ByteBuffer.wrap(new Frames().waits().err("").toBytes()));
+                        client.write(ByteBuffer.wrap(new Frames().waits().err("").toBytes()));
                         Thread.sleep(50);
                     }
                     return new byte[0];
