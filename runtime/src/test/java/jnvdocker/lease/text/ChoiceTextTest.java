@@ -13,7 +13,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
-import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 
@@ -42,9 +41,9 @@ class ChoiceTextTest {
                 max, Optional.empty(), List.of(), false, TestingLeases.POLICY.file());
     }
 
-    private static GpuUse use(Gpu gpu, int pid) {
-        var user = new GpuUse.User(new ProcessId(pid, 1), "python3", 1002, Optional.empty());
-        return new GpuUse(gpu, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user));
+    private static GpuUse use(Gpu gpu, int container) {
+        var user = TestingLeases.running("plain-" + container, Map.of(), List.of());
+        return new GpuUse(gpu, GpuUse.Kind.REQUEST, Optional.of(user), Optional.empty());
     }
 
     private static boolean isNamed(GpuChoice choice, Ticket ticket) throws Exception {
@@ -62,8 +61,7 @@ class ChoiceTextTest {
         var none = TestingLeases.holdings(List.of(), Map.of());
         LeasePolicy free = policy(OptionalInt.empty());
         var most = policy(OptionalInt.of(2));
-        var used =
-                new UnmanagedUses(Map.of(two.get(1).uuid(), List.of(use(two.get(1), 4711))), false);
+        var used = new UnmanagedUses(Map.of(two.get(1).uuid(), List.of(use(two.get(1), 1))), false);
         assertTrue(isNamed(new GpuChoice(two, held, UnmanagedUses.NONE, List.of(), most), his));
         assertTrue(isNamed(new GpuChoice(two, none, used, List.of(), free), his));
         assertEquals(
@@ -86,7 +84,7 @@ class ChoiceTextTest {
                     leases.add(TestingLeases.held(1 + gpu.index(), owner, "c" + gpu.index(), gpu));
                 }
                 if (what == 1 || what == 2) {
-                    uses.put(gpu.uuid(), List.of(use(gpu, 4711 + random.nextInt(7))));
+                    uses.put(gpu.uuid(), List.of(use(gpu, random.nextInt(7))));
                 }
             }
             OptionalInt most =
