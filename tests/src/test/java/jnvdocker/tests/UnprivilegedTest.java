@@ -222,9 +222,9 @@ class UnprivilegedTest extends OneHostTest {
                         + ") ";
         String gpu = "'GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900'";
         registry.change(
-                "INSERT INTO claim (id, engine, uid, owner, image, created, forgotten) "
+                "INSERT INTO claim (id, origin, engine, uid, owner, image, created, forgotten) "
                         + numbers
-                        + "SELECT format('%012x', i), 'e', 1000 + i % 7, 'alice',"
+                        + "SELECT format('%012x', i), 'engine', 'e', 1000 + i % 7, 'alice',"
                         + " 'registry.example/image:' || i, 0, 1 FROM n");
         registry.change(
                 "INSERT INTO claim_gpu (claim, gpu, position, minor) "
