@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 
 /**
  * The lab's configuration, {@code /etc/jnvdocker/config.toml}.
@@ -29,6 +30,8 @@ import java.util.OptionalInt;
  * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
  * @param keepHistory for how long a lease is kept after its end; empty keeps all
  * @param mesos what Mesos tasks get
+ * @param envSelects whether a variable of the user's says which GPUs a container gets
+ * @param runtime what containers get that our OCI runtime is told to create
  */
 public record Config(
         GpuRequest defaultGpus,
@@ -37,7 +40,9 @@ public record Config(
         List<String> ignore,
         String socketGroup,
         Optional<Duration> keepHistory,
-        MesosPolicy mesos) {
+        MesosPolicy mesos,
+        boolean envSelects,
+        RuntimePolicy runtime) {
     private static final int LIMIT = 1 << 20;
 
     /** So that a whole year can still be looked at in the month after it. */
@@ -85,9 +90,46 @@ public record Config(
                         history(written.at("keep_history")),
                         new MesosPolicy(
                                 gpuIds(written.at("mesos_gpus")),
-                                mesosWait(written.at("mesos_wait"))));
+                                mesosWait(written.at("mesos_wait"))),
+                        written.at("env_selects").choiceUnlessSaid(),
+                        runtime(written.in("runtime")));
         written.refuseOthers();
         return config;
+    }
+
+    private static RuntimePolicy runtime(ConfigFile written) throws StartException {
+        List<String> swarm = words(written.at("swarm_resources").list());
+        return new RuntimePolicy(
+                written.at("image_need").oneOf(List.of("default_gpus", "none")).equals("none"),
+                allMeans(written.at("all_means")),
+                written.at("busy_restart").oneOf(List.of("retry", "refuse")).equals("retry"),
+                real(written.at("real")),
+                swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm));
+    }
+
+    private static GpuRequest allMeans(ConfigFile.Entry entry) throws StartException {
+        GpuRequest means = gpus(entry);
+        return switch (means) {
+            case GpuRequest.All _, GpuRequest.Count _ -> means;
+            case GpuRequest.None _, GpuRequest.Devices _ ->
+                    throw entry.refusal(
+                            Refusal.of(
+                                    Quote.quoted(means.toString())
+                                            + " is not what all may mean: write all or a number"),
+                            null);
+        };
+    }
+
+    private static Optional<Path> real(ConfigFile.Entry entry) throws StartException {
+        Optional<String> text = entry.text().filter(it -> !it.isBlank());
+        if (text.isPresent() && !text.get().startsWith("/")) {
+            throw entry.refusal(
+                    Refusal.of(
+                            Quote.quoted(text.get())
+                                    + " is not an absolute path: write that of runc or crun"),
+                    null);
+        }
+        return text.map(Path::of);
     }
 
     private static LeasePolicy policy(ConfigFile written, Path file) throws StartException {

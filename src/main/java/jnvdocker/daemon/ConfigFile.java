@@ -24,16 +24,22 @@ import java.util.TreeSet;
 final class ConfigFile {
     private final Path path;
     private final TomlTable table;
-    private final Set<String> known = new TreeSet<>();
 
-    private ConfigFile(Path path, TomlTable table) {
+    /** In front of its keys, for messages: {@code runtime.} in the table of that name. */
+    private final String prefix;
+
+    private final Set<String> known = new TreeSet<>();
+    private final List<ConfigFile> tables = new ArrayList<>();
+
+    private ConfigFile(Path path, TomlTable table, String prefix) {
         this.path = path;
         this.table = table;
+        this.prefix = prefix;
     }
 
     /** One in which nothing is written. */
     static ConfigFile empty(Path path) {
-        return new ConfigFile(path, MutableTomlTable.create());
+        return new ConfigFile(path, MutableTomlTable.create(), "");
     }
 
     /**
@@ -46,7 +52,7 @@ final class ConfigFile {
             String why = Quote.shown(first.getMessage());
             throw new StartException(Refusal.of(place(path, first.position()) + ": " + why), first);
         }
-        return new ConfigFile(path, table);
+        return new ConfigFile(path, table, "");
     }
 
     private static String place(Path path, TomlPosition position) {
@@ -57,7 +63,26 @@ final class ConfigFile {
     Entry at(String key) {
         known.add(key);
         Optional<Object> value = Optional.ofNullable(table.get(List.of(key)));
-        return new Entry(key, value, value.isPresent() ? place(key) : "");
+        return new Entry(prefix + key, value, value.isPresent() ? place(key) : "");
+    }
+
+    /**
+     * What stands in a table, {@code [name]}, which is a known one from then on.
+     *
+     * @throws StartException when something else stands at its name
+     */
+    ConfigFile in(String name) throws StartException {
+        known.add(name);
+        Object value = table.get(List.of(name));
+        if (value != null && !(value instanceof TomlTable)) {
+            throw new StartException(
+                    place(name) + ": " + Quote.quoted(name) + " is a table",
+                    "write its keys below a line [" + name + "]");
+        }
+        TomlTable its = value == null ? MutableTomlTable.create() : (TomlTable) value;
+        ConfigFile found = new ConfigFile(path, its, name + ".");
+        tables.add(found);
+        return found;
     }
 
     private String place(String key) {
@@ -71,8 +96,12 @@ final class ConfigFile {
         for (String key : table.keySet()) {
             if (!known.contains(key)) {
                 throw new StartException(
-                        place(key) + ": unknown key " + Quote.quoted(key), "known are " + known);
+                        place(key) + ": unknown key " + Quote.quoted(prefix + key),
+                        "known are " + known);
             }
+        }
+        for (ConfigFile its : tables) {
+            its.refuseOthers();
         }
     }
 
@@ -131,6 +160,30 @@ final class ConfigFile {
                 case String text when text.strip().equalsIgnoreCase("false") -> false;
                 default -> throw isNo("true or false");
             };
+        }
+
+        /** The same where what is not there is chosen. */
+        boolean choiceUnlessSaid() throws StartException {
+            return isBlank() || choice();
+        }
+
+        /**
+         * One of some words, in small letters.
+         *
+         * @param words the first is what counts when nothing is there
+         */
+        String oneOf(List<String> words) throws StartException {
+            String word =
+                    text().map(String::strip).filter(it -> !it.isEmpty()).orElse(words.getFirst());
+            if (!words.contains(word)) {
+                throw refusal(
+                        Refusal.of(
+                                Quote.quoted(word)
+                                        + " is not one of the words that it may be: write "
+                                        + String.join(" or ", words)),
+                        null);
+            }
+            return word;
         }
 
         /** Those of a list that are not blank. */

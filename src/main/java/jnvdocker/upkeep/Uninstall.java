@@ -168,7 +168,10 @@ public final class Uninstall {
     private static Optional<String> otherEngine(Origin origin) {
         return switch (origin) {
             case Origin.OtherEngineContainer(String address, _) -> Optional.of(address);
-            case Origin.EngineContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+            case Origin.EngineContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _,
+                    Origin.OciContainer _ ->
                     Optional.empty();
         };
     }

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -294,6 +295,18 @@ public final class DeviceNodes {
         throw new NoDriverException(
                 host.resolve("/proc/devices") + " lists no device 'nvidia' or 'nvidia-frontend'",
                 "load the driver with 'modprobe nvidia'");
+    }
+
+    /** The majors of the driver's other devices: nvidia-uvm, nvidia-caps and the like. */
+    public Set<Integer> otherMajors() throws IOException {
+        Set<Integer> others = new HashSet<>();
+        majors().forEach((name, major) -> {
+            if (name.startsWith(DRIVER)) {
+                others.add(major);
+            }
+        });
+        others.remove(gpuMajor());
+        return others;
     }
 
     private int uvmMajor() throws IOException {

@@ -38,6 +38,13 @@ interface LibC extends Library {
     long sendto(int socket, byte[] bytes, long length, int flags, byte[] address, int addressLength)
             throws LastErrorException;
 
+    int bind(int socket, byte[] address, int addressLength) throws LastErrorException;
+
+    int setsockopt(int socket, int level, int option, Pointer value, int length)
+            throws LastErrorException;
+
+    long recv(int socket, byte[] into, long length, int flags) throws LastErrorException;
+
     int getpwuid_r(int uid, Pointer entry, Pointer buffer, long size, PointerByReference found);
 
     int getpwnam_r(String name, Pointer entry, Pointer buffer, long size, PointerByReference found);

@@ -158,7 +158,10 @@ public final class ClaimPrune {
                                     + Quote.shown(address)
                                     + " volume rm "
                                     + ClaimNames.volume(claim.id()));
-            case Origin.EngineContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+            case Origin.EngineContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _,
+                    Origin.OciContainer _ ->
                     Optional.empty();
         };
     }

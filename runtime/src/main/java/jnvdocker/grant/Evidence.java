@@ -84,6 +84,7 @@ final class Evidence {
                 case Holder.Process process -> process(process);
                 case Holder.MesosContainer container -> mesos(container);
                 case Holder.Container container -> container(lease, container);
+                case Holder.OciContainer container -> oci(lease, container);
             };
         } catch (UncheckedIOException e) {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
@@ -192,6 +193,10 @@ final class Evidence {
                                 .filter(cgroup -> isIn(cgroup, container.freezer()))
                                 .isPresent();
                 case Holder.Client _, Holder.Container _ -> isOfContainer(process, lease);
+                case Holder.OciContainer container ->
+                        process.id().equals(container.process())
+                                || container.init().filter(process.id()::equals).isPresent()
+                                || isOfContainer(process, lease);
             };
         } catch (UncheckedIOException e) {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
@@ -216,8 +221,24 @@ final class Evidence {
         return switch (lease.holder()) {
             case Holder.Container holder ->
                     holder.cgroup().filter(path -> path.contains(container)).isPresent();
+            case Holder.OciContainer holder ->
+                    holder.cgroup().filter(path -> path.contains(container)).isPresent();
             case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> false;
         };
+    }
+
+    /** Whether a process is in the container of a lease, by what only root can have done. */
+    boolean isInside(ProcessId process, Lease lease) {
+        try {
+            return hasMounted(process, lease.claim().id())
+                    || lease.claim()
+                            .container()
+                            .flatMap(it -> processes.cgroup(process, it.id()))
+                            .isPresent();
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return false;
+        }
     }
 
     private boolean hasMounted(ProcessId process, String claim) {
@@ -278,6 +299,34 @@ final class Evidence {
         return processes.isAlive(process) || processes.hasProcesses(container.freezer())
                 ? new Alive(process)
                 : new Gone("its process (pid " + process.pid() + ") is gone, and its cgroup empty");
+    }
+
+    /** No engine need be asked: our runtime is told of the next start before there is anything. */
+    private Finding oci(Lease lease, Holder.OciContainer container) {
+        Optional<ProcessId> init = container.init();
+        if (processes.isAlive(container.process())) {
+            return new Alive(init.filter(processes::isAlive).orElse(container.process()));
+        }
+        if (init.isPresent() && processes.isAlive(init.get())) {
+            return new Alive(init.get());
+        }
+        if (container.cgroup().filter(processes::hasProcesses).isPresent()) {
+            return new Alive(init.orElse(container.process()));
+        }
+        MountedClaims mounted = mountedClaims();
+        ProcessId inside = mounted.ours().get(lease.claim().id());
+        if (inside != null) {
+            return new Alive(inside);
+        }
+        if (!mounted.complete()) {
+            return new Unclear();
+        }
+        return new Gone(
+                init.map(first -> "its first process (pid " + first.pid() + ") is gone")
+                        .orElse(
+                                "its creation (pid "
+                                        + container.process().pid()
+                                        + ") has ended, and nothing of it runs"));
     }
 
     private Finding container(Lease lease, Holder.Container container) {

@@ -28,6 +28,7 @@ final class LeaseEnder {
     private final Comebacks comebacks;
     private final Pace pace;
     private final UnwrittenMounts unwritten;
+    private final RestartGrace grace;
 
     /** Held from when a cgroup loses its rules until the lease has ended for which it had them. */
     private final Object rules = new Object();
@@ -38,6 +39,7 @@ final class LeaseEnder {
         this.comebacks = new Comebacks(registry, evidence, engine, pace);
         this.pace = pace;
         unwritten = new UnwrittenMounts(evidence);
+        grace = new RestartGrace(pace);
     }
 
     /** Who wants leases ended whose holders are gone, and how long he waits for that. */
@@ -92,7 +94,11 @@ final class LeaseEnder {
             String claim = lease.claim().id();
             Evidence.Finding finding = evidence.of(lease);
             if (finding instanceof Evidence.Gone(String why) && isOver(lease)) {
-                endNow(lease, why);
+                if (mayStartAgain(lease) && grace.begin(lease, () -> endAfterGrace(lease))) {
+                    quiet.put(claim, 0);
+                } else {
+                    endNow(lease, why);
+                }
             } else if (finding instanceof Evidence.Alive) {
                 unwritten.remove(claim);
                 comebacks.lives(claim);
@@ -102,6 +108,27 @@ final class LeaseEnder {
         }
         await(leases, quiet, caller.patience);
         return registry.stillLive(leases).size() < leases.size();
+    }
+
+    /** Whether it had run, so that its engine may be about to start it again, and asks at once. */
+    private boolean mayStartAgain(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.OciContainer container ->
+                    container.init().isPresent() && lease.boot().equals(registry.boot());
+            case Holder.Client _, Holder.Process _, Holder.MesosContainer _, Holder.Container _ ->
+                    false;
+        };
+    }
+
+    private void endAfterGrace(Lease lease) {
+        try {
+            if (evidence.of(lease) instanceof Evidence.Gone(String why)) {
+                endNow(lease, why);
+            }
+        } catch (IOException e) {
+            // A sweep tries again.
+            LOG.warn("the end of lease {} is not written: {}", lease.id(), e.getMessage());
+        }
     }
 
     /** Nothing starts of it again, whatever an engine does. */
@@ -155,6 +182,7 @@ final class LeaseEnder {
             registry.end(lease, why);
         }
         evidence.forget(lease);
+        grace.forget(lease);
         comebacks.lives(lease.claim().id());
     }
 
@@ -195,7 +223,7 @@ final class LeaseEnder {
                     DeviceRules.withdraw(container, lease.claim().gpus());
                 }
             }
-            case Holder.Client _, Holder.Process _, Holder.Container _ -> {}
+            case Holder.Client _, Holder.Process _, Holder.Container _, Holder.OciContainer _ -> {}
         }
     }
 
@@ -229,8 +257,8 @@ final class LeaseEnder {
      */
     boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
-                .filter(Lease::isOfContainer)
+                .filter(lease -> lease.isOfContainer() || mayStartAgain(lease))
                 .filter(lease -> evidence.of(lease) instanceof Evidence.Gone)
-                .anyMatch(lease -> comebacks.isSettling(lease.claim().id()));
+                .anyMatch(lease -> comebacks.isSettling(lease.claim().id()) || grace.lasts(lease));
     }
 }

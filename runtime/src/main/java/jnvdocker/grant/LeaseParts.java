@@ -21,7 +21,9 @@ public record LeaseParts(
         QueueKeeper keeper,
         RefusedStarts refusedStarts,
         ClaimPrune prune,
-        Unleased unleased)
+        Unleased unleased,
+        OciContainers oci,
+        OciKeeper ociKeeper)
         implements AutoCloseable {
     /** After a start, in which engines and their containers start, too. */
     private static final Duration CALM = Duration.ofSeconds(15);
@@ -147,7 +149,9 @@ public record LeaseParts(
                     refusedStarts,
                     new ClaimPrune(
                             registry, files, remover, evidence, ender, world.engine(), reconciler),
-                    unleased);
+                    unleased,
+                    new OciContainers(registry, files, evidence, reservations, world.pace()),
+                    new OciKeeper(registry, files, evidence, ender, remover, world.pace()));
         } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;

@@ -1,9 +1,12 @@
 package jnvdocker.grant;
 
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Earlier;
 import jnvdocker.request.GpuRequest;
 
 import java.time.Instant;
@@ -18,6 +21,7 @@ import java.util.Set;
  *     is reserved
  * @param origin of the claim that it becomes
  * @param waiting for GPUs that are taken; who does not is refused
+ * @param creation of the container that our OCI runtime is to create; empty for all others
  */
 public record LeaseRequest(
         GpuRequest request,
@@ -25,9 +29,40 @@ public record LeaseRequest(
         Owner owner,
         ProcessId client,
         Origin origin,
-        Optional<Waiting> waiting) {
+        Optional<Waiting> waiting,
+        Optional<Creation> creation) {
     public LeaseRequest {
         candidates = Set.copyOf(candidates);
+    }
+
+    /**
+     * A container whose engine waits until our runtime has created it: the engine is not asked
+     * anything.
+     *
+     * @param cgroup the folder that its cgroup will have, if that is known
+     * @param earlier a lease that ends when this one begins: of its last start, or a reservation
+     *     that was made for it
+     * @param had the UUIDs of those that it had, which it gets again where it may
+     */
+    public record Creation(
+            Claim.ContainerRef container,
+            Optional<String> cgroup,
+            Optional<Earlier.Over> earlier,
+            Set<String> had) {
+        public Creation {
+            had = Set.copyOf(had);
+        }
+    }
+
+    /** Of one whose engine may be asked. */
+    public LeaseRequest(
+            GpuRequest request,
+            Set<String> candidates,
+            Owner owner,
+            ProcessId client,
+            Origin origin,
+            Optional<Waiting> waiting) {
+        this(request, candidates, owner, client, origin, waiting, Optional.empty());
     }
 
     /** Of one that may be given any GPU. */
@@ -38,6 +73,27 @@ public record LeaseRequest(
             Origin origin,
             Optional<Waiting> waiting) {
         this(request, Set.of(), owner, client, origin, waiting);
+    }
+
+    /** Who has what it is given. */
+    Holder holder() {
+        return creation.<Holder>map(
+                        it -> new Holder.OciContainer(client, Optional.empty(), it.cgroup()))
+                .orElseGet(() -> new Holder.Client(client));
+    }
+
+    /** What is asked for, when it is to be known for as long as the container is there. */
+    Optional<GpuRequest> kept() {
+        return kept(origin, request);
+    }
+
+    /** The same of any. */
+    static Optional<GpuRequest> kept(Origin origin, GpuRequest request) {
+        return switch (origin) {
+            case Origin.OciContainer _ -> Optional.of(request);
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                    Optional.empty();
+        };
     }
 
     /** A place in the queue for it, which has no number yet. */

@@ -125,7 +125,8 @@ public final class Leases {
     private static boolean isOfMesosContainer(Lease lease) {
         return switch (lease.holder()) {
             case Holder.MesosContainer _ -> true;
-            case Holder.Client _, Holder.Process _, Holder.Container _ -> false;
+            case Holder.Client _, Holder.Process _, Holder.Container _, Holder.OciContainer _ ->
+                    false;
         };
     }
 
@@ -335,7 +336,9 @@ public final class Leases {
             case Evidence.Alive(ProcessId process) when lease.isReservation() ->
                     LeaseText.command(lease.claim(), process)
                             + switch (lease.claim().origin()) {
-                                case Origin.DockerContainer _, Origin.MesosTask _ ->
+                                case Origin.DockerContainer _,
+                                        Origin.MesosTask _,
+                                        Origin.OciContainer _ ->
                                         " has not started its container yet";
                                 case Origin.HostProcess _ -> " has not started its command yet";
                             }
@@ -358,6 +361,15 @@ public final class Leases {
         String runs = "its process " + pid + " runs";
         return switch (holder) {
             case Holder.Container _ -> runs;
+            case Holder.OciContainer(
+                            ProcessId _,
+                            Optional<ProcessId> init,
+                            Optional<String> cgroup) ->
+                    init.filter(evidence::isAlive).isPresent() || cgroup.isEmpty()
+                            ? runs
+                            : "its first process has ended, and others run: "
+                                    + cgroup.get()
+                                    + "/cgroup.procs lists them";
             case Holder.Client _ -> runs + stopped(process);
             case Holder.Process(_, String cgroup) ->
                     evidence.isAlive(process)

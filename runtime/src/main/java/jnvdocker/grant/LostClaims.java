@@ -80,12 +80,16 @@ final class LostClaims {
 
     private void restore(String id, boolean mounted) throws IOException {
         Optional<Claim> claim = files.read(id);
-        if (claim.filter(it -> !it.origin().isKnownToDocker()).isPresent()) {
+        if (claim.filter(it -> !it.origin().isMounted()).isPresent()) {
             return; // see LostProcesses and LostTasks
+        }
+        boolean volume = claim.filter(it -> it.origin().isKnownToDocker()).isPresent();
+        if (claim.isPresent() && !volume && !mounted) {
+            return; // its container is gone, and has another when it is started again
         }
         boolean known = registry.claims().claim(id).isPresent();
         if (claim.isPresent() && (mounted || !registry.claims().isReconciled())) {
-            registry.claims().restore(claim.get(), true);
+            registry.claims().restore(claim.get(), volume);
         } else if (!known && mounted) {
             registry.claims().revive(id);
         }

@@ -5,9 +5,11 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
@@ -350,11 +352,12 @@ public final class QueueKeeper {
         if (queue.forgetTheDead(List.of(ticket))) {
             return;
         }
+        // Who is served has asked this daemon, and so has said it.
+        Origin origin = ticket.origin().orElseThrow();
         Claim claim =
                 new Claim(
                         Claim.newId(),
-                        // Who is served has asked this daemon, and so has said it.
-                        ticket.origin().orElseThrow(),
+                        origin,
                         ticket.owner(),
                         gpus.stream().map(ClaimedGpu::of).toList(),
                         holdings.now(),
@@ -364,7 +367,11 @@ public final class QueueKeeper {
                         stopped.isEmpty()
                                 && registry.reserve(
                                         holdings,
-                                        new LeaseRegistry.Reservation(claim, ticket.client())));
+                                        new LeaseRegistry.Reservation(
+                                                claim,
+                                                new Holder.Client(ticket.client()),
+                                                LeaseRequest.kept(origin, ticket.request()),
+                                                Optional.empty())));
         if (reserved && !place.give(claim)) {
             cancellation.of(claim, "its client waits no more");
         }

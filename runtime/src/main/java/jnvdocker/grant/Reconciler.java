@@ -103,7 +103,10 @@ public final class Reconciler {
                 Optional<String> cgroup = evidence.cgroup(process, container);
                 Optional<Lease> lease = Optional.ofNullable(live.get(claim.get().id()));
                 // The engine itself may have it mounted for a moment, while it copies files.
-                Optional<ProcessId> init = cgroup.map(_ -> process);
+                Optional<ProcessId> init =
+                        claim.get().origin().isKnownToDocker()
+                                ? cgroup.map(_ -> process)
+                                : Optional.of(process);
                 runs(claim.get(), lease, new Holder.Container(process, init, cgroup), live);
             }
         }
@@ -361,16 +364,28 @@ public final class Reconciler {
             throws IOException {
         if (lease.isEmpty()) {
             adoption.adopt(claim, holder, before);
-        } else if (lease.get().isReservation()) {
+        } else if (isClients(lease.get())) {
             registry.runs(lease.get(), holder);
         } else if (holder.init().isPresent() && !holder.init().equals(init(lease.get()))) {
             registry.started(lease.get().id(), holder.init().get(), holder.cgroup());
         }
     }
 
+    private static boolean isClients(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Client _ -> true;
+            case Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _ ->
+                    false;
+        };
+    }
+
     private static Optional<ProcessId> init(Lease lease) {
         return switch (lease.holder()) {
             case Holder.Container container -> container.init();
+            case Holder.OciContainer container -> container.init();
             case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> Optional.empty();
         };
     }

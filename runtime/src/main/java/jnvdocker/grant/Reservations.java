@@ -110,7 +110,9 @@ final class Reservations {
         if (request.request() instanceof GpuRequest.None) {
             return Optional.empty();
         }
-        reconciler.learnOfRunning(ENGINE_LIMIT);
+        if (request.creation().isEmpty()) {
+            reconciler.learnOfRunning(ENGINE_LIMIT);
+        }
         Optional<Claim> earlier = earlier(request);
         if (request.waiting().isEmpty()) {
             return Optional.of(earlier.isPresent() ? earlier.get() : now(request));
@@ -269,7 +271,7 @@ final class Reservations {
     }
 
     private void write(Claim claim) throws IOException {
-        if (claim.origin().isKnownToDocker()) {
+        if (claim.origin().isMounted()) {
             files.write(claim);
         }
     }
@@ -440,7 +442,7 @@ final class Reservations {
                 switch (claim.origin()) {
                     case Origin.DockerContainer _ -> "docker";
                     case Origin.HostProcess _ -> "its command";
-                    case Origin.MesosTask _ -> "it";
+                    case Origin.MesosTask _, Origin.OciContainer _ -> "it";
                 };
         cancel(claim, what + " was not run");
     }
@@ -470,7 +472,11 @@ final class Reservations {
         }
 
         private void look() throws IOException {
-            seen = Optional.of(unmanagedLook.look(gpus, UnmanagedLook.LIMIT));
+            seen =
+                    Optional.of(
+                            request.creation().isEmpty()
+                                    ? unmanagedLook.look(gpus, UnmanagedLook.LIMIT)
+                                    : unmanagedLook.lookWithoutEngine(gpus));
         }
 
         /**
@@ -488,12 +494,27 @@ final class Reservations {
             return true;
         }
 
-        GpuChoice.Outcome of(Holdings holdings) throws RefusedException {
-            UnmanagedUses unmanaged =
-                    unmanagedLook.unmanaged(seen.orElse(List.of()), holdings, policy);
+        GpuChoice.Outcome of(Holdings all) throws RefusedException {
+            UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen.orElse(List.of()), all, policy);
+            Holdings holdings =
+                    request.creation()
+                            .flatMap(LeaseRequest.Creation::earlier)
+                            .map(earlier -> all.without(earlier.lease()))
+                            .orElse(all);
             GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy);
             keepers = choice.keepers();
-            return choice.of(request.request(), request.owner(), request.candidates());
+            Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
+            if (request.request() instanceof GpuRequest.Count
+                    && !had.isEmpty()
+                    && outcome(choice, had) instanceof GpuChoice.Chosen same) {
+                return same;
+            }
+            return outcome(choice, request.candidates());
+        }
+
+        private GpuChoice.Outcome outcome(GpuChoice choice, Set<String> candidates)
+                throws RefusedException {
+            return choice.of(request.request(), request.owner(), candidates);
         }
 
         /** Those who come first with what is free. */
@@ -502,7 +523,11 @@ final class Reservations {
         }
 
         LeaseRegistry.Reservation reservation(List<Gpu> chosen, Holdings holdings) {
-            return new LeaseRegistry.Reservation(claim(chosen, holdings), request.client());
+            return new LeaseRegistry.Reservation(
+                    claim(chosen, holdings),
+                    request.holder(),
+                    request.kept(),
+                    request.creation().flatMap(LeaseRequest.Creation::earlier));
         }
 
         private Claim claim(List<Gpu> chosen, Holdings holdings) {
@@ -512,7 +537,7 @@ final class Reservations {
                     request.owner(),
                     chosen.stream().map(ClaimedGpu::of).toList(),
                     holdings.now(),
-                    Optional.empty());
+                    request.creation().map(LeaseRequest.Creation::container));
         }
     }
 }

@@ -138,7 +138,7 @@ final class Wait {
         return new RefusedException(
                 "waited in vain" + longest + ", " + reason,
                 switch (request.origin()) {
-                    case Origin.DockerContainer _, Origin.HostProcess _ ->
+                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "wait " + (longest.isEmpty() ? "longer" : "again") + " with --gpu-wait";
                     case Origin.MesosTask _ ->
                             "start the task again later, or let the agent offer fewer GPUs"

@@ -41,4 +41,14 @@ public sealed interface Holder {
      */
     record Container(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
             implements Holder {}
+
+    /**
+     * A container that our OCI runtime was told to create.
+     *
+     * @param process our runtime, which has become the real one
+     * @param init its first process, once it is known
+     * @param cgroup the folder of its cgroup, once it is known
+     */
+    record OciContainer(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
+            implements Holder {}
 }

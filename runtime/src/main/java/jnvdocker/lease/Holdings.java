@@ -16,6 +16,13 @@ public record Holdings(
         Map<String, Instant> idleSince,
         Map<String, Cordon.ByCommand> cordoned) {
 
+    /** As if one lease had ended. */
+    public Holdings without(Lease lease) {
+        Map<String, Lease> others = new HashMap<>(held);
+        others.values().removeIf(other -> other.id() == lease.id());
+        return new Holdings(now, others, idleSince, cordoned);
+    }
+
     /** Whether what is decided on these would be decided on those as well. */
     public boolean decidesLike(Holdings other) {
         return leases().equals(other.leases()) && cordoned.equals(other.cordoned);

@@ -34,6 +34,7 @@ public record Lease(
     public boolean isReservation() {
         return switch (holder) {
             case Holder.Client _ -> true;
+            case Holder.OciContainer container -> container.init().isEmpty();
             case Holder.Process _, Holder.MesosContainer _, Holder.Container _ -> false;
         };
     }
@@ -42,7 +43,11 @@ public record Lease(
     public boolean isOfContainer() {
         return switch (holder) {
             case Holder.Container _ -> true;
-            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> false;
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.OciContainer _ ->
+                    false;
         };
     }
 }

@@ -36,11 +36,20 @@ public sealed interface Origin {
     /** A container of a Mesos agent. */
     record MesosTask(String name) implements Origin {}
 
+    /**
+     * A container that an engine, whichever, has had our OCI runtime create.
+     *
+     * @param root the folder in which the real runtime keeps its containers, as the engine names
+     *     it: a container's id means nothing in another; empty when the engine names none, or is
+     *     still to ask
+     */
+    record OciContainer(String root, Optional<String> image) implements Origin {}
+
     /** Whether it is a container of this engine's. */
     default boolean isOf(String engineId) {
         return switch (this) {
             case EngineContainer(String engine, _) -> engine.equals(engineId);
-            case OtherEngineContainer _, HostProcess _, MesosTask _ -> false;
+            case OtherEngineContainer _, HostProcess _, MesosTask _, OciContainer _ -> false;
         };
     }
 
@@ -48,15 +57,26 @@ public sealed interface Origin {
     default boolean isKnownToDocker() {
         return switch (this) {
             case DockerContainer _ -> true;
-            case HostProcess _, MesosTask _ -> false;
+            case HostProcess _, MesosTask _, OciContainer _ -> false;
         };
     }
 
-    /** Whether it does not start again, so that the claim is over when its one lease is. */
+    /**
+     * Whether it does not start again, or has another claim when it does, so that this one is over
+     * when its one lease is.
+     */
     default boolean isOverWithItsLease() {
         return switch (this) {
             case DockerContainer _ -> false;
-            case HostProcess _, MesosTask _ -> true;
+            case HostProcess _, MesosTask _, OciContainer _ -> true;
+        };
+    }
+
+    /** Whether a folder of the claim is mounted in its container, as evidence of who has it. */
+    default boolean isMounted() {
+        return switch (this) {
+            case DockerContainer _, OciContainer _ -> true;
+            case HostProcess _, MesosTask _ -> false;
         };
     }
 
@@ -64,7 +84,7 @@ public sealed interface Origin {
     default boolean isScheduled() {
         return switch (this) {
             case MesosTask _ -> true;
-            case DockerContainer _, HostProcess _ -> false;
+            case DockerContainer _, HostProcess _, OciContainer _ -> false;
         };
     }
 
@@ -74,6 +94,7 @@ public sealed interface Origin {
             case DockerContainer container -> container.image().orElse("?");
             case HostProcess(String program) -> program;
             case MesosTask(String name) -> name;
+            case OciContainer(String _, Optional<String> image) -> image.orElse("?");
         };
     }
 }

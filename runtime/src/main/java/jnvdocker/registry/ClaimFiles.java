@@ -32,6 +32,7 @@ import java.util.Optional;
  *
  * <pre>
  * claims/&lt;id&gt;/claim.json         the claim, for the day when the registry is lost
+ * claims/&lt;id&gt;/variables.json     what was set in its environment, if our OCI runtime created it
  * claims/&lt;id&gt;/mount/lease.json   what its container sees at /run/jnvdocker
  * </pre>
  *
@@ -45,6 +46,7 @@ public final class ClaimFiles {
     private static final Logger LOG = LoggerFactory.getLogger(ClaimFiles.class);
     private static final String CLAIM = "claim.json";
     public static final String LEASE = "lease.json";
+    private static final String VARIABLES = "variables.json";
     private static final int LIMIT = 1 << 16;
 
     /** Of folders: what is in them is mounted for users who may not look around here. */
@@ -77,7 +79,7 @@ public final class ClaimFiles {
         Files.createDirectories(folder);
         Posix.chmod(folder, ENTERED);
         Files.createDirectories(
-                claim.origin().isKnownToDocker() ? mounted(claim.id()) : folder(claim.id()));
+                claim.origin().isMounted() ? mounted(claim.id()) : folder(claim.id()));
         Posix.chmod(folder(claim.id()), ENTERED);
         ObjectNode root = json.createObjectNode();
         root.put("claim", claim.id());
@@ -89,6 +91,11 @@ public final class ClaimFiles {
         root.put("owner", claim.owner().name());
         origin.image().ifPresent(image -> root.put("image", image));
         root.put("created", claim.created().toEpochMilli());
+        claim.container()
+                .ifPresent(container -> {
+                    root.put("container", container.id());
+                    root.put("name", container.name());
+                });
         ArrayNode gpus = root.putArray("gpus");
         for (ClaimedGpu gpu : claim.gpus()) {
             gpus.addObject()
@@ -117,6 +124,37 @@ public final class ClaimFiles {
                     .put("node", gpu.node());
         }
         replace(claim.id(), mounted(claim.id()).resolve(LEASE), root, ANYBODYS);
+    }
+
+    /**
+     * A variable that was set in a container.
+     *
+     * @param before what it would be without us; null when it would not be set
+     */
+    public record SetVariable(String name, String before, String now) {}
+
+    /** Remembers the variables of a container, for the commands that are run in it later. */
+    public void write(String claim, List<SetVariable> variables) throws IOException {
+        ObjectNode root = json.createObjectNode();
+        root.set("variables", json.valueToTree(variables));
+        replace(claim, folder.resolve(claim).resolve(VARIABLES), root, OURS);
+    }
+
+    /** What was remembered; none when nothing is there that can be read. */
+    public List<SetVariable> variables(String claim) {
+        Path file = folder.resolve(claim).resolve(VARIABLES);
+        try {
+            if (Files.size(file) > LIMIT) {
+                throw new IOException("it is longer than " + LIMIT + " bytes");
+            }
+            JsonNode root = json.readTree(Files.readAllBytes(file));
+            return List.of(json.treeToValue(root.path("variables"), SetVariable[].class));
+        } catch (NoSuchFileException e) {
+            return List.of();
+        } catch (IOException e) {
+            LOG.warn("{} is not used: {}", file, e.getMessage());
+            return List.of();
+        }
     }
 
     /** Whether a container that mounts the claim sees a lease, be it an earlier one. */
@@ -180,7 +218,10 @@ public final class ClaimFiles {
                             new Owner(root.path("uid").asInt(), root.path("owner").asText("?")),
                             gpus,
                             Instant.ofEpochMilli(root.path("created").asLong()),
-                            Optional.empty()));
+                            text(root, "container")
+                                    .map(container ->
+                                            new Claim.ContainerRef(
+                                                    container, root.path("name").asText("?")))));
         } catch (NoSuchFileException e) {
             return Optional.empty();
         } catch (IOException e) {

@@ -1,7 +1,10 @@
 package jnvdocker.registry;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 
 import java.io.IOException;
@@ -38,7 +41,7 @@ public final class ClaimStore {
                         transaction.update(
                                 "UPDATE claim SET forgotten = NULL WHERE id = ?", claim.id());
                 if (revived == 0) {
-                    LeaseRows.insertClaim(transaction, claim);
+                    LeaseRows.insertClaim(transaction, claim, Optional.empty());
                 }
             }
             if (volume) {
@@ -163,6 +166,32 @@ public final class ClaimStore {
                                 claim,
                                 gpu)
                         .isPresent());
+    }
+
+    /**
+     * What a claim was made for.
+     *
+     * @param container whose it is; empty as long as it is nobody's
+     */
+    public record Made(
+            GpuRequest request,
+            Owner owner,
+            Origin origin,
+            Optional<Claim.ContainerRef> container) {}
+
+    /**
+     * What a claim was made for, be it forgotten; empty when it is not known, or nobody wrote that
+     * down.
+     */
+    public Optional<Made> made(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction
+                        .first(
+                                LeaseRows::made,
+                                "SELECT origin, engine, image, uid, owner, request, container, name"
+                                        + " FROM claim WHERE id = ? AND request IS NOT NULL",
+                                claim)
+                        .flatMap(made -> made));
     }
 
     /** Whether docker was told of the claim's volume. */

@@ -53,6 +53,14 @@ public final class LeaseHistory {
         return reading(transaction -> LeaseRows.past(transaction, before, limit));
     }
 
+    /**
+     * The last lease that has ended of a container that our OCI runtime was told to create: the
+     * next start is for what it had.
+     */
+    public Optional<Lease> lastOf(String root, String container) throws IOException {
+        return reading(transaction -> LeaseRows.lastOfOci(transaction, root, container));
+    }
+
     /** Leases of one GPU that have ended, the latest first. */
     public List<Lease> pastOf(String gpu, int limit) throws IOException {
         return pastOf(gpu, Instant.EPOCH, Optional.empty(), Long.MAX_VALUE, limit);

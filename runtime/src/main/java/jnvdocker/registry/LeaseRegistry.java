@@ -9,6 +9,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -121,8 +122,23 @@ public final class LeaseRegistry implements AutoCloseable {
         }
     }
 
-    /** A new claim that reserves its GPUs for a client. */
-    public record Reservation(Claim claim, ProcessId client) {}
+    /**
+     * A new claim that reserves its GPUs.
+     *
+     * @param holder the client, or the container that is to be created
+     * @param request that it was made for, when that is asked for again; else empty
+     * @param earlier a lease that ends when this one begins, so that nobody else can get in between
+     */
+    public record Reservation(
+            Claim claim,
+            Holder holder,
+            Optional<GpuRequest> request,
+            Optional<Earlier.Over> earlier) {
+        /** For a client. */
+        public Reservation(Claim claim, ProcessId client) {
+            this(claim, new Holder.Client(client), Optional.empty(), Optional.empty());
+        }
+    }
 
     /**
      * Makes a claim and reserves its GPUs, unless anything has changed on which that was decided.
@@ -135,8 +151,13 @@ public final class LeaseRegistry implements AutoCloseable {
             if (!holdings(transaction).decidesLike(basis)) {
                 return false;
             }
-            LeaseRows.insertClaim(transaction, reservation.claim());
-            insertLease(transaction, reservation.claim(), new Holder.Client(reservation.client()));
+            Optional<Earlier.Over> earlier = reservation.earlier();
+            if (earlier.isPresent()
+                    && !end(transaction, earlier.get().lease(), earlier.get().evidence())) {
+                return false;
+            }
+            LeaseRows.insertClaim(transaction, reservation.claim(), reservation.request());
+            insertLease(transaction, reservation.claim(), reservation.holder());
             return true;
         });
     }
@@ -237,7 +258,7 @@ public final class LeaseRegistry implements AutoCloseable {
                             holder.process().startTime(),
                             reservation.id());
             if (rows == 1) {
-                setContainer(transaction, reservation.id(), holder);
+                setContainer(transaction, reservation.id(), holder.init(), holder.cgroup());
             }
             return null;
         });
@@ -504,7 +525,13 @@ public final class LeaseRegistry implements AutoCloseable {
                             container.runtime(),
                             container.devices(),
                             id);
-            case Holder.Container container -> setContainer(transaction, id, container);
+            case Holder.Container(ProcessId _, Optional<ProcessId> init, Optional<String> cgroup) ->
+                    setContainer(transaction, id, init, cgroup);
+            case Holder.OciContainer(
+                            ProcessId _,
+                            Optional<ProcessId> init,
+                            Optional<String> cgroup) ->
+                    setContainer(transaction, id, init, cgroup);
         }
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update("INSERT INTO lease_gpu (lease, gpu) VALUES (?, ?)", id, gpu.uuid());
@@ -512,12 +539,13 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     private static void setContainer(
-            Transaction transaction, long lease, Holder.Container container) throws SQLException {
+            Transaction transaction, long lease, Optional<ProcessId> init, Optional<String> cgroup)
+            throws SQLException {
         transaction.update(
                 "UPDATE lease SET init_pid = ?, init_start = ?, cgroup = ? WHERE id = ?",
-                container.init().map(ProcessId::pid).orElse(null),
-                container.init().map(ProcessId::startTime).orElse(null),
-                container.cgroup().orElse(null),
+                init.map(ProcessId::pid).orElse(null),
+                init.map(ProcessId::startTime).orElse(null),
+                cgroup.orElse(null),
                 lease);
     }
 

@@ -7,6 +7,8 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.InvalidGpuRequestException;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -129,6 +131,18 @@ final class LeaseRows {
                 limit);
     }
 
+    /** The last lease that has ended of a container that our OCI runtime was told to create. */
+    static Optional<Lease> lastOfOci(Transaction transaction, String root, String container)
+            throws SQLException {
+        return transaction.first(
+                LeaseRows::lease,
+                LEASE
+                        + "WHERE claim.container = ? AND claim.origin = 'oci' AND claim.engine = ?"
+                        + " AND +until IS NOT NULL ORDER BY lease.id DESC LIMIT 1",
+                container,
+                root);
+    }
+
     private static Claim claim(ResultSet row) throws SQLException {
         return new Claim(
                 row.getString("claim_id"),
@@ -147,6 +161,19 @@ final class LeaseRows {
         Optional<String> image = Optional.ofNullable(row.getString("image"));
         return StoredOrigin.Kind.of(row.getString("origin"))
                 .flatMap(kind -> new StoredOrigin(kind, engine, image).origin());
+    }
+
+    /** Empty when what was asked for can't be read: a newer version may ask for more. */
+    static Optional<ClaimStore.Made> made(ResultSet row) throws SQLException {
+        try {
+            GpuRequest request = GpuRequest.parseOption(row.getString("request"));
+            Owner owner = new Owner(row.getInt("uid"), row.getString("owner"));
+            Optional<Claim.ContainerRef> container = container(row);
+            return origin(row)
+                    .map(origin -> new ClaimStore.Made(request, owner, origin, container));
+        } catch (InvalidGpuRequestException e) {
+            return Optional.empty();
+        }
     }
 
     private static List<ClaimedGpu> gpus(String text) {
@@ -168,10 +195,11 @@ final class LeaseRows {
     }
 
     private static Lease lease(ResultSet row) throws SQLException {
+        Claim claim = claim(row);
         return new Lease(
                 row.getLong("lease_id"),
-                claim(row),
-                holder(row),
+                claim,
+                holder(row, claim.origin()),
                 row.getString("boot"),
                 Instant.ofEpochMilli(row.getLong("since")),
                 row.getInt("mounts"),
@@ -202,19 +230,19 @@ final class LeaseRows {
         HolderKind kind =
                 switch (holder) {
                     case Holder.Client _ -> HolderKind.CLIENT;
-                    case Holder.Container _ -> HolderKind.CONTAINER;
+                    case Holder.Container _, Holder.OciContainer _ -> HolderKind.CONTAINER;
                     case Holder.MesosContainer _ -> HolderKind.MESOS;
                     case Holder.Process _ -> HolderKind.PROCESS;
                 };
         return kind.word();
     }
 
-    private static Holder holder(ResultSet row) throws SQLException {
+    private static Holder holder(ResultSet row, Origin origin) throws SQLException {
         ProcessId process = new ProcessId(row.getInt("pid"), row.getLong("start"));
         Optional<String> cgroup = Optional.ofNullable(row.getString("cgroup"));
         return switch (HolderKind.of(row.getString("holder"))) {
             case CLIENT -> new Holder.Client(process);
-            case CONTAINER -> new Holder.Container(process, init(row), cgroup);
+            case CONTAINER -> container(process, init(row), cgroup, origin);
             case MESOS ->
                     new Holder.MesosContainer(
                             process,
@@ -222,6 +250,16 @@ final class LeaseRows {
                             row.getString("cgroup"),
                             row.getString("devices"));
             case PROCESS -> new Holder.Process(process, cgroup.orElse(""));
+        };
+    }
+
+    /** Rows call both kinds the same. */
+    private static Holder container(
+            ProcessId process, Optional<ProcessId> init, Optional<String> cgroup, Origin origin) {
+        return switch (origin) {
+            case Origin.OciContainer _ -> new Holder.OciContainer(process, init, cgroup);
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                    new Holder.Container(process, init, cgroup);
         };
     }
 
@@ -239,18 +277,23 @@ final class LeaseRows {
                 : Optional.of(new Lease.End(Instant.ofEpochMilli(row.getLong("until")), evidence));
     }
 
-    static void insertClaim(Transaction transaction, Claim claim) throws SQLException {
+    /**
+     * @param request that it was made for, when that is asked for again
+     */
+    static void insertClaim(Transaction transaction, Claim claim, Optional<GpuRequest> request)
+            throws SQLException {
         StoredOrigin origin = StoredOrigin.of(claim.origin());
         transaction.update(
                 "INSERT INTO claim"
-                        + " (id, origin, engine, image, uid, owner, created, container, name)"
-                        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        + " (id, origin, engine, image, uid, owner, request, created, container,"
+                        + " name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 claim.id(),
                 origin.kind().word(),
                 origin.engine().orElse(null),
                 origin.image().orElse(null),
                 claim.owner().uid(),
                 claim.owner().name(),
+                request.map(GpuRequest::toString).orElse(null),
                 claim.created().toEpochMilli(),
                 claim.container().map(Claim.ContainerRef::id).orElse(null),
                 claim.container().map(Claim.ContainerRef::name).orElse(null));

@@ -10,7 +10,7 @@ import java.util.Optional;
  * An origin as it is on disk, in the registry's columns and the keys of {@code claim.json}. A new
  * kind takes a new schema, so that a release that does not know it refuses the registry.
  *
- * @param engine of a container: its engine's id, or its address
+ * @param engine of a container: its engine's id, or its address, or the real runtime's root
  * @param image of a container as far as it is known, the program, or the task's name
  */
 record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) {
@@ -28,7 +28,8 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
         ENGINE,
         OTHER_ENGINE,
         PROCESS,
-        MESOS;
+        MESOS,
+        OCI;
 
         /** Empty for what is none. */
         static Optional<Kind> of(String word) {
@@ -50,6 +51,8 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
                     new StoredOrigin(Kind.PROCESS, Optional.empty(), Optional.of(program));
             case Origin.MesosTask(String name) ->
                     new StoredOrigin(Kind.MESOS, Optional.empty(), Optional.of(name));
+            case Origin.OciContainer(String root, Optional<String> image) ->
+                    new StoredOrigin(Kind.OCI, Optional.of(root), image);
         };
     }
 
@@ -73,6 +76,7 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
             case OTHER_ENGINE -> engine.map(url -> new Origin.OtherEngineContainer(url, image));
             case PROCESS -> image.map(Origin.HostProcess::new);
             case MESOS -> image.map(Origin.MesosTask::new);
+            case OCI -> engine.map(root -> new Origin.OciContainer(root, image));
         };
     }
 }

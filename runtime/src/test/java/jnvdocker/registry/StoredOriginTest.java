@@ -29,6 +29,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Origins in the registry and in claim files, as this release writes them and earlier ones did. */
 class StoredOriginTest {
@@ -43,6 +44,12 @@ class StoredOriginTest {
                             URL, "cuda", new Origin.OtherEngineContainer(URL, Optional.of("cuda"))),
                     new Earlier("", "python3", new Origin.HostProcess("python3")),
                     new Earlier("mesos", "train", new Origin.MesosTask("train")));
+
+    /** Those that earlier releases did not know. */
+    private static final List<Origin> LATER =
+            List.of(
+                    new Origin.OciContainer("/run/runc", Optional.of("cuda")),
+                    new Origin.OciContainer("", Optional.empty()));
 
     @TempDir private Path folder;
 
@@ -110,7 +117,7 @@ class StoredOriginTest {
                     registry.history().past(9).stream().map(it -> it.claim().origin()).toList());
             assertEquals(1, registry.liveOf("000000000000").orElseThrow().mounts());
         }
-        assertEquals(6, number(folder, "PRAGMA user_version"));
+        assertEquals(7, number(folder, "PRAGMA user_version"));
         assertEquals(
                 0,
                 number(folder, "SELECT count(*) FROM pragma_foreign_key_check"),
@@ -164,17 +171,52 @@ class StoredOriginTest {
         sql(folder, "PRAGMA user_version = " + schema);
     }
 
+    private static List<Origin> origins() {
+        return Stream.concat(EARLIER.stream().map(Earlier::origin), LATER.stream()).toList();
+    }
+
+    /** As of the schema before, with a lease under way and one who waits. */
+    @Test
+    void everythingOfTheSchemaBeforeIsKept() throws Exception {
+        lay(6);
+        sql(
+                folder,
+                "INSERT INTO claim (id, origin, engine, image, uid, owner, created, volume,"
+                        + " container, name, released, stopped)"
+                        + " VALUES ('000000000000', 'engine', 'ABCD:EFGH', NULL, 1001, 'alice', 5,"
+                        + " 1, 'c', 'n', 1, 1)");
+        sql(
+                folder,
+                "INSERT INTO claim_gpu (claim, gpu, position, minor)"
+                        + " VALUES ('000000000000', 'GPU-0', 0, 0)");
+        sql(
+                folder,
+                "INSERT INTO lease (claim, holder, boot, pid, start, since)"
+                        + " VALUES ('000000000000', 'container', 'boot', 1, 1, 2)");
+        sql(folder, "INSERT INTO lease_gpu (lease, gpu) SELECT max(id), 'GPU-0' FROM lease");
+        try (LeaseRegistry registry = open()) {
+            Claim claim = registry.claims().claim("000000000000").orElseThrow();
+            assertEquals(container(Optional.empty()), claim.origin());
+            assertEquals(Optional.of(new Claim.ContainerRef("c", "n")), claim.container());
+            assertEquals(1, registry.live().size());
+            assertEquals(Optional.empty(), registry.claims().made("000000000000"));
+            assertTrue(registry.claims().isReleased("000000000000"));
+        }
+        assertEquals(1, number(folder, "SELECT stopped FROM claim"));
+        assertEquals(0, number(folder, "SELECT count(*) FROM pragma_foreign_key_check"));
+    }
+
     @Test
     void eachIsReadAsItWasWritten() throws Exception {
         assertEquals(
                 EnumSet.allOf(StoredOrigin.Kind.class),
-                EARLIER.stream()
-                        .map(it -> StoredOrigin.of(it.origin()).kind())
+                origins().stream()
+                        .map(it -> StoredOrigin.of(it).kind())
                         .collect(Collectors.toSet()));
         ClaimFiles files = new ClaimFiles(folder);
         try (LeaseRegistry registry = open()) {
-            for (int i = 0; i < EARLIER.size(); i++) {
-                Claim claim = claim(i, EARLIER.get(i).origin());
+            for (int i = 0; i < origins().size(); i++) {
+                Claim claim = claim(i, origins().get(i));
                 registry.claims().restore(claim, false);
                 files.write(claim);
                 assertEquals(Optional.of(claim), registry.claims().claim(claim.id()));

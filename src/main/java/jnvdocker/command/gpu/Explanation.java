@@ -203,12 +203,12 @@ final class Explanation {
 
     private static String what(Claim claim) {
         return switch (claim.origin()) {
-            case Origin.DockerContainer origin ->
+            case Origin.DockerContainer _, Origin.OciContainer _ ->
                     claim.container()
                                     .map(it -> "Container " + Holding.shortId(it.id()))
                                     .orElse("A container that is not known yet")
                             + " of image "
-                            + Quote.shown(origin.title());
+                            + Quote.shown(claim.origin().title());
             case Origin.HostProcess _ -> "A process of the host, started with 'jnvdocker gpu run'";
             case Origin.MesosTask _ ->
                     "A container of a Mesos agent"
@@ -233,7 +233,8 @@ final class Explanation {
         return "A killed process that does not end waits in the kernel, most likely for the driver:"
                 + " look for 'Xid' in dmesg; it may take a restart of the host."
                 + switch (claim.origin()) {
-                    case Origin.DockerContainer _, Origin.HostProcess _ -> "";
+                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                            "";
                     case Origin.MesosTask _ ->
                             " If it has ended, others that share its cgroup could open the GPU:"
                                     + " that is denied them as soon as it can be.";
@@ -249,6 +250,8 @@ final class Explanation {
                     "It becomes the command's in a moment, and free when that gpu run ends before.";
             case Origin.MesosTask _ ->
                     "It becomes the task's in a moment, and free when its launch fails before.";
+            case Origin.OciContainer _ ->
+                    "It becomes the container's in a moment, and free when its start fails before.";
         };
     }
 
@@ -269,6 +272,11 @@ final class Explanation {
             case Origin.MesosTask _ ->
                     "It is given out again when nothing of that container runs any more: "
                             + LeaseText.toEnd(claim);
+            case Origin.OciContainer _ ->
+                    "To free it: docker stop "
+                            + claim.container()
+                                    .map(it -> Quote.shown(it.name()))
+                                    .orElse("CONTAINER");
         };
     }
 }

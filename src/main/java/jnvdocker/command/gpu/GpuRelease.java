@@ -90,7 +90,8 @@ final class GpuRelease implements Callable<Integer> {
                 + runs
                 + ", and can use "
                 + switch (claim.origin()) {
-                    case Origin.DockerContainer _, Origin.HostProcess _ -> "its GPUs";
+                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                            "its GPUs";
                     case Origin.MesosTask _ -> "what it has opened";
                 }
                 + " as before, though others get "

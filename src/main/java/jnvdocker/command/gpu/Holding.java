@@ -32,7 +32,8 @@ final class Holding {
      */
     static String container(Lease lease) {
         return switch (lease.claim().origin()) {
-            case Origin.DockerContainer _ -> Quote.shown(lease.claim().displayName());
+            case Origin.DockerContainer _, Origin.OciContainer _ ->
+                    Quote.shown(lease.claim().displayName());
             case Origin.HostProcess(String program) ->
                     LeaseText.process(program, lease.holder().process());
             case Origin.MesosTask(String name) -> LeaseText.task(name);
@@ -81,6 +82,8 @@ final class Holding {
             case Holder.Process process -> Optional.of(process.process());
             case Holder.MesosContainer container -> Optional.of(container.process());
             case Holder.Container container -> container.init();
+            case Holder.OciContainer container ->
+                    container.init().or(() -> Optional.of(container.process()));
         };
     }
 }

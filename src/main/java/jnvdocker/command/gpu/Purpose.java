@@ -15,6 +15,8 @@ record Purpose(Optional<String> image, Optional<String> command, Optional<String
         return switch (origin) {
             case Origin.DockerContainer container ->
                     new Purpose(container.image(), Optional.empty(), Optional.empty());
+            case Origin.OciContainer(String _, Optional<String> image) ->
+                    new Purpose(image, Optional.empty(), Optional.empty());
             case Origin.HostProcess(String program) ->
                     new Purpose(Optional.empty(), Optional.of(program), Optional.empty());
             case Origin.MesosTask(String name) ->

@@ -59,14 +59,17 @@ public final class LeaseText {
 
     private static String holder(Claim claim, ProcessId process) {
         return switch (claim.origin()) {
-            case Origin.DockerContainer origin ->
-                    "container "
-                            + claim.container()
-                                    .map(container -> Quote.shown(container.name()))
-                                    .orElse("of image " + Quote.shown(origin.title()));
+            case Origin.DockerContainer _, Origin.OciContainer _ -> container(claim);
             case Origin.HostProcess(String program) -> "process " + process(program, process);
             case Origin.MesosTask(String name) -> task(name);
         };
+    }
+
+    private static String container(Claim claim) {
+        return "container "
+                + claim.container()
+                        .map(container -> Quote.shown(container.name()))
+                        .orElse("of image " + Quote.shown(claim.origin().title()));
     }
 
     /** What reserves GPUs before it becomes docker, or the user's own program. */
@@ -76,6 +79,8 @@ public final class LeaseText {
             case Origin.DockerContainer _ -> "docker run" + pid;
             case Origin.HostProcess _ -> "gpu run" + pid;
             case Origin.MesosTask(String name) -> task(name);
+            case Origin.OciContainer _ ->
+                    claim.container().isPresent() ? container(claim) : "docker run" + pid;
         };
     }
 
@@ -89,7 +94,9 @@ public final class LeaseText {
         return ticket.origin()
                 .map(origin ->
                         switch (origin) {
-                            case Origin.DockerContainer _, Origin.HostProcess _ ->
+                            case Origin.DockerContainer _,
+                                    Origin.HostProcess _,
+                                    Origin.OciContainer _ ->
                                     Quote.shown(origin.title());
                             case Origin.MesosTask(String name) -> task(name);
                         })
@@ -99,7 +106,7 @@ public final class LeaseText {
     /** What somebody does who wants a claim's GPUs free. */
     public static String toEnd(Claim claim) {
         return switch (claim.origin()) {
-            case Origin.DockerContainer _ -> "stop the container";
+            case Origin.DockerContainer _, Origin.OciContainer _ -> "stop the container";
             case Origin.HostProcess _ -> "end it";
             case Origin.MesosTask _ -> "end the task by its framework";
         };
@@ -361,7 +368,8 @@ public final class LeaseText {
     /** What a scheduler waits with, rather than a user. */
     private static Optional<String> task(Origin origin) {
         return switch (origin) {
-            case Origin.DockerContainer _, Origin.HostProcess _ -> Optional.empty();
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                    Optional.empty();
             case Origin.MesosTask(String name) -> Optional.of(task(name));
         };
     }

@@ -1,0 +1,41 @@
+package jnvdocker.posix;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+
+/** Whom folders belong to that somebody else has named; one's file system may never answer. */
+public final class FolderOwners {
+    private static final int THREADS = 4;
+    private static final Duration PATIENCE = Duration.ofMillis(200);
+
+    private final SlowQuestions<String, Integer> questions =
+            new SlowQuestions<>("folder-owner", THREADS, FolderOwners::look, System::nanoTime);
+
+    /** The uid; empty for what is no folder, or is not told of at once. */
+    public Optional<Integer> of(String path) {
+        if (!path.startsWith("/") || path.indexOf('\0') >= 0) {
+            return Optional.empty();
+        }
+        try {
+            return questions.ask(path, PATIENCE);
+        } catch (NoAnswerException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static Optional<Integer> look(String path) {
+        try {
+            Path folder = Path.of(path);
+            return Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)
+                    ? Optional.of((Integer) Files.getAttribute(folder, "unix:uid"))
+                    : Optional.empty();
+        } catch (IOException | InvalidPathException e) {
+            return Optional.empty();
+        }
+    }
+}

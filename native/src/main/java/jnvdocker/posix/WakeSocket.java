@@ -1,0 +1,113 @@
+package jnvdocker.posix;
+
+import com.sun.jna.LastErrorException;
+import com.sun.jna.Memory;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * A Unix socket at which short texts arrive, which root sends and nobody answers. Java has none for
+ * datagrams.
+ */
+public final class WakeSocket implements AutoCloseable {
+    private static final int AF_UNIX = 1;
+    private static final int SOCK_DGRAM = 2;
+    private static final int SOCK_CLOEXEC = 02000000;
+    private static final int SOL_SOCKET = 1;
+    private static final int SO_RCVTIMEO = 20;
+    private static final int PATH_LIMIT = 108;
+    private static final int TEXT_LIMIT = 1024;
+    private static final int OURS = 0600;
+
+    private final int socket;
+    private final SocketFile name;
+    private final Object lock = new Object();
+    private boolean closed;
+
+    private WakeSocket(int socket, SocketFile name) {
+        this.socket = socket;
+        this.name = name;
+    }
+
+    /**
+     * @param patience for how long {@link #receive} waits at most
+     * @throws IOException when the name is taken, or too long
+     */
+    public static WakeSocket bind(Path path, Duration patience) throws IOException {
+        byte[] bytes = path.toString().getBytes(StandardCharsets.UTF_8);
+        if (bytes.length >= PATH_LIMIT) {
+            throw new FileSystemException(path.toString(), null, "too long for a socket's name");
+        }
+        // Nobody can tell whether somebody still serves it; who has the folder's lock owns it.
+        Files.deleteIfExists(path);
+        byte[] address = new byte[2 + bytes.length + 1];
+        address[0] = AF_UNIX;
+        System.arraycopy(bytes, 0, address, 2, bytes.length);
+        int socket = -1;
+        try (Memory limit = new Memory(16)) {
+            socket = LibC.INSTANCE.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+            limit.setLong(0, patience.toSeconds());
+            limit.setLong(8, patience.toNanosPart() / 1000);
+            LibC.INSTANCE.setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, limit, 16);
+            LibC.INSTANCE.bind(socket, address, address.length);
+            Posix.chmod(path, OURS);
+            return new WakeSocket(socket, SocketFile.of(path));
+        } catch (LastErrorException e) {
+            closeIfOpen(socket);
+            throw Posix.failure("bind " + path, e.getErrorCode());
+        } catch (IOException e) {
+            closeIfOpen(socket);
+            throw e;
+        }
+    }
+
+    private static void closeIfOpen(int socket) {
+        if (socket >= 0) {
+            LibC.INSTANCE.close(socket);
+        }
+    }
+
+    /**
+     * The next text; empty when none has come in time.
+     *
+     * @throws IOException when the socket is closed
+     */
+    public Optional<String> receive() throws IOException {
+        byte[] bytes = new byte[TEXT_LIMIT];
+        synchronized (lock) {
+            if (closed) {
+                throw new IOException("the socket is closed");
+            }
+            try {
+                int length = (int) LibC.INSTANCE.recv(socket, bytes, bytes.length, 0);
+                byte[] text = Arrays.copyOf(bytes, length);
+                return Optional.of(new String(text, StandardCharsets.UTF_8));
+            } catch (LastErrorException e) {
+                int errno = e.getErrorCode();
+                if (errno == Errno.EAGAIN || errno == Errno.EINTR) {
+                    return Optional.empty();
+                }
+                throw Posix.failure("recv", errno);
+            }
+        }
+    }
+
+    /** Waits for who is just receiving. */
+    @Override
+    public void close() throws IOException {
+        synchronized (lock) {
+            if (!closed) {
+                closed = true;
+                LibC.INSTANCE.close(socket);
+                name.delete();
+            }
+        }
+    }
+}

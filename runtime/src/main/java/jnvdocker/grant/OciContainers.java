@@ -1,0 +1,269 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.ClaimStore;
+import jnvdocker.registry.Earlier;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Leases of containers that our OCI runtime is told to create. Each start has a claim of its own,
+ * of the GPUs that it was given. The engine waits meanwhile, and is not asked anything.
+ */
+public final class OciContainers {
+    /** For the end of the container's last start; docker kills what waits longer by hand only. */
+    private static final Duration LAST_START = Duration.ofSeconds(2);
+
+    private static final Duration STEP = Duration.ofMillis(20);
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final Reservations reservations;
+    private final Pace pace;
+
+    /** Those that are just being created. */
+    private final Set<Container> underWay = new HashSet<>();
+
+    OciContainers(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            Reservations reservations,
+            Pace pace) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.reservations = reservations;
+        this.pace = pace;
+    }
+
+    /**
+     * A container, by what no other has.
+     *
+     * @param root the folder in which the real runtime keeps its containers
+     */
+    public record Container(String root, String id) {}
+
+    /**
+     * A container that is to be created.
+     *
+     * @param process our runtime, which waits for the answer and then becomes the real one
+     * @param cgroup the folder that its cgroup will have, if that is known
+     * @param reservation the claim that was made for it beforehand
+     */
+    public record Creation(
+            Container container,
+            String name,
+            Optional<String> image,
+            ProcessId process,
+            Optional<String> cgroup,
+            Owner owner,
+            GpuRequest request,
+            Optional<String> reservation) {}
+
+    /**
+     * What a claim was made for that a container names by its label; empty when it is not that
+     * container's. A claim that has no container yet is whose client lives.
+     */
+    public Optional<ClaimStore.Made> made(String claim, Container container) throws IOException {
+        Optional<ClaimStore.Made> made = registry.claims().made(claim);
+        if (made.isEmpty()) {
+            return made;
+        }
+        Optional<Claim.ContainerRef> owner = made.get().container();
+        boolean its =
+                owner.isPresent()
+                        ? owner.get().id().equals(container.id())
+                        : registry.liveOf(claim)
+                                .filter(lease -> evidence.isAlive(lease.holder().process()))
+                                .isPresent();
+        return made.filter(_ -> its);
+    }
+
+    /**
+     * Gives a container its GPUs, from now on until nothing of it lives. Who asks again gets the
+     * same.
+     *
+     * @return empty for a request for no GPU
+     * @throws RefusedException saying who has them
+     */
+    public Optional<Lease> claim(Creation creation) throws RefusedException, IOException {
+        begin(creation.container());
+        try {
+            Optional<Lease> last = live(creation.container());
+            if (last.filter(lease -> lease.holder().process().equals(creation.process()))
+                    .isPresent()) {
+                return last;
+            }
+            Optional<Earlier.Over> earlier =
+                    last.isPresent() ? Optional.of(over(last.get())) : reservation(creation);
+            return make(creation, earlier);
+        } finally {
+            end(creation.container());
+        }
+    }
+
+    private void begin(Container container) throws IOException {
+        synchronized (underWay) {
+            while (!underWay.add(container)) {
+                try {
+                    underWay.wait();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new IOException("the daemon is stopping", e);
+                }
+            }
+        }
+    }
+
+    private void end(Container container) {
+        synchronized (underWay) {
+            underWay.remove(container);
+            underWay.notifyAll();
+        }
+    }
+
+    /** The lease that a container has. */
+    public Optional<Lease> live(Container container) throws IOException {
+        return registry.live().stream().filter(lease -> isOf(container, lease)).findFirst();
+    }
+
+    private static boolean isOf(Container container, Lease lease) {
+        boolean same =
+                lease.claim().container().filter(it -> it.id().equals(container.id())).isPresent();
+        return same
+                && switch (lease.claim().origin()) {
+                    case Origin.OciContainer(String root, _) -> root.equals(container.root());
+                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                            false;
+                };
+    }
+
+    /** Of the last start of a container, of which something may still be about to end. */
+    private Earlier.Over over(Lease last) throws RefusedException {
+        long begun = pace.nanos();
+        while (true) {
+            Evidence.Finding finding = evidence.of(last);
+            if (finding instanceof Evidence.Gone(String why)) {
+                return new Earlier.Over(last, why);
+            }
+            if (pace.nanos() - begun > LAST_START.toNanos()) {
+                throw new RefusedException(
+                        LeaseText.held(last.claim().gpus(), List.of(last))
+                                + ", which is this very container"
+                                + (finding instanceof Evidence.Alive(ProcessId process)
+                                        ? ": a process of its last start runs (pid "
+                                                + process.pid()
+                                                + ")"
+                                        : ""),
+                        "end that first, then start the container again");
+            }
+            pace.sleep(STEP);
+        }
+    }
+
+    /** What was reserved for it becomes its own. */
+    private Optional<Earlier.Over> reservation(Creation creation) throws IOException {
+        Optional<Lease> reserved =
+                creation.reservation().isPresent()
+                        ? registry.liveOf(creation.reservation().get())
+                        : Optional.empty();
+        return reserved.map(lease ->
+                new Earlier.Over(
+                        lease, "its container " + Quote.shown(creation.name()) + " starts"));
+    }
+
+    private Optional<Lease> make(Creation creation, Optional<Earlier.Over> earlier)
+            throws RefusedException, IOException {
+        Container container = creation.container();
+        Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
+        Optional<Lease> last =
+                earlier.isPresent()
+                        ? earlier.map(Earlier.Over::lease)
+                        : registry.history().lastOf(container.root(), container.id());
+        Optional<Claim> claim =
+                reservations.claim(
+                        new LeaseRequest(
+                                creation.request(),
+                                Set.of(),
+                                creation.owner(),
+                                creation.process(),
+                                new Origin.OciContainer(container.root(), creation.image()),
+                                Optional.empty(),
+                                Optional.of(
+                                        new LeaseRequest.Creation(
+                                                ref, creation.cgroup(), earlier, had(last)))));
+        if (claim.isEmpty()) {
+            return Optional.empty();
+        }
+        if (creation.reservation().isPresent()) {
+            registry.claims().named(creation.reservation().get(), ref);
+        }
+        Lease lease = registry.liveOf(claim.get().id()).orElseThrow();
+        try {
+            files.write(lease);
+        } catch (IOException e) {
+            cancel(lease);
+            throw e;
+        }
+        return Optional.of(lease);
+    }
+
+    private static Set<String> had(Optional<Lease> last) {
+        return last.map(lease ->
+                        lease.claim().gpus().stream()
+                                .map(ClaimedGpu::uuid)
+                                .collect(Collectors.toSet()))
+                .orElse(Set.of());
+    }
+
+    /** Nothing is created. */
+    public void cancel(Lease lease) throws IOException {
+        reservations.cancel(lease.claim());
+    }
+
+    /** Remembers which variables were set in a container, for commands in it. */
+    public void remember(Lease lease, List<ClaimFiles.SetVariable> variables) throws IOException {
+        files.write(lease.claim().id(), variables);
+    }
+
+    /** Those of a container that holds GPUs; none when none does that has this id. */
+    public List<ClaimFiles.SetVariable> variables(String container) throws IOException {
+        return registry.live().stream()
+                .filter(lease -> isOf(new Container(root(lease), container), lease))
+                .findFirst()
+                .map(lease -> files.variables(lease.claim().id()))
+                .orElse(List.of());
+    }
+
+    private static String root(Lease lease) {
+        return switch (lease.claim().origin()) {
+            case Origin.OciContainer(String root, _) -> root;
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ -> "";
+        };
+    }
+
+    /** The folder that is mounted in the container of a claim. */
+    public Path folder(Claim claim) {
+        return files.mounted(claim.id());
+    }
+}

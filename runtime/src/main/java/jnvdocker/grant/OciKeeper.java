@@ -1,0 +1,274 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.posix.WakeSocket;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Looks after containers that our OCI runtime was told to create, in the background: learns of
+ * their first processes, sees their ends, and takes away what was laid out for them. Our runtime
+ * tells of deletions; the end is seen without that, too.
+ */
+public final class OciKeeper implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(OciKeeper.class);
+
+    /** How often it is looked for ends that nobody tells of. */
+    private static final Duration SWEEP = Duration.ofSeconds(5);
+
+    private static final Duration WAKE = Duration.ofSeconds(1);
+    private static final Duration FIRST_STEPS = Duration.ofMillis(5);
+    private static final Duration LATER_STEPS = Duration.ofMillis(50);
+    private static final int FEW = 100;
+
+    /** Of a file with a pid in it. */
+    private static final int PID_LENGTH = 32;
+
+    private final LeaseRegistry registry;
+    private final ClaimFiles files;
+    private final Evidence evidence;
+    private final LeaseEnder ender;
+    private final ClaimRemover remover;
+    private final Pace pace;
+
+    /** Claims that have a folder, of which some may have ended. */
+    private final Set<String> folders = ConcurrentHashMap.newKeySet();
+
+    private volatile Optional<Path> markers = Optional.empty();
+    private volatile boolean closed;
+
+    OciKeeper(
+            LeaseRegistry registry,
+            ClaimFiles files,
+            Evidence evidence,
+            LeaseEnder ender,
+            ClaimRemover remover,
+            Pace pace) {
+        this.registry = registry;
+        this.files = files;
+        this.evidence = evidence;
+        this.ender = ender;
+        this.remover = remover;
+        this.pace = pace;
+    }
+
+    /**
+     * Does all of that until it is closed.
+     *
+     * @param markers the folder in which a file is named like each container with GPUs: our runtime
+     *     asks about the commands in these
+     * @param wake the name of the socket to which our runtime sends the ids of those that are
+     *     deleted
+     */
+    public void start(Path markers, Path wake) throws IOException {
+        Files.createDirectories(markers);
+        this.markers = Optional.of(markers);
+        for (Lease lease : live()) {
+            mark(lease);
+            follow(lease, Optional.empty());
+        }
+        tidy();
+        WakeSocket socket = WakeSocket.bind(wake, WAKE);
+        Thread.ofPlatform().daemon().name("deletions").start(() -> listen(socket));
+        Thread.ofPlatform().daemon().name("oci").start(this::sweep);
+    }
+
+    private List<Lease> live() throws IOException {
+        return registry.live().stream().filter(OciKeeper::isOci).toList();
+    }
+
+    private static boolean isOci(Lease lease) {
+        boolean created = lease.claim().container().isPresent();
+        return created
+                && switch (lease.claim().origin()) {
+                    case Origin.OciContainer _ -> true;
+                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                            false;
+                };
+    }
+
+    private static String container(Lease lease) {
+        return lease.claim().container().map(Claim.ContainerRef::id).orElseThrow();
+    }
+
+    /** From now on our runtime asks about each command that is to be run in the container. */
+    public void mark(Lease lease) throws IOException {
+        folders.add(lease.claim().id());
+        if (markers.isPresent()) {
+            Files.writeString(markers.get().resolve(container(lease)), lease.claim().id());
+        }
+    }
+
+    /**
+     * Learns of the first process of a container that is just being created.
+     *
+     * @param pidFile to which the real runtime writes its pid
+     */
+    public void follow(Lease lease, Optional<Path> pidFile) {
+        if (lease.isReservation()) {
+            Thread.startVirtualThread(() -> {
+                try {
+                    learn(lease, pidFile);
+                } catch (IOException e) {
+                    // A sweep sees what has become of it.
+                    LOG.warn("container {}: {}", container(lease), FileErrors.describe(e));
+                }
+            });
+        }
+    }
+
+    private void learn(Lease lease, Optional<Path> pidFile) throws IOException {
+        for (int step = 0; !closed && !look(lease, pidFile); step++) {
+            pace.sleep(step < FEW ? FIRST_STEPS : LATER_STEPS);
+        }
+    }
+
+    /**
+     * Whether it is known what has become of a creation.
+     *
+     * @throws IOException when that can't be written
+     */
+    boolean look(Lease lease, Optional<Path> pidFile) throws IOException {
+        // Before it is looked for: when our runtime has ended, the file is there, or never is.
+        boolean creating = evidence.isAlive(lease.holder().process());
+        Optional<ProcessId> init = pidFile.flatMap(OciKeeper::pid).flatMap(evidence::process);
+        if (init.isPresent() && evidence.isInside(init.get(), lease)) {
+            began(lease, init.get());
+            return true;
+        }
+        if (creating) {
+            return false;
+        }
+        Optional<ProcessId> inside =
+                Optional.ofNullable(evidence.containers().get(lease.claim().id()));
+        if (inside.isPresent()) {
+            began(lease, inside.get());
+        } else {
+            ender.end(List.of(lease), LeaseEnder.Caller.WAITER);
+        }
+        return true;
+    }
+
+    private void began(Lease lease, ProcessId init) throws IOException {
+        Optional<Lease> now = registry.liveOf(lease.claim().id());
+        if (now.filter(Lease::isReservation).isPresent()) {
+            registry.started(lease.id(), init, evidence.cgroup(init, container(lease)));
+        }
+    }
+
+    private static Optional<Integer> pid(Path file) {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            return Optional.empty();
+        }
+        try (InputStream in =
+                Files.newInputStream(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+            String text = new String(in.readNBytes(PID_LENGTH), StandardCharsets.US_ASCII).strip();
+            return Optional.of(Integer.parseInt(text)).filter(pid -> pid > 0);
+        } catch (IOException | NumberFormatException e) {
+            // It is just being written, or gone.
+            return Optional.empty();
+        }
+    }
+
+    private void listen(WakeSocket socket) {
+        try (socket) {
+            while (!closed) {
+                Optional<String> container = socket.receive();
+                if (container.isPresent()) {
+                    deleted(container.get());
+                }
+            }
+        } catch (IOException e) {
+            LOG.warn("deletions of containers are not heard of: {}", FileErrors.describe(e));
+        }
+    }
+
+    /** Whoever says so: whether it is gone is looked at. */
+    private void deleted(String container) {
+        try {
+            List<Lease> its =
+                    live().stream().filter(lease -> container(lease).equals(container)).toList();
+            ender.end(its, LeaseEnder.Caller.WAITER);
+        } catch (IOException e) {
+            LOG.warn("the end of a container is not written: {}", FileErrors.describe(e));
+        }
+    }
+
+    private void sweep() {
+        long seen = 0;
+        while (!closed) {
+            seen = registry.changes().count();
+            try {
+                ender.end(live(), LeaseEnder.Caller.WAITER);
+                tidy();
+            } catch (IOException e) {
+                LOG.debug("containers are looked at again later: {}", FileErrors.describe(e));
+            }
+            pace.sleep(SWEEP, registry.changes(), seen);
+        }
+    }
+
+    /** Takes away what was laid out for containers that have ended. */
+    void tidy() throws IOException {
+        Map<String, Lease> live = new HashMap<>();
+        live().forEach(lease -> live.put(lease.claim().id(), lease));
+        for (String claim : folders) {
+            if (!live.containsKey(claim) && remover.mounted(claim).isEmpty()) {
+                files.delete(claim);
+                folders.remove(claim);
+            }
+        }
+        folders.addAll(live.keySet());
+        if (markers.isPresent()) {
+            removeMarkers(
+                    markers.get(),
+                    live.values().stream().map(OciKeeper::container).collect(Collectors.toSet()));
+        }
+    }
+
+    /** One that is just being made is of a lease that was there before. */
+    private void removeMarkers(Path folder, Set<String> containers) throws IOException {
+        List<Path> all;
+        try (Stream<Path> entries = Files.list(folder)) {
+            all = entries.toList();
+        }
+        for (Path marker : all) {
+            if (!containers.contains(marker.getFileName().toString())
+                    && registry.live().stream()
+                            .filter(OciKeeper::isOci)
+                            .noneMatch(lease ->
+                                    container(lease).equals(marker.getFileName().toString()))) {
+                Files.deleteIfExists(marker);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+}

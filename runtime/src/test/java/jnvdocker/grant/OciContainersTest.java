@@ -1,0 +1,316 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** The leases of containers that our OCI runtime is told to create. */
+class OciContainersTest {
+    private static final String ROOT = "/run/docker/runtime-runc/moby";
+    private static final Duration GRACE = Duration.ofMillis(250);
+
+    @TempDir Path state;
+    private SimulatedWorld world;
+
+    @BeforeEach
+    void open() throws IOException {
+        world = new SimulatedWorld(state);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        world.close();
+    }
+
+    private LeaseParts parts() {
+        return world.daemon.parts();
+    }
+
+    private List<Lease> live() throws IOException {
+        return parts().leases().live();
+    }
+
+    private static OciContainers.Container named(String id) {
+        return new OciContainers.Container(ROOT, id);
+    }
+
+    private OciContainers.Creation creation(String id, GpuRequest request, ProcessId process) {
+        return new OciContainers.Creation(
+                named(id),
+                "name-" + id,
+                Optional.of("cuda"),
+                process,
+                Optional.empty(),
+                Owner.UNKNOWN,
+                request,
+                Optional.empty());
+    }
+
+    private Lease ask(String id, int gpus) throws Exception {
+        return ask(id, new GpuRequest.Count(gpus));
+    }
+
+    private Lease ask(String id, GpuRequest request) throws Exception {
+        return parts().oci().claim(creation(id, request, world.machine.spawn())).orElseThrow();
+    }
+
+    /** The real runtime creates it, and ends. */
+    private ProcessId begin(Lease lease) throws Exception {
+        ProcessId init = spawn(lease);
+        world.machine.end(lease.holder().process());
+        assertTrue(parts().ociKeeper().look(lease, Optional.empty()));
+        return init;
+    }
+
+    private ProcessId spawn(Lease lease) {
+        String container = lease.claim().container().orElseThrow().id();
+        return world.machine.spawn(
+                Optional.of(lease.claim().id()), Optional.of("/docker/" + container));
+    }
+
+    private static List<String> uuids(Lease lease) {
+        return lease.claim().gpus().stream().map(ClaimedGpu::uuid).toList();
+    }
+
+    /** Somebody looks, and then time passes. */
+    private void pass(Duration time) throws IOException {
+        live();
+        world.machine.pass(time);
+        while (world.daemon.handleLater(0)) {
+            world.machine.pass(Duration.ofMillis(1));
+        }
+    }
+
+    @Test
+    void isReservedUntilTheFirstProcessIsThere() throws Exception {
+        Lease asked = ask("a", 1);
+        assertEquals(GpuStatus.State.RESERVED, parts().leases().state(asked));
+        assertEquals("somebody's container name-a", LeaseText.holder(asked));
+        ProcessId init = begin(asked);
+        Lease lease = live().getFirst();
+        assertEquals(GpuStatus.State.HELD, parts().leases().state(lease));
+        assertEquals(asked.id(), lease.id());
+        world.machine.end(init);
+        assertEquals(1, live().size());
+        pass(GRACE);
+        assertEquals(List.of(), live());
+        assertEquals(List.of(), parts().registry().claims().all());
+    }
+
+    @Test
+    void twoGetDifferentOnesAndTheNextIsRefusedByName() throws Exception {
+        int all = world.gpus().size();
+        Lease one = ask("a", 1);
+        begin(one);
+        Lease rest = ask("b", all - 1);
+        begin(rest);
+        assertTrue(uuids(one).stream().noneMatch(uuids(rest)::contains));
+        var error = assertThrows(RefusedException.class, () -> ask("c", 1));
+        assertTrue(error.getMessage().contains("container name-a"), error::getMessage);
+    }
+
+    @Test
+    void creationThatFailsGivesThemBackAtOnce() throws Exception {
+        Lease lease = ask("a", 1);
+        assertTrue(!parts().ociKeeper().look(lease, Optional.empty()));
+        world.machine.end(lease.holder().process());
+        assertTrue(parts().ociKeeper().look(lease, Optional.empty()));
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void whoAsksAgainGetsTheSame() throws Exception {
+        ProcessId process = world.machine.spawn();
+        OciContainers.Creation creation = creation("a", new GpuRequest.Count(1), process);
+        Lease lease = parts().oci().claim(creation).orElseThrow();
+        world.daemon.kill();
+        world.daemon.start();
+        assertEquals(lease.id(), parts().oci().claim(creation).orElseThrow().id());
+        assertEquals(1, live().size());
+    }
+
+    @Test
+    void restartWithinAMomentHasTheSameAndNobodyGetsInBetween() throws Exception {
+        Lease before = ask("a", 1);
+        world.machine.end(begin(before));
+        assertEquals(1, live().size());
+        Lease again = ask("a", 1);
+        assertEquals(uuids(before), uuids(again));
+        assertNotEquals(before.claim().id(), again.claim().id());
+        begin(again);
+        pass(GRACE);
+        assertEquals(List.of(again.id()), live().stream().map(Lease::id).toList());
+    }
+
+    @Test
+    void whoNeedsThemWaitsThatMoment() throws Exception {
+        world.machine.end(begin(ask("a", 1)));
+        long begun = world.machine.nanos();
+        ask("b", world.gpus().size());
+        assertTrue(world.machine.nanos() - begun >= GRACE.toNanos());
+    }
+
+    @Test
+    void laterStartHasTheSameIfItIsFreeAndElseAnother() throws Exception {
+        Lease first = ask("a", 1);
+        world.machine.end(begin(first));
+        pass(GRACE);
+        assertEquals(List.of(), live());
+        Lease other = ask("b", 1);
+        world.machine.end(begin(other));
+        pass(GRACE);
+        Lease second = ask("a", 1);
+        assertEquals(uuids(first), uuids(second));
+        world.machine.end(begin(second));
+        pass(GRACE);
+        String gpu = uuids(first).getFirst();
+        begin(ask("c", new GpuRequest.Devices(List.of(gpu))));
+        assertNotEquals(uuids(first), uuids(ask("a", 1)));
+    }
+
+    @Test
+    void sameIdUnderAnotherRootIsAnotherContainer() throws Exception {
+        begin(ask("a", 1));
+        OciContainers.Creation other =
+                new OciContainers.Creation(
+                        new OciContainers.Container("", "a"),
+                        "a",
+                        Optional.empty(),
+                        world.machine.spawn(),
+                        Optional.empty(),
+                        Owner.UNKNOWN,
+                        new GpuRequest.Count(1),
+                        Optional.empty());
+        parts().oci().claim(other).orElseThrow();
+        assertEquals(2, live().size());
+    }
+
+    @Test
+    void startBesideALivingOneIsRefused() throws Exception {
+        begin(ask("a", 1));
+        var error = assertThrows(RefusedException.class, () -> ask("a", 1));
+        assertTrue(error.getMessage().contains("this very container"), error::getMessage);
+    }
+
+    @Test
+    void leaseLivesAsLongAsAnythingInTheCgroup() throws Exception {
+        Lease lease = ask("a", 1);
+        ProcessId init = begin(lease);
+        ProcessId left = world.machine.spawn(Optional.empty(), Optional.of("/docker/a"));
+        world.machine.end(init);
+        pass(GRACE);
+        assertEquals(1, live().size());
+        world.machine.end(left);
+        assertEquals(1, live().size());
+        pass(GRACE);
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void reservationBecomesItsContainersAndNobodyElses() throws Exception {
+        ProcessId client = world.machine.spawn();
+        Claim claim =
+                parts().leases()
+                        .claim(
+                                new LeaseRequest(
+                                        new GpuRequest.Count(1),
+                                        TestingLeases.ALICE,
+                                        client,
+                                        new Origin.OciContainer("", Optional.of("cuda")),
+                                        Optional.empty()))
+                        .orElseThrow();
+        assertTrue(parts().oci().made(claim.id(), named("a")).isPresent());
+        var made = parts().oci().made(claim.id(), named("a")).orElseThrow();
+        assertEquals(TestingLeases.ALICE, made.owner());
+        assertEquals(new GpuRequest.Count(1), made.request());
+        Lease lease =
+                parts().oci()
+                        .claim(
+                                new OciContainers.Creation(
+                                        named("a"),
+                                        "train",
+                                        Optional.of("cuda"),
+                                        world.machine.spawn(),
+                                        Optional.empty(),
+                                        made.owner(),
+                                        made.request(),
+                                        Optional.of(claim.id())))
+                        .orElseThrow();
+        assertEquals(claim.gpus().stream().map(ClaimedGpu::uuid).toList(), uuids(lease));
+        assertEquals(1, live().size());
+        assertEquals("alice's container train", LeaseText.holder(lease));
+        world.machine.end(client);
+        world.machine.end(begin(lease));
+        pass(GRACE);
+        assertEquals(List.of(), live());
+        assertTrue(parts().oci().made(claim.id(), named("a")).isPresent());
+        assertEquals(Optional.empty(), parts().oci().made(claim.id(), named("b")));
+    }
+
+    @Test
+    void registryThatIsLostKnowsItAgainByItsMount() throws Exception {
+        Lease lease = ask("a", 2);
+        ProcessId init = begin(lease);
+        world.daemon.kill();
+        world.disk.loseRegistry(false);
+        world.daemon.start();
+        Lease again = live().getFirst();
+        assertEquals(uuids(lease), uuids(again));
+        assertEquals(lease.claim().id(), again.claim().id());
+        assertEquals(lease.claim().container(), again.claim().container());
+        assertEquals(GpuStatus.State.HELD, parts().leases().state(again));
+        world.machine.end(init);
+        live();
+        pass(GRACE);
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void endThatNoDaemonSawIsSeenAtItsStart() throws Exception {
+        Lease lease = ask("a", 1);
+        ProcessId init = begin(lease);
+        world.daemon.kill();
+        world.machine.end(init);
+        world.daemon.start();
+        assertEquals(List.of(), parts().registry().live());
+    }
+
+    @Test
+    void folderOfAnEndedClaimGoes() throws Exception {
+        Lease lease = ask("a", 1);
+        Path folder = parts().oci().folder(lease.claim());
+        assertTrue(Files.exists(folder.resolve("lease.json")));
+        Path markers = state.resolve("markers");
+        parts().ociKeeper().mark(lease);
+        world.machine.end(lease.holder().process());
+        assertTrue(parts().ociKeeper().look(lease, Optional.empty()));
+        parts().ociKeeper().tidy();
+        assertTrue(Files.notExists(folder));
+        assertTrue(Files.notExists(markers));
+    }
+}
