@@ -138,6 +138,10 @@ public record Config(
                         written.at("max_gpus_per_user"),
                         "how many GPUs a user may have at a time",
                         ""),
+                oneOrMore(
+                        written.at("max_gpus_unknown"),
+                        "how many GPUs containers may have in all whose user is not known",
+                        ", for max_gpus_per_user"),
                 span(written.at("max_wait"), WAITS, "or leave the key out"),
                 oneOrMore(
                                 written.at("max_waits_per_user"),

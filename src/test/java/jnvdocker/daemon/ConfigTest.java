@@ -12,6 +12,7 @@ import jnvdocker.request.GpuRequest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -22,6 +23,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 
 class ConfigTest {
     private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
@@ -38,7 +40,14 @@ class ConfigTest {
                     List.of(),
                     "",
                     Optional.of(Duration.ofDays(400)),
-                    new MesosPolicy(List.of(), Duration.ofSeconds(30)));
+                    new MesosPolicy(List.of(), Duration.ofSeconds(30)),
+                    true,
+                    new RuntimePolicy(
+                            false,
+                            new GpuRequest.All(),
+                            true,
+                            Optional.empty(),
+                            Set.of("NVIDIA-GPU", "GPU")));
 
     @TempDir Path folder;
 
@@ -56,6 +65,7 @@ class ConfigTest {
                         true,
                         new LeasePolicy(
                                 OptionalInt.of(4),
+                                OptionalInt.of(2),
                                 Optional.of(Duration.ofHours(12)),
                                 10,
                                 List.of("3", "GPU-5c1a1003", "0000:3b:00.0"),
@@ -64,7 +74,14 @@ class ConfigTest {
                         List.of("lab/monitor", "watcher"),
                         "gpu",
                         Optional.of(Duration.ofDays(90)),
-                        new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofSeconds(40))),
+                        new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofSeconds(40)),
+                        false,
+                        new RuntimePolicy(
+                                true,
+                                new GpuRequest.Count(1),
+                                false,
+                                Optional.of(Path.of("/usr/bin/crun")),
+                                Set.of("A100"))),
                 parse(
                         """
                         # The lab's policy
@@ -80,6 +97,15 @@ class ConfigTest {
                         keep_history = "90d"
                         mesos_gpus = ["0", "GPU-5c1a2006"]
                         mesos_wait = "40s"
+                        max_gpus_unknown = 2
+                        env_selects = false
+
+                        [runtime]
+                        image_need = "none"
+                        all_means = "1"
+                        busy_restart = "refuse"
+                        real = "/usr/bin/crun"
+                        swarm_resources = ["A100"]
                         """));
     }
 
@@ -244,9 +270,9 @@ class ConfigTest {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " allow_unmanaged, cordon, default_gpus, ignore, keep_history,"
-                        + " max_gpus_per_user, max_wait, max_waits_per_user, mesos_gpus,"
-                        + " mesos_wait, socket_group]",
+                        + " allow_unmanaged, cordon, default_gpus, env_selects, ignore,"
+                        + " keep_history, max_gpus_per_user, max_gpus_unknown, max_wait,"
+                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -344,6 +370,27 @@ class ConfigTest {
         assertTrue(error.getMessage().startsWith(file + " is longer than"), error.toString());
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "[runtime]\\nimage_neds = 1 | :2: unknown key 'runtime.image_neds'; known are"
+                        + " [all_means, busy_restart, image_need, real, swarm_resources]",
+                "[runtime]\\nimage_need = 'all' | :2: runtime.image_need = 'all' is not one of the"
+                        + " words that it may be: write default_gpus or none",
+                "[runtime]\\nall_means = 'none' | :2: runtime.all_means = 'none' is not what all"
+                        + " may mean: write all or a number",
+                "[runtime]\\n\\nreal = 'runc' | :3: runtime.real = 'runc' is not an absolute path:"
+                        + " write that of runc or crun",
+                "runtime = 1 | :1: 'runtime' is a table; write its keys below a line [runtime]",
+                "max_gpus_unknown = 0 | :1: max_gpus_unknown = 0 is not how many GPUs containers"
+                        + " may have in all whose user is not known: write 1 or more, or leave the"
+                        + " key out, for max_gpus_per_user"
+            })
+    void tableOfTheRuntimeIsChecked(String text, String refusal) {
+        assertEquals(FILE + refusal, refusal(text.replace("\\n", "\n")));
+    }
+
     @Test
     void nestingIsBounded() {
         String tooDeep =
@@ -355,13 +402,13 @@ class ConfigTest {
     @Test
     void whatIsQuotedIsShortAndHarmless() {
         String key =
-                "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, ignore,"
-                        + " keep_history, max_gpus_per_user, max_wait, max_waits_per_user,"
-                        + " mesos_gpus, mesos_wait, socket_group]";
+                "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, env_selects,"
+                        + " ignore, keep_history, max_gpus_per_user, max_gpus_unknown, max_wait,"
+                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]";
         assertEquals(
                 FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));
-        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 330);
+        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 380);
         assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
         assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
     }

@@ -298,14 +298,18 @@ public final class ClaimVolumes implements PluginVolumes {
         }
         Quota quota = new Quota(policy, holdings.held());
         int gpus = claim.gpus().size();
-        if (!quota.allowsEver(gpus)) {
+        if (!quota.allowsEver(claim.owner(), gpus)) {
             throw new VolumeException(
-                    "this container has " + gpus + " GPUs, and " + LeaseText.rule(quota.limit()),
+                    "this container has "
+                            + gpus
+                            + " GPUs, and "
+                            + LeaseText.rule(quota.limit(claim.owner())),
                     "create it again with fewer");
         }
         if (!quota.allows(claim.owner(), gpus)) {
             throw new VolumeException(
-                    LeaseText.excess(claim.owner(), quota.leases(claim.owner()), quota.limit()),
+                    LeaseText.excess(
+                            claim.owner(), quota.leases(claim.owner()), quota.limit(claim.owner())),
                     "stop one of them, then start this container again" + MEANWHILE);
         }
     }

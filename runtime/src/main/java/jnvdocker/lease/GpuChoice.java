@@ -105,7 +105,8 @@ public final class GpuChoice {
 
     /** Whether the lab does not ever allow so many. */
     public boolean isForbidden(Ticket ticket) {
-        return !quota.allowsEver(among(ticket.candidates()).number(ticket.request()));
+        return !quota.allowsEver(
+                ticket.owner(), among(ticket.candidates()).number(ticket.request()));
     }
 
     /** Of all GPUs only these may be given; any when there are none. */
@@ -253,13 +254,13 @@ public final class GpuChoice {
 
     /** What a user has already is told before what others have: he can do something about it. */
     private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) {
-        if (!quota.allowsEver(wanted)) {
-            return new NeverAllowed(wanted, quota.limit());
+        if (!quota.allowsEver(owner, wanted)) {
+            return new NeverAllowed(wanted, quota.limit(owner));
         }
         return quota.allows(owner, wanted)
                 ? outcome
                 : new OverQuota(
-                        wanted, owner, quota.leases(owner), quota.limit(), quota.left(owner));
+                        wanted, owner, quota.leases(owner), quota.limit(owner), quota.left(owner));
     }
 
     private int number(GpuRequest request) {

@@ -13,6 +13,8 @@ import java.util.OptionalInt;
  * ask.
  *
  * @param maxGpusPerUser how many GPUs a user may have at a time; empty when as many as there are
+ * @param maxGpusUnknown how many GPUs all containers together may have whose user is not known;
+ *     empty when as many as a user
  * @param maxWait how long somebody may wait for GPUs; empty when for ever
  * @param maxWaitsPerUser how many times a user other than root may wait for GPUs at a time
  * @param cordon ids of GPUs that get no new lease, as {@code --gpus} spells them
@@ -21,6 +23,7 @@ import java.util.OptionalInt;
  */
 public record LeasePolicy(
         OptionalInt maxGpusPerUser,
+        OptionalInt maxGpusUnknown,
         Optional<Duration> maxWait,
         int maxWaitsPerUser,
         List<String> cordon,
@@ -33,14 +36,21 @@ public record LeasePolicy(
         cordon = List.copyOf(cordon);
     }
 
-    /** With the usual number of waits. */
+    /** With the usual number of waits, and for users who are not known. */
     public LeasePolicy(
             OptionalInt maxGpusPerUser,
             Optional<Duration> maxWait,
             List<String> cordon,
             boolean allowUnmanaged,
             String file) {
-        this(maxGpusPerUser, maxWait, WAITS_PER_USER, cordon, allowUnmanaged, file);
+        this(
+                maxGpusPerUser,
+                OptionalInt.empty(),
+                maxWait,
+                WAITS_PER_USER,
+                cordon,
+                allowUnmanaged,
+                file);
     }
 
     /** Whether the file cordons a GPU: a beginning that several UUIDs have cordons each of them. */

@@ -115,9 +115,9 @@ final class Prospects {
         Owner owner = ticket.owner();
         if (!quota.allows(owner, needed(ticket.request(), wanted))) {
             return List.of(
-                    quota.allowsEver(needed(ticket.request(), wanted))
-                            ? new Obstacle.OverQuota(owner, quota.leases(owner), quota.limit())
-                            : new Obstacle.NeverAllowed(quota.limit()));
+                    quota.allowsEver(owner, needed(ticket.request(), wanted))
+                            ? new Obstacle.OverQuota(owner, quota.leases(owner), quota.limit(owner))
+                            : new Obstacle.NeverAllowed(quota.limit(owner)));
         }
         List<Obstacle> obstacles = new ArrayList<>();
         List<Gpu> own = some(wanted, gpu -> isHisOwn(gpu, ticket));

@@ -9,6 +9,7 @@ import java.util.Set;
 /** How many GPUs each user may have at a time, and has. */
 public final class Quota {
     private static final String KEY = "max_gpus_per_user";
+    private static final String UNKNOWN_KEY = "max_gpus_unknown";
 
     private final LeasePolicy policy;
     private final Map<String, Lease> held;
@@ -23,7 +24,7 @@ public final class Quota {
 
     /** Whether it matters who asks. */
     boolean isLimited() {
-        return policy.maxGpusPerUser().isPresent();
+        return policy.maxGpusPerUser().isPresent() || policy.maxGpusUnknown().isPresent();
     }
 
     /** Whether a user may have so many more now. */
@@ -31,9 +32,9 @@ public final class Quota {
         return more <= left(owner);
     }
 
-    /** Whether anybody may ever have so many. */
-    public boolean allowsEver(int gpus) {
-        return gpus <= most();
+    /** Whether a user may ever have so many. */
+    public boolean allowsEver(Owner owner, int gpus) {
+        return gpus <= most(owner);
     }
 
     /** The leases of a user's, in order of their numbers. */
@@ -52,12 +53,18 @@ public final class Quota {
     /**
      * What each user may have at a time.
      *
+     * @param ofUnknown whether it is for all those together who are not known
      * @param key of the configuration, and its file
      */
-    public record Limit(int gpus, String key) {}
+    public record Limit(int gpus, boolean ofUnknown, String key) {}
 
-    public Limit limit() {
-        return new Limit(most(), policy.key(KEY));
+    public Limit limit(Owner owner) {
+        boolean unknown = isOfUnknown(owner);
+        return new Limit(most(owner), unknown, policy.key(unknown ? UNKNOWN_KEY : KEY));
+    }
+
+    private boolean isOfUnknown(Owner owner) {
+        return owner.isUnknown() && policy.maxGpusUnknown().isPresent();
     }
 
     /** How many more a user may have; fewer than none when the rule is newer than the leases. */
@@ -66,10 +73,11 @@ public final class Quota {
                 held.values().stream()
                         .filter(lease -> lease.claim().owner().uid() == owner.uid())
                         .count();
-        return most() - (int) has;
+        return most(owner) - (int) has;
     }
 
-    private int most() {
-        return policy.maxGpusPerUser().orElse(Integer.MAX_VALUE);
+    private int most(Owner owner) {
+        return (isOfUnknown(owner) ? policy.maxGpusUnknown() : policy.maxGpusPerUser())
+                .orElse(Integer.MAX_VALUE);
     }
 }

@@ -304,7 +304,13 @@ class QueueKeeperTest {
         parts.close();
         LeasePolicy few =
                 new LeasePolicy(
-                        OptionalInt.empty(), Optional.empty(), 2, List.of(), false, "/etc/c");
+                        OptionalInt.empty(),
+                        OptionalInt.empty(),
+                        Optional.empty(),
+                        2,
+                        List.of(),
+                        false,
+                        "/etc/c");
         parts = LeaseParts.open(world(few));
         hold(ALL, BOB);
         waiting(ONE, ALICE);

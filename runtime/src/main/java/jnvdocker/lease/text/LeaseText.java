@@ -282,7 +282,13 @@ public final class LeaseText {
 
     /** {@code each user may have 4 at a time (max_gpus_per_user in /etc/jnvdocker/config.toml)}. */
     public static String rule(Quota.Limit limit) {
-        return "each user may have " + limit.gpus() + " at a time (" + limit.key() + ")";
+        return who(limit) + " may have " + limit.gpus() + " at a time (" + limit.key() + ")";
+    }
+
+    private static String who(Quota.Limit limit) {
+        return limit.ofUnknown()
+                ? "containers whose user is not known, all together,"
+                : "each user";
     }
 
     /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */
@@ -294,7 +300,9 @@ public final class LeaseText {
                 + gpus.size()
                 + " of the "
                 + limit.gpus()
-                + " that each user may have at a time ("
+                + " that "
+                + who(limit)
+                + " may have at a time ("
                 + limit.key()
                 + "): "
                 + held(gpus, leases);
