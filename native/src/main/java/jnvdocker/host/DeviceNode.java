@@ -8,4 +8,4 @@ import java.nio.file.Path;
  * @param name what it is called in a container: {@code /dev/nvidia0}
  * @param hostPath where it is on this machine
  */
-public record DeviceNode(String name, Path hostPath) {}
+public record DeviceNode(String name, Path hostPath, int major, int minor) {}

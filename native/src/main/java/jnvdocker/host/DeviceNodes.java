@@ -7,7 +7,9 @@ import jnvdocker.posix.PosixException;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -237,7 +239,26 @@ public final class DeviceNodes {
                             + " that the driver has now",
                     "remove it, it is made again");
         }
-        return new DeviceNode(spelled, path);
+        return new DeviceNode(spelled, path, major, minor);
+    }
+
+    /**
+     * Makes the link {@code /dev/char/<major>:<minor>} to a node, which udev makes for most devices
+     * and not for the driver's. Without it runc up to 1.1.6 leaves the device out of the rules that
+     * it hands to systemd, which applies these anew whenever it is reloaded.
+     */
+    public void linkByNumber(DeviceNode node) throws IOException {
+        Path folder = host.resolve("/dev/char");
+        Path link = folder.resolve(node.major() + ":" + node.minor());
+        if (!Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
+            Files.createDirectories(folder);
+            try {
+                Files.createSymbolicLink(
+                        link, Path.of("..", node.hostPath().getFileName().toString()));
+            } catch (FileAlreadyExistsException e) {
+                // Somebody else was quicker.
+            }
+        }
     }
 
     /** 0, which no device of the driver has, for what is no device node. */

@@ -11,6 +11,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.ClaimStore;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.RegistryException;
 
@@ -174,6 +175,13 @@ public final class Reconciler {
      * name.
      */
     public void changed(String container, String claim) throws IOException {
+        Optional<ClaimStore.Made> made = registry.claims().made(claim);
+        if (made.isPresent()) {
+            if (made.get().container().isEmpty()) {
+                created(container, claim);
+            }
+            return;
+        }
         Optional<Claim> known = registry.claims().claim(claim);
         if (known.isEmpty()) {
             reconcile();
@@ -196,6 +204,19 @@ public final class Reconciler {
         if (init.isPresent()) {
             Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
             runs(known.get(), lease, new Holder.Container(init.get(), init, cgroup), live);
+        }
+    }
+
+    /**
+     * A claim that was made for a container of our OCI runtime is the first one's that carries its
+     * label: nobody else could know of it before.
+     */
+    private void created(String container, String claim) throws IOException {
+        Optional<ContainerEngine.Inspected> found = engine.inspect(container, LIMIT);
+        if (found.filter(now -> claim.equals(now.labels().get(ClaimNames.CLAIM_LABEL)))
+                .isPresent()) {
+            registry.claims()
+                    .named(claim, new Claim.ContainerRef(found.get().id(), found.get().name()));
         }
     }
 

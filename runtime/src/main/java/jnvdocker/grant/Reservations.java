@@ -48,6 +48,9 @@ final class Reservations {
      */
     private static final int TRIES = 3;
 
+    /** An engine that has a container created answers nobody who asks about that one. */
+    private static final Duration CREATION = Duration.ofSeconds(1);
+
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Cancellation cancellation;
@@ -149,7 +152,7 @@ final class Reservations {
 
     private Claim now(LeaseRequest request) throws RefusedException, IOException {
         int vanished = 0;
-        Hope hope = new Hope();
+        Hope hope = new Hope(request.creation().map(_ -> CREATION));
         while (true) {
             Choice choice = new Choice(request, queue.all());
             switch (reserve(choice)) {
@@ -180,10 +183,22 @@ final class Reservations {
      * take it meanwhile count a few times only.
      */
     private final class Hope {
+        private final Optional<Duration> limit;
+        private final long begun = pace.nanos();
         private OptionalLong newest = OptionalLong.empty();
         private int later;
 
+        /**
+         * @param limit after which there is none, whatever may come
+         */
+        Hope(Optional<Duration> limit) {
+            this.limit = limit;
+        }
+
         boolean isLeft(List<Lease> busy) throws IOException {
+            if (limit.filter(it -> pace.nanos() - begun > it.toNanos()).isPresent()) {
+                return false;
+            }
             if (newest.isEmpty()) {
                 newest = busy.stream().mapToLong(Lease::id).max();
             }

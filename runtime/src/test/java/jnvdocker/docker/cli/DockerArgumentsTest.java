@@ -98,7 +98,7 @@ class DockerArgumentsTest {
     }
 
     private static DeviceNode node(String name, String hostPath) {
-        return new DeviceNode(name, Path.of(hostPath));
+        return new DeviceNode(name, Path.of(hostPath), 195, 0);
     }
 
     private static List<String> arguments(
