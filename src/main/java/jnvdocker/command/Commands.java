@@ -2,6 +2,7 @@ package jnvdocker.command;
 
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.mesos.MesosCommand;
+import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.posix.FileErrors;
@@ -22,11 +23,17 @@ public final class Commands {
     private final StartContainer startContainer;
     private final GpuCommand gpu;
     private final MesosCommand mesos;
+    private final RuntimeCommand runtime;
 
-    public Commands(StartContainer startContainer, GpuCommand gpu, MesosCommand mesos) {
+    public Commands(
+            StartContainer startContainer,
+            GpuCommand gpu,
+            MesosCommand mesos,
+            RuntimeCommand runtime) {
         this.startContainer = startContainer;
         this.gpu = gpu;
         this.mesos = mesos;
+        this.runtime = runtime;
     }
 
     /**
@@ -49,6 +56,7 @@ public final class Commands {
         switch (words.isEmpty() ? "" : words.getFirst()) {
             case "gpu" -> gpu.run(words.subList(1, words.size()), request, client);
             case "mesos" -> mesos.run(words.subList(1, words.size()), request, client);
+            case "runtime" -> runtime.run(words.subList(1, words.size()), request, client);
             default -> startContainer.run(request, client);
         }
     }

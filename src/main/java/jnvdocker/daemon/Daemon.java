@@ -8,6 +8,9 @@ import jnvdocker.command.mesos.MesosClaims;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.mesos.MesosLaunch;
 import jnvdocker.command.mesos.MesosTaskLaunch;
+import jnvdocker.command.runtime.RuntimeCommand;
+import jnvdocker.command.runtime.RuntimeCreate;
+import jnvdocker.command.runtime.RuntimeExec;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.cuda.CudaDriver;
@@ -28,8 +31,10 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.Processes;
+import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.HostClock;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.upkeep.Uninstall;
@@ -121,7 +126,8 @@ final class Daemon implements AutoCloseable {
                         new StartContainer.Settings(
                                 config.defaultGpus(),
                                 config.allowPrivileged(),
-                                folders.config().toString()));
+                                folders.config().toString()),
+                        _ -> false);
         Uninstall uninstall =
                 new Uninstall(
                         engine,
@@ -181,9 +187,37 @@ final class Daemon implements AutoCloseable {
                                 planner,
                                 new MesosClaims(parts.leases(), policy, inventory)),
                         new MesosTaskLaunch(served));
-        Commands commands = new Commands(start, gpu, mesos);
+        parts.ociKeeper().start(folders.markers(), folders.wake());
+        started.push(parts.ociKeeper());
+        RuntimeCommand runtime =
+                new RuntimeCommand(
+                        new RuntimeCreate(
+                                host,
+                                inventory,
+                                nodes,
+                                cuda,
+                                served,
+                                planner,
+                                parts.leases(),
+                                parts.oci(),
+                                parts.ociKeeper(),
+                                new GpuWishes(wishes(config, folders)),
+                                folders.state().resolve(ClaimFiles.FOLDER)),
+                        new RuntimeExec(parts.oci()));
+        Commands commands = new Commands(start, gpu, mesos, runtime);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
         parts.examine();
+    }
+
+    private static GpuWishes.Settings wishes(Config config, Folders folders) {
+        return new GpuWishes.Settings(
+                config.envSelects(),
+                config.runtime().imagesGetNone(),
+                config.defaultGpus(),
+                config.runtime().allMeans(),
+                config.allowPrivileged(),
+                config.runtime().swarmResources(),
+                folders.config().toString());
     }
 
     private Installation installation(Folders folders) throws IOException {

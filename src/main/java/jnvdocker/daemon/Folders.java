@@ -45,6 +45,16 @@ record Folders(
                 path(environment, "JNVDOCKER_DOCKER_SOCKET", "/var/run/docker.sock"));
     }
 
+    /** In which a file is named like each container whose commands our OCI runtime asks about. */
+    Path markers() {
+        return run.resolve("runtime");
+    }
+
+    /** The socket to which our OCI runtime says what is being deleted. */
+    Path wake() {
+        return run.resolve("runtime.wake");
+    }
+
     Path pluginSocket() {
         return plugins.resolve(pluginName + ".sock");
     }

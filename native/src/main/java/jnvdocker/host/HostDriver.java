@@ -60,7 +60,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     }
 
     /** Whether the driver's kernel module is there. */
-    static boolean isLoaded(Host host) throws IOException {
+    public static boolean isLoaded(Host host) throws IOException {
         return Files.exists(host.resolve(PROC_VERSION)) || Files.exists(host.resolve(SYS_VERSION));
     }
 

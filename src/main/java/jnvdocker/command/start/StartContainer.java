@@ -24,6 +24,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Origin;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -34,10 +35,12 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * {@code docker run} and {@code docker create}: the straight line from what the user typed to what
@@ -55,6 +58,7 @@ public final class StartContainer {
     private final Leases leases;
     private final Settings settings;
     private final TypedDevices devices;
+    private final EngineRuntime runtime;
 
     /**
      * What the lab's configuration says about containers.
@@ -74,7 +78,8 @@ public final class StartContainer {
             ContainerPlanner planner,
             DeviceNodes nodes,
             Leases leases,
-            Settings settings) {
+            Settings settings,
+            Predicate<String> guarded) {
         this.host = host;
         this.inventory = inventory;
         this.needsCheck = new NeedsCheck(cuda);
@@ -84,6 +89,7 @@ public final class StartContainer {
         this.leases = leases;
         this.settings = settings;
         this.devices = new TypedDevices(inventory, nodes, settings);
+        this.runtime = new EngineRuntime(engine, guarded);
     }
 
     public void run(ClientRequest request, ClientConnection client)
@@ -146,8 +152,13 @@ public final class StartContainer {
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
         needsCheck.check(checked, driver, client);
+        Optional<String> ours = runtime.ours(run, where);
+        if (ours.isPresent()) {
+            startWithRuntime(ours.get(), run, wanted.get(), request, waiting, client);
+            return;
+        }
         volumes.build(host, driver.version());
-        boolean plainRuntime = isPlainRuntime(run, where);
+        boolean plainRuntime = runtime.isPlain(run, where);
         Optional<Claim> claim =
                 leases.claim(
                         new LeaseRequest(
@@ -183,6 +194,37 @@ public final class StartContainer {
             }
             throw e;
         }
+    }
+
+    /**
+     * Our OCI runtime gives the container its GPUs, whenever that is started: docker is told of
+     * nothing but the claim, which says for whom, and for how many.
+     */
+    private void startWithRuntime(
+            String name,
+            RunCommand run,
+            GpuRequest wanted,
+            ClientRequest request,
+            Optional<Waiting> waiting,
+            ClientConnection client)
+            throws IOException, RefusedException {
+        Optional<Claim> claim =
+                leases.claim(
+                        new LeaseRequest(
+                                wanted,
+                                Caller.owner(request),
+                                Caller.process(request),
+                                new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
+                                waiting));
+        List<String> options = new ArrayList<>();
+        if (run.runtime().isEmpty()) {
+            options.add("--runtime=" + name);
+        }
+        options.add(
+                "--label="
+                        + claim.map(it -> ClaimNames.CLAIM_LABEL + "=" + it.id())
+                                .orElse(ClaimNames.GPUS_LABEL + "=none"));
+        client.exec(request.dockerWith(run.with(options)));
     }
 
     /** Only its own engine's word counts for a container. */
@@ -249,12 +291,6 @@ public final class StartContainer {
                             + " administrator set allow_privileged = true in "
                             + settings.configFile());
         }
-    }
-
-    /** Of an engine that we don't know we assume the worst: "void" harms no other runtime. */
-    private boolean isPlainRuntime(RunCommand run, UserEngine where) throws IOException {
-        return where instanceof UserEngine.Ours
-                && engine.runtimes().isPlain(run.runtime().orElse(""));
     }
 
     private static UserSettings settings(

@@ -39,9 +39,9 @@ class ArchitectureTest {
             posix process host cuda
             volume.files volume volume.plugin
             request container use lease lease.text registry grant
-            docker.cli docker.engine mesos.agent mesos.launch
+            docker.cli docker.engine oci.spec mesos.agent mesos.launch
             protocol screen upkeep doctor
-            command.caller command.start command.gpu command.mesos command daemon
+            command.caller command.start command.gpu command.mesos command.runtime command daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))

@@ -17,10 +17,39 @@ public final class RuntimeProgram {
     public static final String SANITIZER = "ASAN_OPTIONS=detect_leaks=0";
 
     private final Path folder;
+    private final Path socket;
+    private final Path markers;
+    private final Path wake;
 
     /** Stands before that runtime; what else it needs is in the folder. */
     public RuntimeProgram(Path folder, Path program, Path runtime) {
+        this(
+                folder,
+                program,
+                runtime,
+                folder.resolve("socket"),
+                folder.resolve("markers"),
+                folder.resolve("wake"));
+    }
+
+    /** The same, of a daemon. */
+    public static RuntimeProgram of(TestDaemon daemon, Path folder, Path program, Path runtime) {
+        Path run = daemon.socket().getParent();
+        return new RuntimeProgram(
+                folder,
+                program,
+                runtime,
+                daemon.socket(),
+                run.resolve("runtime"),
+                run.resolve("runtime.wake"));
+    }
+
+    private RuntimeProgram(
+            Path folder, Path program, Path runtime, Path socket, Path markers, Path wake) {
         this.folder = folder;
+        this.socket = socket;
+        this.markers = markers;
+        this.wake = wake;
         try {
             Files.createDirectories(markers());
             settle(program, runtime.toString());
@@ -45,17 +74,17 @@ public final class RuntimeProgram {
 
     /** Where it looks for the daemon. */
     public Path socket() {
-        return folder.resolve("socket");
+        return socket;
     }
 
     /** Where it looks for a file named like the container. */
     public Path markers() {
-        return folder.resolve("markers");
+        return markers;
     }
 
     /** Where it says what is being deleted. */
     public Path wake() {
-        return folder.resolve("wake");
+        return wake;
     }
 
     /** A command that is this call, with the words that are there and no other variable. */

@@ -1,0 +1,149 @@
+package jnvdocker.oci.spec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.words.RefusedException;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * What docker has written down of a container before it has it created: {@code config.v2.json} and
+ * {@code hostconfig.json} in its data folder. Labels and variables of the image and of the user are
+ * one there.
+ *
+ * @param imageName as its user typed it
+ * @param imageId {@code sha256:} and 64 hexadecimal digits, as long as nobody has tampered with it
+ * @param manifest the digest of its manifest, where containerd keeps the images
+ * @param driver which keeps the images
+ * @param dataRoot docker's data folder
+ * @param restarting whether a restart policy starts it
+ * @param hasPolicy whether it has one
+ * @param privileged whether it may open all devices
+ * @param named whether its user names devices or rules for them
+ * @param mounted what its user has mounted, by its place in the container
+ */
+public record DockerContainer(
+        String name,
+        String imageName,
+        String imageId,
+        Optional<String> manifest,
+        String driver,
+        Optional<Path> dataRoot,
+        Map<String, String> labels,
+        Map<String, String> environment,
+        boolean restarting,
+        boolean hasPolicy,
+        boolean privileged,
+        boolean named,
+        Set<String> mounted,
+        List<Request> requests) {
+    private static final Set<String> OWN_FILES = Set.of("hosts", "hostname", "resolv.conf");
+    private static final Set<String> GPU_CAPABILITIES = Set.of("gpu", "nvidia");
+
+    public DockerContainer {
+        labels = Map.copyOf(labels);
+        environment = Map.copyOf(environment);
+        mounted = Set.copyOf(mounted);
+        requests = List.copyOf(requests);
+    }
+
+    /**
+     * A request for devices.
+     *
+     * @param ids empty when there is no list; one may be without ids
+     */
+    public record Request(String driver, int count, Optional<List<String>> ids, boolean ofGpus) {
+        boolean isCdi() {
+            return driver.equals("cdi");
+        }
+    }
+
+    /**
+     * Empty for a container that is not docker's.
+     *
+     * @param container {@code config.v2.json}
+     * @param host {@code hostconfig.json}
+     */
+    public static Optional<DockerContainer> parse(RuntimeSpec spec, String container, String host)
+            throws RefusedException {
+        if (container.isEmpty() && host.isEmpty()) {
+            return Optional.empty();
+        }
+        ObjectNode known = Json.object(container, "config.v2.json");
+        ObjectNode settings = Json.object(host, "hostconfig.json");
+        JsonNode config = known.path("Config");
+        String policy = settings.path("RestartPolicy").path("Name").asText("");
+        String name = known.path("Name").asText("");
+        return Optional.of(
+                new DockerContainer(
+                        name.startsWith("/") ? name.substring(1) : name,
+                        config.path("Image").asText(""),
+                        known.path("Image").asText(""),
+                        Optional.ofNullable(known.path("ImageManifest").path("digest").textValue()),
+                        known.path("Driver").asText(""),
+                        dataRoot(spec, known.path("ID").asText("")),
+                        Json.map(config.path("Labels")),
+                        Json.environment(config.path("Env")),
+                        known.path("State").path("Restarting").asBoolean(false),
+                        !policy.isEmpty() && !policy.equals("no"),
+                        settings.path("Privileged").asBoolean(false),
+                        !settings.path("Devices").isEmpty()
+                                || !settings.path("DeviceCgroupRules").isEmpty(),
+                        mounted(known, settings),
+                        requests(settings)));
+    }
+
+    /** Docker mounts a container's own files from its folder there. */
+    private static Optional<Path> dataRoot(RuntimeSpec spec, String id) {
+        String folder = "/containers/" + id + "/";
+        return spec.binds().stream()
+                .map(RuntimeSpec.BindMount::source)
+                .flatMap(source -> {
+                    int at = id.isEmpty() ? -1 : source.indexOf(folder);
+                    return at > 0 && OWN_FILES.contains(source.substring(at + folder.length()))
+                            ? Stream.of(Path.of(source.substring(0, at)))
+                            : Stream.empty();
+                })
+                .findFirst();
+    }
+
+    private static Set<String> mounted(JsonNode known, JsonNode settings) {
+        Set<String> targets = new LinkedHashSet<>();
+        known.path("MountPoints")
+                .properties()
+                .forEach(point -> targets.add(RuntimeSpec.normal(point.getKey())));
+        for (String bind : Json.texts(settings.path("Binds"))) {
+            String[] parts = bind.split(":");
+            if (parts.length > 1) {
+                targets.add(RuntimeSpec.normal(parts[1]));
+            }
+        }
+        return targets;
+    }
+
+    private static List<Request> requests(JsonNode settings) {
+        List<Request> requests = new ArrayList<>();
+        for (JsonNode request : settings.path("DeviceRequests")) {
+            JsonNode ids = request.path("DeviceIDs");
+            boolean gpus = false;
+            for (JsonNode together : request.path("Capabilities")) {
+                gpus |= Json.texts(together).stream().anyMatch(GPU_CAPABILITIES::contains);
+            }
+            requests.add(
+                    new Request(
+                            request.path("Driver").asText(""),
+                            request.path("Count").asInt(0),
+                            ids.isArray() ? Optional.of(Json.texts(ids)) : Optional.empty(),
+                            gpus));
+        }
+        return requests;
+    }
+}

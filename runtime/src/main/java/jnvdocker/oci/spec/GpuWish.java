@@ -1,0 +1,57 @@
+package jnvdocker.oci.spec;
+
+import jnvdocker.request.GpuRequest;
+
+import java.util.Set;
+
+/** What a container asks for. */
+public sealed interface GpuWish {
+
+    /** It mounts the volume of a claim, and has its lease from that. */
+    record ClaimVolume(String claim) implements GpuWish {}
+
+    /**
+     * GPUs of a request.
+     *
+     * @param named minors of those that its user names by nodes or rules besides
+     */
+    record Gpus(GpuRequest request, Source source, Set<Integer> named) implements GpuWish {
+        public Gpus {
+            named = Set.copyOf(named);
+        }
+    }
+
+    /** Exactly those GPUs, by minors. */
+    record Nodes(Set<Integer> minors, Source source) implements GpuWish {
+        public Nodes {
+            minors = Set.copyOf(minors);
+        }
+    }
+
+    /** Nothing. */
+    record Nothing() implements GpuWish {}
+
+    /** By what. */
+    enum Source {
+        CLAIM("its claim"),
+        LABEL("its label jnvdocker.gpus"),
+        ANNOTATION("its annotation jnvdocker.gpus"),
+        VARIABLE("its variable JNVDOCKER_GPUS"),
+        DEVICE_REQUEST("--gpus"),
+        NODE("nodes or rules of devices"),
+        SWARM("a generic resource of Swarm's"),
+        VISIBLE_DEVICES("its variable NVIDIA_VISIBLE_DEVICES"),
+        IMAGE("its image");
+
+        private final String words;
+
+        Source(String words) {
+            this.words = words;
+        }
+
+        /** For people. */
+        public String words() {
+            return words;
+        }
+    }
+}

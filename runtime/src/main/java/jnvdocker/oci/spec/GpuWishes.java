@@ -1,0 +1,213 @@
+package jnvdocker.oci.spec;
+
+import jnvdocker.labels.GpuNeeds;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Decides what a container asks for: the first counts of what it has of us, of what its user says,
+ * of what docker was asked for, of the devices that it is given, and of what its image needs. What
+ * an image says is never taken for its user's word.
+ */
+public final class GpuWishes {
+    private static final String VARIABLE = "JNVDOCKER_GPUS";
+
+    private final Settings settings;
+
+    /**
+     * What the lab's configuration says.
+     *
+     * @param envSelects whether a variable of the user's says which GPUs
+     * @param imagesGetNone whether an image that needs GPUs gets none when nobody else asks
+     * @param defaultGpus what it gets else
+     * @param allMeans what somebody gets who asks for all
+     * @param swarmResources names of Swarm's generic resources that are GPUs
+     * @param configFile where this was said, for messages
+     */
+    public record Settings(
+            boolean envSelects,
+            boolean imagesGetNone,
+            GpuRequest defaultGpus,
+            GpuRequest allMeans,
+            boolean allowPrivileged,
+            Set<String> swarmResources,
+            String configFile) {
+        public Settings {
+            swarmResources = Set.copyOf(swarmResources);
+        }
+    }
+
+    /** The claims that were made for containers. */
+    @FunctionalInterface
+    public interface Claims {
+        /** What a claim was made for; empty when it is not that container's. */
+        Optional<GpuRequest> of(String claim) throws IOException;
+    }
+
+    /**
+     * The GPUs of the host.
+     *
+     * @param minors of those that it has
+     * @param claims the folder of our claims
+     */
+    public record World(Set<Integer> minors, Majors majors, Path claims) {
+        public World {
+            minors = Set.copyOf(minors);
+        }
+    }
+
+    public GpuWishes(Settings settings) {
+        this.settings = settings;
+    }
+
+    /**
+     * @param image the image's own configuration; empty when it is not known
+     * @throws RefusedException for what can't be read, does not go together, or is not allowed
+     */
+    public GpuWish of(
+            RuntimeSpec spec,
+            Optional<DockerContainer> docker,
+            Optional<ImageConfig> image,
+            World world,
+            Claims claims)
+            throws RefusedException, IOException {
+        Optional<String> mounted = mounted(spec, world.claims());
+        if (mounted.isPresent()) {
+            return new GpuWish.ClaimVolume(mounted.get());
+        }
+        boolean all = spec.allowsAllDevices();
+        Set<Integer> given = all ? Set.of() : spec.gpuMinors(world.majors().gpu(), world.minors());
+        boolean users = docker.map(DockerContainer::named).orElse(true);
+        UsersWords words = new UsersWords(spec, docker, image, settings);
+        Optional<GpuWish> wish = asked(docker, words, claims, users ? given : Set.of());
+        if (wish.isEmpty() && !given.isEmpty()) {
+            wish = Optional.of(new GpuWish.Nodes(given, GpuWish.Source.NODE));
+        }
+        if (wish.isEmpty()) {
+            wish = words.swarm();
+        }
+        if (wish.isEmpty()) {
+            wish = words.visible();
+        }
+        if (wish.isEmpty()) {
+            wish = ofImage(spec, docker, image);
+        }
+        if (wish.isPresent() && all) {
+            refusePrivileged();
+        }
+        return wish.orElseGet(GpuWish.Nothing::new);
+    }
+
+    private static Optional<String> mounted(RuntimeSpec spec, Path claims) {
+        for (RuntimeSpec.BindMount bind : spec.binds()) {
+            String source = RuntimeSpec.normal(bind.source());
+            String prefix = claims + "/";
+            if (source.startsWith(prefix) && source.endsWith("/mount")) {
+                String id = source.substring(prefix.length(), source.length() - "/mount".length());
+                if (Claim.isId(id)) {
+                    return Optional.of(id);
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Of what somebody has said to us, or to docker. */
+    private Optional<GpuWish> asked(
+            Optional<DockerContainer> docker, UsersWords words, Claims claims, Set<Integer> named)
+            throws RefusedException, IOException {
+        Optional<String> claim = words.label(ClaimNames.CLAIM_LABEL);
+        if (claim.isPresent()) {
+            Optional<GpuRequest> made =
+                    Claim.isId(claim.get()) ? claims.of(claim.get()) : Optional.empty();
+            if (made.isEmpty()) {
+                throw new RefusedException(
+                        "this container's label "
+                                + ClaimNames.CLAIM_LABEL
+                                + " names the claim "
+                                + Quote.shown(claim.get())
+                                + ", which is not its own",
+                        "create it again with 'jnvdocker run'");
+            }
+            return Optional.of(new GpuWish.Gpus(made.get(), GpuWish.Source.CLAIM, named));
+        }
+        Optional<String> label = words.label(ClaimNames.GPUS_LABEL);
+        if (label.isPresent()) {
+            return said(label.get(), GpuWish.Source.LABEL, named);
+        }
+        Optional<String> annotation = words.annotation(ClaimNames.GPUS_LABEL);
+        if (annotation.isPresent()) {
+            return said(annotation.get(), GpuWish.Source.ANNOTATION, named);
+        }
+        Optional<String> variable = words.variable(VARIABLE);
+        if (variable.filter(it -> !it.isBlank()).isPresent()) {
+            return said(variable.get(), GpuWish.Source.VARIABLE, named);
+        }
+        return docker.isPresent()
+                ? DeviceRequests.of(docker.get().requests())
+                        .map(request ->
+                                new GpuWish.Gpus(
+                                        means(request), GpuWish.Source.DEVICE_REQUEST, named))
+                : Optional.empty();
+    }
+
+    private Optional<GpuWish> said(String value, GpuWish.Source source, Set<Integer> named)
+            throws RefusedException {
+        try {
+            GpuRequest request = GpuRequest.parseOption(value);
+            return Optional.of(new GpuWish.Gpus(means(request), source, named));
+        } catch (InvalidGpuRequestException e) {
+            throw new RefusedException(
+                    source.words()
+                            + " is "
+                            + Quote.quoted(value)
+                            + ", which is not what --gpus takes",
+                    "write all, none, a number or device=<ids>");
+        }
+    }
+
+    private GpuRequest means(GpuRequest request) {
+        return request instanceof GpuRequest.All ? settings.allMeans() : request;
+    }
+
+    private Optional<GpuWish> ofImage(
+            RuntimeSpec spec, Optional<DockerContainer> docker, Optional<ImageConfig> image)
+            throws RefusedException {
+        Map<String, String> labels =
+                image.map(ImageConfig::labels)
+                        .or(() -> docker.map(DockerContainer::labels))
+                        .orElse(Map.of());
+        Map<String, String> environment =
+                image.map(ImageConfig::environment)
+                        .or(() -> docker.map(DockerContainer::environment))
+                        .orElseGet(spec::environment);
+        boolean needs =
+                GpuNeeds.of(new ImageConfig(labels, environment), spec.environment()).gpus();
+        return needs && !settings.imagesGetNone()
+                ? Optional.of(
+                        new GpuWish.Gpus(settings.defaultGpus(), GpuWish.Source.IMAGE, Set.of()))
+                : Optional.empty();
+    }
+
+    private void refusePrivileged() throws RefusedException {
+        if (!settings.allowPrivileged()) {
+            throw new RefusedException(
+                    "a privileged container, or one with a rule for all devices, is shown every GPU"
+                            + " of the host, whoever has them",
+                    "leave that out (--cap-add and --device give single rights), or have an"
+                            + " administrator set allow_privileged = true in "
+                            + settings.configFile());
+        }
+    }
+}

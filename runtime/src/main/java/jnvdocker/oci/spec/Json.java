@@ -1,0 +1,101 @@
+package jnvdocker.oci.spec;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.words.RefusedException;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The engines' JSON, of which any part may be missing or null, and numbers stay as they are. */
+final class Json {
+    private static final JsonMapper MAPPER =
+            JsonMapper.builder()
+                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+                    .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+                    .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+                    .build();
+
+    private Json() {}
+
+    /**
+     * @param name of the file that it is from
+     */
+    static ObjectNode object(String text, String name) throws RefusedException {
+        try {
+            if (MAPPER.readTree(text) instanceof ObjectNode object) {
+                return object;
+            }
+        } catch (JsonProcessingException e) {
+            // Whatever it is instead.
+        }
+        throw malformed(name);
+    }
+
+    private static RefusedException malformed(String name) {
+        return new RefusedException(
+                "the engine's "
+                        + name
+                        + " is no JSON object, so that it can't be told what it asks for",
+                "make the container anew");
+    }
+
+    static String text(JsonNode tree) {
+        try {
+            return MAPPER.writeValueAsString(tree);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a tree is always JSON", e);
+        }
+    }
+
+    /** The texts of a list; what is no text is left out. */
+    static List<String> texts(JsonNode list) {
+        List<String> texts = new ArrayList<>();
+        list.forEach(each -> {
+            if (each.isTextual()) {
+                texts.add(each.textValue());
+            }
+        });
+        return texts;
+    }
+
+    /** The texts of an object. */
+    static Map<String, String> map(JsonNode object) {
+        Map<String, String> map = new LinkedHashMap<>();
+        object.properties()
+                .forEach(each -> {
+                    if (each.getValue().isTextual()) {
+                        map.put(each.getKey(), each.getValue().textValue());
+                    }
+                });
+        return map;
+    }
+
+    /** Entries {@code NAME=VALUE}, of a name that comes twice the last, as runc has it. */
+    static Map<String, String> environment(JsonNode list) {
+        Map<String, String> environment = new LinkedHashMap<>();
+        for (String entry : texts(list)) {
+            int equals = entry.indexOf('=');
+            if (equals > 0) {
+                environment.put(entry.substring(0, equals), entry.substring(equals + 1));
+            }
+        }
+        return environment;
+    }
+
+    static ObjectNode objectIn(ObjectNode parent, String name) {
+        return parent.get(name) instanceof ObjectNode found ? found : parent.putObject(name);
+    }
+
+    static ArrayNode listIn(ObjectNode parent, String name) {
+        return parent.get(name) instanceof ArrayNode found ? found : parent.putArray(name);
+    }
+}

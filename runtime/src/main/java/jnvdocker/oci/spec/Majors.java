@@ -1,0 +1,26 @@
+package jnvdocker.oci.spec;
+
+import java.util.Set;
+
+/**
+ * The major numbers of the driver's devices.
+ *
+ * @param gpu that of the GPUs and of nvidiactl
+ * @param others those of nvidia-uvm, nvidia-caps and the like
+ */
+public record Majors(int gpu, Set<Integer> others) {
+    /** NVIDIA's, which a host without a driver has no name for. */
+    private static final int NVIDIA = 195;
+
+    /** Of a host on which no driver is loaded. */
+    public static final Majors NONE = new Majors(NVIDIA, Set.of());
+
+    public Majors {
+        others = Set.copyOf(others);
+    }
+
+    /** Whether a device is one of the driver's. */
+    boolean has(int major) {
+        return major == gpu || others.contains(major);
+    }
+}

@@ -1,0 +1,116 @@
+package jnvdocker.oci.spec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import java.util.Iterator;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+
+/**
+ * What NVIDIA's container toolkit has put into a {@code config.json}, or would have done by what is
+ * there: its hooks, the driver's nodes and rules for them, and its mounts of the driver's files.
+ */
+final class NvidiaParts {
+    private static final Set<String> HOOKS =
+            Set.of(
+                    "nvidia-container-runtime-hook",
+                    "nvidia-container-toolkit",
+                    "nvidia-cdi-hook",
+                    "nvidia-ctk");
+
+    private static final List<String> STAGES =
+            List.of(
+                    "prestart",
+                    "createRuntime",
+                    "createContainer",
+                    "startContainer",
+                    "poststart",
+                    "poststop");
+
+    /** The driver's files, by the last part of their names. */
+    private static final Pattern FILE =
+            Pattern.compile(
+                    "nvidia-[^/]*|lib(nvidia|cuda|nvcuvid|nvoptix|GLX_nvidia|EGL_nvidia|GLESv[12]"
+                            + "(_CM)?_nvidia|vdpau_nvidia)[^/]*\\.so[^/]*|[^/]*nvidia[^/]*\\.json"
+                            + "|gsp[^/]*\\.bin|nvoptix\\.bin");
+
+    private NvidiaParts() {}
+
+    static boolean areIn(RuntimeSpec spec, Majors majors) {
+        ObjectNode root = spec.root();
+        return hasHook(root)
+                || has(root.path("linux").path("devices"), device -> isOfDriver(device, majors))
+                || has(
+                        root.path("linux").path("resources").path("devices"),
+                        rule -> allows(rule, majors));
+    }
+
+    private static boolean hasHook(ObjectNode root) {
+        return STAGES.stream()
+                .anyMatch(stage -> has(root.path("hooks").path(stage), NvidiaParts::isHook));
+    }
+
+    /**
+     * @param users whether a mount of the host is the user's own
+     */
+    static void remove(RuntimeSpec spec, Majors majors, Predicate<JsonNode> users) {
+        ObjectNode root = spec.root();
+        boolean injected = hasHook(root);
+        for (String stage : STAGES) {
+            removeIf(root.path("hooks").path(stage), NvidiaParts::isHook);
+        }
+        removeIf(root.path("linux").path("devices"), device -> isOfDriver(device, majors));
+        removeIf(
+                root.path("linux").path("resources").path("devices"), rule -> allows(rule, majors));
+        if (injected) {
+            removeIf(root.path("mounts"), mount -> isDriverFile(mount) && !users.test(mount));
+        }
+    }
+
+    private static boolean isHook(JsonNode hook) {
+        return HOOKS.contains(last(hook.path("path").asText("")))
+                || HOOKS.contains(last(hook.path("args").path(0).asText("")));
+    }
+
+    private static boolean isOfDriver(JsonNode device, Majors majors) {
+        String type = device.path("type").asText("");
+        return (type.equals("c") || type.equals("u")) && majors.has(device.path("major").asInt(-1));
+    }
+
+    private static boolean allows(JsonNode rule, Majors majors) {
+        return rule.path("allow").asBoolean(false) && majors.has(rule.path("major").asInt(-1));
+    }
+
+    private static boolean isDriverFile(JsonNode mount) {
+        String source = mount.path("source").asText("");
+        return source.startsWith("/")
+                && (FILE.matcher(last(source)).matches() || source.contains("/nvidia/"));
+    }
+
+    private static String last(String path) {
+        return path.substring(path.lastIndexOf('/') + 1);
+    }
+
+    private static boolean has(JsonNode list, Predicate<JsonNode> which) {
+        for (JsonNode each : list) {
+            if (which.test(each)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static void removeIf(JsonNode list, Predicate<JsonNode> which) {
+        if (list instanceof ArrayNode array) {
+            for (Iterator<JsonNode> each = array.iterator(); each.hasNext(); ) {
+                if (which.test(each.next())) {
+                    each.remove();
+                }
+            }
+        }
+    }
+}

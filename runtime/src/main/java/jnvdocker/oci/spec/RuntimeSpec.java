@@ -1,0 +1,154 @@
+package jnvdocker.oci.spec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.words.RefusedException;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * A container's {@code config.json}, as the OCI runtime specification has it. What we don't know in
+ * it stays as it is.
+ */
+public final class RuntimeSpec {
+    /** The driver's other nodes have the GPUs' major, and these minors or higher ones. */
+    private static final int FIRST_OF_OTHERS = 254;
+
+    private final ObjectNode root;
+
+    private RuntimeSpec(ObjectNode root) {
+        this.root = root;
+    }
+
+    /**
+     * @throws RefusedException when it is no JSON object
+     */
+    public static RuntimeSpec parse(String json) throws RefusedException {
+        return new RuntimeSpec(Json.object(json, "config.json"));
+    }
+
+    /** For edits. */
+    ObjectNode root() {
+        return root;
+    }
+
+    /** The variables of its first process; of a name that comes twice the last, as runc has it. */
+    public Map<String, String> environment() {
+        return Json.environment(root.path("process").path("env"));
+    }
+
+    public Map<String, String> annotations() {
+        return Json.map(root.path("annotations"));
+    }
+
+    /** Where the engine wants its cgroup, in the real runtime's spelling. */
+    public Optional<String> cgroupsPath() {
+        return Optional.ofNullable(root.path("linux").path("cgroupsPath").textValue());
+    }
+
+    /** A mount of something of the host. */
+    public record BindMount(String source, String destination) {}
+
+    public List<BindMount> binds() {
+        List<BindMount> binds = new ArrayList<>();
+        for (JsonNode mount : root.path("mounts")) {
+            String source = mount.path("source").asText("");
+            if (source.startsWith("/")) {
+                binds.add(new BindMount(source, mount.path("destination").asText("")));
+            }
+        }
+        return binds;
+    }
+
+    /** Where something is mounted, in the shortest spelling. */
+    public Set<String> mountTargets() {
+        Set<String> targets = new TreeSet<>();
+        for (JsonNode mount : root.path("mounts")) {
+            targets.add(normal(mount.path("destination").asText("")));
+        }
+        return targets;
+    }
+
+    static String normal(String path) {
+        try {
+            return Path.of("/").resolve(path).normalize().toString();
+        } catch (InvalidPathException e) {
+            return path;
+        }
+    }
+
+    /** Whether a rule lets devices be opened without saying which: as good as privileges. */
+    public boolean allowsAllDevices() {
+        for (JsonNode rule : rules()) {
+            if (opens(rule) && isOfCharacters(rule) && !isNumber(rule.path("major"))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private JsonNode rules() {
+        return root.path("linux").path("resources").path("devices");
+    }
+
+    /** Whether it allows more than to make a node. Without a word of that it allows everything. */
+    private static boolean opens(JsonNode rule) {
+        String access = rule.path("access").asText("");
+        return rule.path("allow").asBoolean(false)
+                && (access.isEmpty() || access.contains("r") || access.contains("w"));
+    }
+
+    private static boolean isOfCharacters(JsonNode rule) {
+        String type = rule.path("type").asText("");
+        return type.isEmpty() || type.equals("a") || type.equals("c") || type.equals("u");
+    }
+
+    private static boolean isNumber(JsonNode number) {
+        return number.isIntegralNumber() && number.longValue() >= 0;
+    }
+
+    /**
+     * The GPUs that the container is given: by a node, whatever it is called, or a rule.
+     *
+     * @param present the minors of those that the host has, which a rule without a minor means
+     */
+    public Set<Integer> gpuMinors(int major, Set<Integer> present) {
+        Set<Integer> minors = new TreeSet<>();
+        for (JsonNode device : root.path("linux").path("devices")) {
+            if (isOfCharacters(device) && device.path("major").asLong(-1) == major) {
+                minors.add(device.path("minor").asInt(FIRST_OF_OTHERS));
+            }
+        }
+        for (JsonNode rule : rules()) {
+            if (opens(rule) && isOfCharacters(rule) && rule.path("major").asLong(-1) == major) {
+                if (isNumber(rule.path("minor"))) {
+                    minors.add(rule.path("minor").intValue());
+                } else {
+                    minors.addAll(present);
+                }
+            }
+        }
+        minors.removeIf(minor -> minor >= FIRST_OF_OTHERS);
+        return minors;
+    }
+
+    /** Whether there is anything of the driver's, or of what gives containers GPUs besides us. */
+    public boolean hasNvidia(Majors majors) {
+        return !environment().getOrDefault(SpecEdits.VISIBLE, SpecEdits.VOID).equals(SpecEdits.VOID)
+                || NvidiaParts.areIn(this, majors);
+    }
+
+    /** As JSON. */
+    @Override
+    public String toString() {
+        return Json.text(root);
+    }
+}

@@ -1,0 +1,117 @@
+package jnvdocker.oci.spec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.host.DeviceNode;
+
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** Renders edits in a {@code config.json}; the one place where that is done. */
+public final class SpecEdits {
+    static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
+    static final String VOID = "void";
+
+    /** The claim that a container was given GPUs under. */
+    private static final String ANNOTATION = "jnvdocker.lease";
+
+    private static final int ANYBODYS = 0666;
+
+    private SpecEdits() {}
+
+    /**
+     * Puts the edits in, and takes out what NVIDIA's own tools have put there.
+     *
+     * @param folders of the host, which are mounted
+     * @param claim under which it is given GPUs; empty when it is given none
+     */
+    public static void apply(
+            RuntimeSpec spec,
+            ContainerEdits edits,
+            Map<VolumeMount, Path> folders,
+            Majors majors,
+            Optional<DockerContainer> docker,
+            Optional<String> claim) {
+        NvidiaParts.remove(spec, majors, users(docker));
+        ObjectNode root = spec.root();
+        ObjectNode linux = Json.objectIn(root, "linux");
+        ArrayNode devices = Json.listIn(linux, "devices");
+        ArrayNode rules = Json.listIn(Json.objectIn(linux, "resources"), "devices");
+        for (DeviceNode node : edits.devices()) {
+            devices.addObject()
+                    .put("path", node.name())
+                    .put("type", "c")
+                    .put("major", node.major())
+                    .put("minor", node.minor())
+                    .put("fileMode", ANYBODYS)
+                    .put("uid", 0)
+                    .put("gid", 0);
+            // Behind all others, some of which may deny everything; nobody need make a node anew.
+            rules.addObject()
+                    .put("allow", true)
+                    .put("type", "c")
+                    .put("major", node.major())
+                    .put("minor", node.minor())
+                    .put("access", "rw");
+        }
+        for (VolumeMount mount : edits.mounts()) {
+            mount(root, mount.target(), folders.get(mount));
+        }
+        edits.environment().forEach((name, value) -> set(root, name, value));
+        set(root, VISIBLE, VOID);
+        claim.ifPresent(id -> Json.objectIn(root, "annotations").put(ANNOTATION, id));
+    }
+
+    private static void mount(ObjectNode root, String target, Path folder) {
+        ObjectNode mount = Json.listIn(root, "mounts").addObject();
+        mount.put("destination", target).put("type", "bind").put("source", folder.toString());
+        mount.putArray("options").add("rbind").add("ro").add("nosuid").add("nodev").add("rprivate");
+    }
+
+    /** Takes out what would give a container GPUs that asks for none. */
+    public static void withoutGpus(
+            RuntimeSpec spec, Majors majors, Optional<DockerContainer> docker) {
+        NvidiaParts.remove(spec, majors, users(docker));
+        ObjectNode root = spec.root();
+        if (spec.environment().containsKey(VISIBLE)) {
+            set(root, VISIBLE, VOID);
+        }
+        if (spec.allowsAllDevices()) {
+            ObjectNode linux = Json.objectIn(root, "linux");
+            Json.listIn(Json.objectIn(linux, "resources"), "devices")
+                    .addObject()
+                    .put("allow", false)
+                    .put("type", "c")
+                    .put("major", majors.gpu())
+                    .put("access", "rwm");
+        }
+    }
+
+    private static Predicate<JsonNode> users(Optional<DockerContainer> docker) {
+        Set<String> mounted = docker.map(DockerContainer::mounted).orElse(Set.of());
+        return mount -> mounted.contains(RuntimeSpec.normal(mount.path("destination").asText("")));
+    }
+
+    /** Wherever it is set, so that nobody finds another value. */
+    private static void set(ObjectNode root, String name, String value) {
+        ArrayNode environment = Json.listIn(Json.objectIn(root, "process"), "env");
+        String entry = name + "=" + value;
+        boolean found = false;
+        for (int i = 0; i < environment.size(); i++) {
+            if (environment.get(i).asText("").startsWith(name + "=")) {
+                environment.set(i, entry);
+                found = true;
+            }
+        }
+        if (!found) {
+            environment.add(entry);
+        }
+    }
+}

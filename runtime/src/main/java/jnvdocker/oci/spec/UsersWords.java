@@ -1,0 +1,142 @@
+package jnvdocker.oci.spec;
+
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What a container's user says by labels, annotations and variables. Docker keeps those of the
+ * image and of the user together: as long as the image's own are not known, they all count as the
+ * image's.
+ */
+final class UsersWords {
+    private static final String RESOURCE = "DOCKER_RESOURCE_";
+
+    private final RuntimeSpec spec;
+    private final Optional<DockerContainer> docker;
+    private final Optional<ImageConfig> image;
+    private final GpuWishes.Settings settings;
+
+    UsersWords(
+            RuntimeSpec spec,
+            Optional<DockerContainer> docker,
+            Optional<ImageConfig> image,
+            GpuWishes.Settings settings) {
+        this.spec = spec;
+        this.docker = docker;
+        this.image = image;
+        this.settings = settings;
+    }
+
+    Optional<String> label(String name) {
+        return others(
+                docker.map(DockerContainer::labels).orElse(Map.of()),
+                image.map(ImageConfig::labels),
+                name);
+    }
+
+    /** No engine takes these from an image. */
+    Optional<String> annotation(String name) {
+        return Optional.ofNullable(spec.annotations().get(name));
+    }
+
+    /**
+     * @throws RefusedException when it says something, and the lab does not let variables say that
+     */
+    Optional<String> variable(String name) throws RefusedException {
+        Map<String, String> all =
+                docker.map(DockerContainer::environment).orElseGet(spec::environment);
+        Optional<String> value = others(all, image.map(ImageConfig::environment), name);
+        if (value.filter(UsersWords::says).isPresent() && !settings.envSelects()) {
+            throw new RefusedException(
+                    "a variable does not select GPUs here (env_selects in "
+                            + settings.configFile()
+                            + "), and this container's user sets "
+                            + name,
+                    "ask with --gpus or the label jnvdocker.gpus");
+        }
+        return value;
+    }
+
+    private static boolean says(String value) {
+        return !Set.of("", "void", "none").contains(value.strip());
+    }
+
+    private static Optional<String> others(
+            Map<String, String> all, Optional<Map<String, String>> images, String name) {
+        return images.isEmpty()
+                ? Optional.empty()
+                : Optional.ofNullable(all.get(name))
+                        .filter(value -> !value.equals(images.get().get(name)));
+    }
+
+    /** Swarm says by a variable which of its generic resources a task has. */
+    Optional<GpuWish> swarm() throws RefusedException {
+        for (String resource : settings.swarmResources().stream().sorted().toList()) {
+            Optional<String> name =
+                    docker.map(DockerContainer::environment).orElse(Map.of()).keySet().stream()
+                            .filter(it -> it.equalsIgnoreCase(RESOURCE + resource))
+                            .findFirst();
+            Optional<String> value = name.isPresent() ? variable(name.get()) : Optional.empty();
+            if (value.filter(it -> !it.isBlank()).isPresent()) {
+                return Optional.of(gpus(name.get(), value.get(), GpuWish.Source.SWARM));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** As NVIDIA's runtime has it. */
+    Optional<GpuWish> visible() throws RefusedException {
+        Optional<String> value = variable(SpecEdits.VISIBLE).map(String::strip);
+        if (value.isEmpty()) {
+            return Optional.empty();
+        }
+        if (value.get().isEmpty() || value.get().equals(SpecEdits.VOID)) {
+            return Optional.of(new GpuWish.Nothing());
+        }
+        return Optional.of(
+                switch (value.get()) {
+                    case "all" ->
+                            new GpuWish.Gpus(
+                                    settings.allMeans(), GpuWish.Source.VISIBLE_DEVICES, Set.of());
+                    case "none" ->
+                            new GpuWish.Gpus(
+                                    new GpuRequest.None(),
+                                    GpuWish.Source.VISIBLE_DEVICES,
+                                    Set.of());
+                    default ->
+                            named(SpecEdits.VISIBLE, value.get(), GpuWish.Source.VISIBLE_DEVICES);
+                });
+    }
+
+    private static GpuWish gpus(String name, String value, GpuWish.Source source)
+            throws RefusedException {
+        String stripped = value.strip();
+        if (stripped.matches("[1-9][0-9]{0,3}")) {
+            GpuRequest count = new GpuRequest.Count(Integer.parseInt(stripped));
+            return new GpuWish.Gpus(count, source, Set.of());
+        }
+        return named(name, stripped, source);
+    }
+
+    private static GpuWish named(String name, String value, GpuWish.Source source)
+            throws RefusedException {
+        List<String> ids = Arrays.stream(value.split(",")).map(String::strip).toList();
+        try {
+            GpuRequest request = GpuRequest.parseOption("device=" + String.join(",", ids));
+            return new GpuWish.Gpus(request, source, Set.of());
+        } catch (InvalidGpuRequestException e) {
+            throw new RefusedException(
+                    name + " is " + Quote.quoted(value) + ", which does not name GPUs",
+                    "write indexes or UUIDs with commas between them, all, none or void");
+        }
+    }
+}

@@ -1,0 +1,426 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.start.NeedsCheck;
+import jnvdocker.container.Allocation;
+import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.UserSettings;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.OciKeeper;
+import jnvdocker.host.DeviceNode;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.GpuNeeds;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.oci.spec.DockerContainer;
+import jnvdocker.oci.spec.GpuWish;
+import jnvdocker.oci.spec.GpuWishes;
+import jnvdocker.oci.spec.ImageFiles;
+import jnvdocker.oci.spec.Majors;
+import jnvdocker.oci.spec.RuntimeSpec;
+import jnvdocker.oci.spec.SpecEdits;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.ClaimStore;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * {@code runtime create}: an engine has our OCI runtime create a container, and that asks what is
+ * to be created. The straight line from the engine's texts about the container to its {@code
+ * config.json}. The engine waits meanwhile, and is asked nothing.
+ */
+public final class RuntimeCreate {
+    static final String WORD = "create";
+
+    private static final Logger LOG = LoggerFactory.getLogger(RuntimeCreate.class);
+    private static final Pattern ID = Pattern.compile("[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,1023}");
+
+    /** What docker gives a container whose image has no PATH (moby: DefaultPathEnv). */
+    private static final String DOCKERS_PATH =
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+    private final Host host;
+    private final GpuInventory inventory;
+    private final DeviceNodes nodes;
+    private final NeedsCheck needsCheck;
+    private final ServedVolumes volumes;
+    private final ContainerPlanner planner;
+    private final Leases leases;
+    private final OciContainers containers;
+    private final OciKeeper keeper;
+    private final GpuWishes wishes;
+    private final Path claims;
+    private final ImageFiles images = new ImageFiles();
+    private final ContainerOwner owners = new ContainerOwner();
+
+    /**
+     * @param claims the folder of the claims
+     */
+    public RuntimeCreate(
+            Host host,
+            GpuInventory inventory,
+            DeviceNodes nodes,
+            CudaVersions cuda,
+            ServedVolumes volumes,
+            ContainerPlanner planner,
+            Leases leases,
+            OciContainers containers,
+            OciKeeper keeper,
+            GpuWishes wishes,
+            Path claims) {
+        this.host = host;
+        this.inventory = inventory;
+        this.nodes = nodes;
+        this.needsCheck = new NeedsCheck(cuda);
+        this.volumes = volumes;
+        this.planner = planner;
+        this.leases = leases;
+        this.containers = containers;
+        this.keeper = keeper;
+        this.wishes = wishes;
+        this.claims = claims;
+    }
+
+    /**
+     * What our runtime has sent.
+     *
+     * @param pidFile to which the real runtime is to write the pid of the first process
+     */
+    private record Call(
+            OciContainers.Container container,
+            Optional<Path> pidFile,
+            RuntimeSpec spec,
+            Optional<DockerContainer> docker,
+            Optional<ImageConfig> image,
+            ClientRequest request,
+            ClientConnection client) {
+        String name() {
+            return docker.map(DockerContainer::name).orElse(container.id());
+        }
+
+        /** As far as it is known, what the container has of its image and of its user. */
+        ImageConfig merged() {
+            Map<String, String> labels =
+                    image.map(ImageConfig::labels)
+                            .or(() -> docker.map(DockerContainer::labels))
+                            .orElse(Map.of());
+            return new ImageConfig(labels, spec.environment());
+        }
+    }
+
+    /** Engines and their shims run as root, and the GPUs of containers are not for others. */
+    static void refuseOthersThanEngines(ClientRequest request) throws RefusedException {
+        if (!Caller.isRoot(request)) {
+            throw new RefusedException(
+                    "only root's engines may have containers with GPUs created: a container without"
+                            + " root's rights has no device rules",
+                    "run it with the host's engine");
+        }
+    }
+
+    static void refuseUnless(boolean wellFormed) throws RefusedException {
+        if (!wellFormed) {
+            throw new RefusedException(
+                    "'runtime create' and 'runtime exec' are what nvidia-container-runtime asks",
+                    "take 'jnvdocker runtime --help' for what people may type");
+        }
+    }
+
+    /**
+     * @param words the id, the bundle, the pid file, the real runtime's root, and the three texts
+     */
+    void run(List<String> words, ClientRequest request, ClientConnection client)
+            throws IOException {
+        try {
+            refuseOthersThanEngines(request);
+            refuseUnless(words.size() == 8 && ID.matcher(words.get(1)).matches());
+            create(call(words, request, client));
+        } catch (RefusedException e) {
+            LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
+            client.refuseContainer("jnvdocker: " + e.getMessage());
+        } catch (IOException e) {
+            LOG.warn("container {} is not created", Quote.shown(words.get(1)), e);
+            client.refuseContainer("jnvdocker: " + FileErrors.describe(e));
+        }
+    }
+
+    private Call call(List<String> words, ClientRequest request, ClientConnection client)
+            throws RefusedException {
+        RuntimeSpec spec = RuntimeSpec.parse(words.get(5));
+        Optional<DockerContainer> docker = DockerContainer.parse(spec, words.get(6), words.get(7));
+        Optional<Path> pidFile =
+                Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of);
+        return new Call(
+                new OciContainers.Container(words.get(4), words.get(1)),
+                pidFile,
+                spec,
+                docker,
+                docker.flatMap(images::of),
+                request,
+                client);
+    }
+
+    private void create(Call call) throws RefusedException, IOException {
+        List<Gpu> gpus = HostDriver.isLoaded(host) ? inventory.read().gpus() : List.of();
+        Majors majors = majors();
+        GpuWish wish =
+                wishes.of(
+                        call.spec(),
+                        call.docker(),
+                        call.image(),
+                        new GpuWishes.World(minors(gpus), majors, claims),
+                        claim ->
+                                containers
+                                        .made(claim, call.container())
+                                        .map(ClaimStore.Made::request));
+        switch (wish) {
+            case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
+            case GpuWish.Nothing _ -> {
+                if (call.spec().hasNvidia(majors)) {
+                    SpecEdits.withoutGpus(call.spec(), majors, call.docker());
+                    call.client().print(call.spec().toString());
+                }
+                call.client().exit(ExitCode.OK);
+            }
+            case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
+                    give(call, named(minors, gpus), source, majors);
+            case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
+                    give(call, with(request, named, gpus), source, majors);
+        }
+    }
+
+    /** None, where no driver is loaded: then nothing is a GPU's node. */
+    private Majors majors() throws IOException {
+        return HostDriver.isLoaded(host)
+                ? new Majors(nodes.gpuMajor(), nodes.otherMajors())
+                : Majors.NONE;
+    }
+
+    /** It has its lease from the mount of its claim, and may have those GPUs alone. */
+    private void refuseOthersThan(String claim, Call call, List<Gpu> gpus, Majors majors)
+            throws RefusedException, IOException {
+        Lease lease = leases.lease(claim);
+        Set<Integer> its =
+                lease.claim().gpus().stream().map(gpu -> gpu.minor()).collect(Collectors.toSet());
+        Set<Integer> others = new TreeSet<>(call.spec().gpuMinors(majors.gpu(), minors(gpus)));
+        others.removeAll(its);
+        if (!others.isEmpty()) {
+            throw new RefusedException(
+                    "this container has the claim "
+                            + claim
+                            + " and is given "
+                            + others.stream()
+                                    .map(DeviceNodes::nameOf)
+                                    .collect(Collectors.joining(", "))
+                            + " besides",
+                    "create it again with 'jnvdocker run' and all of its GPUs in --gpus");
+        }
+        call.client().exit(ExitCode.OK);
+    }
+
+    private static Set<Integer> minors(List<Gpu> gpus) {
+        return gpus.stream().filter(Gpu::isSound).map(Gpu::minor).collect(Collectors.toSet());
+    }
+
+    private static GpuRequest named(Set<Integer> minors, List<Gpu> gpus) throws RefusedException {
+        List<String> ids =
+                gpus.stream()
+                        .filter(gpu -> minors.contains(gpu.minor()))
+                        .map(Gpu::pciAddress)
+                        .toList();
+        if (ids.size() < minors.size()) {
+            throw new RefusedException(
+                    "this container is given "
+                            + minors.stream()
+                                    .map(DeviceNodes::nameOf)
+                                    .collect(Collectors.joining(", "))
+                            + ", of which this host does not have all",
+                    "'jnvdocker gpu ls' shows those that it has");
+        }
+        return new GpuRequest.Devices(ids);
+    }
+
+    /** What is asked for, and what is named by nodes besides. */
+    private static GpuRequest with(GpuRequest request, Set<Integer> named, List<Gpu> gpus)
+            throws RefusedException {
+        if (named.isEmpty()) {
+            return request;
+        }
+        return switch (request) {
+            case GpuRequest.All all -> all;
+            case GpuRequest.Devices(List<String> ids) -> {
+                Set<String> addresses = new TreeSet<>();
+                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.pciAddress()));
+                GpuRequest.Devices nodes = (GpuRequest.Devices) named(named, gpus);
+                addresses.addAll(nodes.ids());
+                yield new GpuRequest.Devices(List.copyOf(addresses));
+            }
+            case GpuRequest.Count _, GpuRequest.None _ ->
+                    throw new RefusedException(
+                            "this container asks for "
+                                    + LeaseText.asked(request)
+                                    + ", and is given nodes of GPUs besides",
+                            "name all of its GPUs in one of the two");
+        };
+    }
+
+    private void give(Call call, GpuRequest request, GpuWish.Source source, Majors majors)
+            throws RefusedException, IOException {
+        HostDriver driver = inventory.read();
+        needsCheck.check(GpuNeeds.withGpus(call.merged(), Map.of()), driver, call.client());
+        Optional<Lease> lease = containers.claim(creation(call, request));
+        try {
+            edit(call, driver, lease, majors);
+            LOG.info(
+                    "container {} gets {} ({})",
+                    Quote.shown(call.name()),
+                    lease.map(it -> it.claim().gpus().toString()).orElse("no GPU"),
+                    source.words());
+        } catch (IOException | RefusedException | RuntimeException e) {
+            if (lease.isPresent()) {
+                containers.cancel(lease.get());
+            }
+            throw e;
+        }
+        if (lease.isPresent()) {
+            keeper.follow(lease.get(), call.pidFile());
+        }
+    }
+
+    private OciContainers.Creation creation(Call call, GpuRequest request)
+            throws RefusedException, IOException {
+        Optional<String> reservation =
+                call.docker()
+                        .flatMap(
+                                it -> Optional.ofNullable(it.labels().get(ClaimNames.CLAIM_LABEL)));
+        Optional<ClaimStore.Made> made =
+                reservation.isPresent()
+                        ? containers.made(reservation.get(), call.container())
+                        : Optional.empty();
+        Owner owner =
+                made.map(ClaimStore.Made::owner).orElseGet(() -> owners.guess(usersLabels(call)));
+        return new OciContainers.Creation(
+                call.container(),
+                call.name(),
+                call.docker().map(DockerContainer::imageName),
+                Caller.process(call.request()),
+                Optional.empty(),
+                owner,
+                request,
+                made.isPresent() ? reservation : Optional.empty());
+    }
+
+    /** Not those of its image, which whoever made that has written. */
+    private static Map<String, String> usersLabels(Call call) {
+        Map<String, String> labels = new HashMap<>();
+        Map<String, String> images = call.image().map(ImageConfig::labels).orElse(Map.of());
+        call.docker()
+                .map(DockerContainer::labels)
+                .filter(_ -> call.image().isPresent())
+                .orElse(Map.of())
+                .forEach((label, value) -> {
+                    if (!value.equals(images.get(label))) {
+                        labels.put(label, value);
+                    }
+                });
+        return labels;
+    }
+
+    private void edit(Call call, HostDriver driver, Optional<Lease> lease, Majors majors)
+            throws RefusedException, IOException {
+        Allocation allocation =
+                lease.isPresent()
+                        ? leases.allocation(lease.get().claim(), driver.gpus())
+                        : Allocation.NONE;
+        ContainerEdits edits =
+                planner.plan(
+                        new ContainerPlanner.Container(
+                                call.merged(), allocation, settings(call), driver.version(), true));
+        for (DeviceNode node : edits.devices()) {
+            nodes.linkByNumber(node);
+        }
+        Map<VolumeMount, Path> folders = new HashMap<>();
+        for (VolumeMount mount : edits.mounts()) {
+            folders.put(
+                    mount,
+                    allocation.mounts().contains(mount)
+                            ? containers.folder(lease.get().claim())
+                            : volumes.serve(host, driver.version(), call.request().peer().pid())
+                                    .path());
+        }
+        List<ClaimFiles.SetVariable> variables = variables(call, edits);
+        SpecEdits.apply(
+                call.spec(),
+                edits,
+                folders,
+                majors,
+                call.docker(),
+                lease.map(it -> it.claim().id()));
+        if (lease.isPresent()) {
+            containers.remember(lease.get(), variables);
+            keeper.mark(lease.get());
+        }
+        call.client().print(call.spec().toString());
+        call.client().exit(ExitCode.OK);
+    }
+
+    private static List<ClaimFiles.SetVariable> variables(Call call, ContainerEdits edits) {
+        Map<String, String> before = call.spec().environment();
+        List<ClaimFiles.SetVariable> variables = new ArrayList<>();
+        edits.environment()
+                .forEach((name, now) ->
+                        variables.add(new ClaimFiles.SetVariable(name, before.get(name), now)));
+        return variables;
+    }
+
+    /** What the user has set stays as it is, as far as that can be told from what the image has. */
+    private static UserSettings settings(Call call) {
+        Set<String> variables = new TreeSet<>();
+        if (call.docker().isPresent() && call.image().isPresent()) {
+            Map<String, String> images = call.image().get().environment();
+            call.docker()
+                    .get()
+                    .environment()
+                    .forEach((name, value) -> {
+                        boolean dockers = name.equals("PATH") && value.equals(DOCKERS_PATH);
+                        if (!dockers && !value.equals(images.get(name))) {
+                            variables.add(name);
+                        }
+                    });
+        }
+        return new UserSettings(variables, call.spec().mountTargets(), Set.of());
+    }
+}

@@ -1,0 +1,97 @@
+package jnvdocker.command.runtime;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.grant.OciContainers;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.registry.ClaimFiles;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * {@code runtime exec}: a command is about to be run in a container with GPUs. An engine gives it
+ * the variables that the container was made with, which are not those that it has got from us.
+ */
+public final class RuntimeExec {
+    static final String WORD = "exec";
+
+    private static final String ENV = "env";
+    private static final JsonMapper JSON =
+            JsonMapper.builder()
+                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+                    .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+                    .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+                    .build();
+
+    private final OciContainers containers;
+
+    public RuntimeExec(OciContainers containers) {
+        this.containers = containers;
+    }
+
+    /**
+     * @param words the id, the name of the process's file, and its text
+     */
+    void run(List<String> words, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        RuntimeCreate.refuseOthersThanEngines(request);
+        RuntimeCreate.refuseUnless(words.size() == 4);
+        Optional<String> edited = edit(words.get(3), containers.variables(words.get(1)));
+        if (edited.isPresent()) {
+            client.print(edited.get());
+        }
+        client.exit(ExitCode.OK);
+    }
+
+    /** Empty when there is nothing to change. What the command's user has set stays as it is. */
+    static Optional<String> edit(String process, List<ClaimFiles.SetVariable> variables)
+            throws IOException {
+        if (variables.isEmpty()
+                || !(JSON.readTree(process) instanceof ObjectNode root)
+                || !(root.get(ENV) == null || root.get(ENV) instanceof ArrayNode)) {
+            return Optional.empty();
+        }
+        String before = text(root);
+        ArrayNode environment =
+                root.get(ENV) instanceof ArrayNode found ? found : root.putArray(ENV);
+        variables.forEach(variable -> set(environment, variable));
+        String after = text(root);
+        return after.equals(before) ? Optional.empty() : Optional.of(after);
+    }
+
+    private static void set(ArrayNode environment, ClaimFiles.SetVariable variable) {
+        String name = variable.name() + "=";
+        int last = -1;
+        for (int i = 0; i < environment.size(); i++) {
+            JsonNode entry = environment.get(i);
+            if (entry.isTextual() && entry.textValue().startsWith(name)) {
+                last = i;
+            }
+        }
+        String now = name + variable.now();
+        if (last < 0) {
+            environment.add(now);
+        } else if (environment.get(last).textValue().equals(name + variable.before())) {
+            environment.set(last, now);
+        }
+    }
+
+    private static String text(JsonNode node) {
+        try {
+            return JSON.writeValueAsString(node);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a tree is always JSON", e);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.RuntimeProgram;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Containers of whoever asks the engine, with our OCI runtime: docker alone is typed here, as
+ * compose and all others would ask it.
+ */
+@Tag("docker")
+@Tag("root")
+@ParameterizedClass
+@EnumSource
+class RuntimeContainersTest {
+    private static final String NODES =
+            "ls /dev | grep nvidia | tr '\\n' ' '; for n in 0 1 2 3; do"
+                    + " [ -e /dev/nvidia$n ] || mknod /dev/nvidia$n c 195 $n;"
+                    + " echo $n $(tryopen /dev/nvidia$n); done";
+
+    private static Lab lab;
+    private static Path folder;
+
+    @Parameter TestEngine.Release release;
+
+    @BeforeParameterizedClassInvocation
+    static void open(TestEngine.Release release) throws IOException {
+        lab = new Lab(release);
+        folder = Folders.make("oci");
+        Path real = Path.of(Command.of("which", "runc").run().ok().out().strip());
+        Path built = Project.source("native").resolve("target/nvidia-container-runtime");
+        RuntimeProgram runtime = RuntimeProgram.of(lab.daemon(), folder, built, real);
+        Files.writeString(
+                lab.engine().plugins().resolveSibling("etc/daemon.json"),
+                "{\"runtimes\":{\"nvidia\":{\"path\":\"" + runtime.path() + "\"}}}");
+        lab.engine().restart();
+        lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
+        lab.engine()
+                .image(
+                        "forged",
+                        "--small",
+                        "--label",
+                        "jnvdocker.gpus=all",
+                        "--label",
+                        "jnvdocker.claim=0123456789ab",
+                        "--label",
+                        "jnvdocker.owner=root",
+                        "--env",
+                        "JNVDOCKER_GPUS=all",
+                        "--env",
+                        "DOCKER_RESOURCE_GPU=4",
+                        "--env",
+                        "NVIDIA_VISIBLE_DEVICES=void");
+    }
+
+    @AfterParameterizedClassInvocation
+    static void close() {
+        lab.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.daemon().config("");
+        lab.startDaemon();
+        lab.clear();
+    }
+
+    private static Command.Result run(Object... words) {
+        List<Object> all = new ArrayList<>(List.of("run", "--rm", "--runtime", "nvidia"));
+        all.addAll(Arrays.asList(words));
+        return lab.docker(all.toArray());
+    }
+
+    private static void start(String name, Object... options) {
+        List<Object> all =
+                new ArrayList<>(
+                        List.of(
+                                "run",
+                                "-d",
+                                "--runtime",
+                                "nvidia",
+                                "--name",
+                                name,
+                                "--stop-signal",
+                                "KILL"));
+        all.addAll(Arrays.asList(options));
+        all.addAll(List.of("plain", "sleep", "1000"));
+        lab.docker(all.toArray()).ok();
+    }
+
+    private static void assertRefused(Command.Result result, String why) {
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(result.err().contains(why), result::toString);
+    }
+
+    /** Its own can be opened, and those that it makes nodes for can't. */
+    private static void assertOpensItsOwn(String container) {
+        String out = lab.docker("exec", container, "sh", "-c", NODES).ok().out();
+        for (int gpu = 0; gpu < 4; gpu++) {
+            boolean own = gpus(container).contains(gpu);
+            assertTrue(out.contains(gpu + (own ? " ENXIO" : " EPERM")), out);
+        }
+    }
+
+    /** How many it can open. */
+    private static long opened(String out) {
+        return out.lines().filter(line -> line.endsWith(" ENXIO")).count();
+    }
+
+    private static Set<Integer> gpus(String container) {
+        Set<Integer> gpus = new TreeSet<>();
+        lab.registry()
+                .holders()
+                .forEach((gpu, holder) -> {
+                    if (holder.equals(container)) {
+                        gpus.add(gpu);
+                    }
+                });
+        return gpus;
+    }
+
+    /** Waits until these containers, and no others, have so many. */
+    private static void awaitNumbers(Map<String, Integer> numbers) {
+        Lab.await(() -> {
+            Map<String, Integer> now = new TreeMap<>();
+            lab.registry().holders().values().forEach(name -> now.merge(name, 1, Integer::sum));
+            return now.equals(new TreeMap<>(numbers))
+                    ? List.of()
+                    : List.of("should be " + numbers + " and are " + now);
+        });
+    }
+
+    @Test
+    void containerFindsItsGpuTheDriverAndItsLease() {
+        String out =
+                run(
+                                "-e",
+                                "NVIDIA_VISIBLE_DEVICES=1",
+                                "plain",
+                                "sh",
+                                "-c",
+                                NODES
+                                        + "; env; cat /run/jnvdocker/lease.json;"
+                                        + " ls /usr/local/nvidia/bin; touch /usr/local/nvidia/x")
+                        .out();
+        assertTrue(out.startsWith("nvidia-uvm nvidia-uvm-tools nvidia1 nvidiactl "), out);
+        assertTrue(out.contains("0 EPERM\n1 ENXIO\n2 EPERM\n3 EPERM\n"), out);
+        assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=void\n"), out);
+        assertTrue(out.contains(":/usr/local/nvidia/bin\n"), out);
+        assertTrue(out.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), out);
+        assertTrue(out.contains("\"index\" : 1"), out);
+        assertTrue(out.contains("nvidia-smi\n"), out);
+    }
+
+    @Test
+    void countsAreOfFreeOnesAndTheThirdIsRefusedByName() {
+        start("one", "--label", "jnvdocker.gpus=2");
+        start("two", "-e", "JNVDOCKER_GPUS=2");
+        awaitNumbers(Map.of("one", 2, "two", 2));
+        assertRefused(
+                run("--label", "jnvdocker.gpus=1", "plain", "true"),
+                "held by somebody's container");
+        lab.docker("stop", "two").ok();
+        run("--label", "jnvdocker.gpus=2", "plain", "true").ok();
+        awaitNumbers(Map.of("one", 2));
+    }
+
+    @Test
+    void restartHasTheSameAndALaterStartAnotherWhereItIsTaken() {
+        start("one", "--label", "jnvdocker.gpus=1");
+        assertOpensItsOwn("one");
+        Set<Integer> first = gpus("one");
+        lab.docker("restart", "one").ok();
+        awaitNumbers(Map.of("one", 1));
+        assertEquals(first, gpus("one"));
+        lab.docker("stop", "one").ok();
+        awaitNumbers(Map.of());
+        start("two", "--label", "jnvdocker.gpus=device=" + first.iterator().next());
+        lab.docker("start", "one").ok();
+        awaitNumbers(Map.of("one", 1, "two", 1));
+        assertEquals(first, gpus("two"));
+        assertOpensItsOwn("one");
+        assertOpensItsOwn("two");
+        lab.docker("update", "--memory=100m", "--memory-swap=100m", "one").ok();
+        assertOpensItsOwn("one");
+    }
+
+    @Test
+    void commandsInItHaveWhatItHas() {
+        start("one", "--label", "jnvdocker.gpus=1");
+        String out = lab.docker("exec", "one", "env").ok().out();
+        assertTrue(out.contains(":/usr/local/nvidia/bin\n"), out);
+        out = lab.docker("exec", "-e", "LD_LIBRARY_PATH=/mine", "one", "env").ok().out();
+        assertTrue(out.contains("LD_LIBRARY_PATH=/mine\n"), out);
+    }
+
+    @Test
+    void imageThatForgesWhatUsersSayGetsNothingByIt() {
+        String out = run("forged", "sh", "-c", "ls /dev; env").ok().out();
+        assertTrue(!out.contains("nvidia"), out);
+        assertTrue(out.contains("NVIDIA_VISIBLE_DEVICES=void"), out);
+        assertEquals(Map.of(), lab.registry().holders());
+    }
+
+    @Test
+    void imageGetsWhatTheLabGivesUnasked() {
+        lab.daemon().kill();
+        lab.daemon().config("default_gpus = 1\n");
+        lab.startDaemon();
+        assertEquals(1, opened(run("cuda", "sh", "-c", NODES).ok().out()));
+        lab.daemon().kill();
+        lab.daemon().config("[runtime]\nimage_need = 'none'\n");
+        lab.startDaemon();
+        assertEquals(0, opened(run("cuda", "sh", "-c", NODES).ok().out()));
+    }
+
+    @Test
+    void deadDaemonStopsContainersWithGpusAlone() {
+        lab.daemon().kill();
+        run("plain", "true").ok();
+        assertRefused(run("cuda", "true"), "no jnvdockerd answers at " + lab.daemon().socket());
+        start("kept");
+        lab.startDaemon();
+        lab.docker("restart", "kept").ok();
+    }
+
+    @Test
+    void daemonThatWasKilledKnowsWhoHasWhat() throws Exception {
+        start("one", "--label", "jnvdocker.gpus=1");
+        start("two", "--label", "jnvdocker.gpus=1");
+        awaitNumbers(Map.of("one", 1, "two", 1));
+        Set<Integer> gpus = gpus("one");
+        lab.daemon().kill();
+        lab.docker("kill", "two").ok();
+        for (String part : List.of("registry.db", "registry.db-wal", "registry.db-shm")) {
+            Files.deleteIfExists(lab.daemon().state().resolve(part));
+        }
+        lab.startDaemon();
+        awaitNumbers(Map.of("one", 1));
+        assertEquals(gpus, gpus("one"));
+        assertOpensItsOwn("one");
+        lab.docker("restart", "one").ok();
+        awaitNumbers(Map.of("one", 1));
+        assertEquals(gpus, gpus("one"));
+    }
+
+    @Test
+    void explicitNodeIsLeasedOrRefused() {
+        Path node = lab.host().folder().resolve("dev/nvidia2");
+        start("one", "--device", node + ":/dev/nvidia2");
+        awaitNumbers(Map.of("one", 1));
+        assertEquals(Set.of(2), gpus("one"));
+        assertOpensItsOwn("one");
+        assertRefused(run("--device", node + ":/dev/own", "plain", "true"), "container one");
+        assertRefused(
+                run("--privileged", "-e", "NVIDIA_VISIBLE_DEVICES=1", "plain", "true"),
+                "allow_privileged");
+    }
+
+    @Test
+    void jnvdockerRunUsesItWithItsUser() {
+        lab.run("train", 1);
+        awaitNumbers(Map.of("train", 1));
+        assertEquals("nvidia", lab.inspect("train", "{{.HostConfig.Runtime}}"));
+        assertEquals("[]", lab.inspect("train", "{{.HostConfig.Devices}}"));
+        String table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(table.matches("(?s).*HELD +root +train .*"), table);
+        lab.docker("stop", "train").ok();
+        awaitNumbers(Map.of());
+        lab.docker("start", "train").ok();
+        awaitNumbers(Map.of("train", 1));
+        assertTrue(lab.jnvdocker("gpu", "ls").ok().out().matches("(?s).*HELD +root +train .*"));
+    }
+}
