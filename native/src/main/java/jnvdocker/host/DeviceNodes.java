@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -30,6 +31,7 @@ public final class DeviceNodes {
     private static final String DRIVER = "nvidia";
     private static final String UVM = "nvidia-uvm";
     private static final Pattern NAME = Pattern.compile("(?:.*/)?nvidia([0-9]{1,3})");
+    private static final String MODESET = "nvidia-modeset";
     private static final int CTL_MINOR = 255;
 
     /** That of nvidia-modeset; nvidiactl's is the next. */
@@ -138,6 +140,23 @@ public final class DeviceNodes {
                 node("nvidiactl", gpuMajor(), CTL_MINOR),
                 node("nvidia-uvm", uvm, 0),
                 node("nvidia-uvm-tools", uvm, 1));
+    }
+
+    /**
+     * The node that programs need which draw on a screen or by Vulkan; empty where the module
+     * nvidia-modeset is not loaded, as on most hosts without screens. Drivers that say
+     * nvidia-frontend list no device of that module.
+     *
+     * @throws IOException when it is missing and can't be made, or is not the device it should be
+     */
+    public Optional<DeviceNode> modeset() throws IOException {
+        Integer major = majors().get(MODESET);
+        if (major != null) {
+            return Optional.of(node(MODESET, major, FIRST_OF_OTHERS));
+        }
+        return Files.isDirectory(host.resolve("/sys/module/nvidia_modeset"))
+                ? Optional.of(node(MODESET, gpuMajor(), FIRST_OF_OTHERS))
+                : Optional.empty();
     }
 
     /**

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
@@ -190,6 +191,21 @@ class DeviceNodesTest {
         proc.file("/proc/devices", "Character devices:\n195 nvidia-frontend\n");
         var error = assertThrows(NoDriverException.class, nodes::control);
         assertTrue(error.getMessage().contains("modprobe nvidia-uvm"), error.toString());
+    }
+
+    @Test
+    @Tag("root")
+    void nodeOfTheModesetModuleIsMadeWhereThatIsLoaded() throws IOException {
+        DeviceNode node = nodes.modeset().orElseThrow();
+        assertEquals("/dev/nvidia-modeset", node.name());
+        assertEquals(Posix.device(195, 254), attribute(node, "rdev"));
+
+        proc.file("/proc/devices", "Character devices:\n194 nvidia-frontend\n");
+        assertEquals(Optional.empty(), nodes.modeset());
+        proc.file("/sys/module/nvidia_modeset/refcnt", "0\n");
+        assertThrows(IOException.class, nodes::modeset);
+        Files.delete(proc.path("/dev/nvidia-modeset"));
+        assertEquals(Posix.device(194, 254), attribute(nodes.modeset().orElseThrow(), "rdev"));
     }
 
     @Test
