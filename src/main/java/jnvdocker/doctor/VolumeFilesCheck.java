@@ -64,16 +64,29 @@ final class VolumeFilesCheck implements Check {
                     Finding.ok(
                             volume.path()
                                     + " has "
-                                    + volume.manifest().files().size()
+                                    + volume.manifest().contents().size()
                                     + " files, each the host's"));
         }
         written(served.known(volume)).ifPresent(found::add);
+        if (volume.manifest().knowsNoGraphics()) {
+            found.add(earlier(volume));
+        }
         leftOut(
                         volume.manifest().leftOut().stream()
                                 .filter(file -> !file.reason().byIntent())
                                 .toList())
                 .ifPresent(found::add);
         return found;
+    }
+
+    private static Finding earlier(DriverVolume volume) {
+        return Finding.hint(
+                volume.path()
+                        + " was made by an earlier release of jnvdocker, which knew no files for"
+                        + " Vulkan, EGL and OptiX",
+                "if containers need them, then when none uses the volume, rm -r "
+                        + volume.path()
+                        + " && jnvdocker gpu volume");
     }
 
     /** What one container writes there, the next one reads. */

@@ -93,7 +93,7 @@ final class GpuVolume implements Callable<Integer> {
                 "Folder:   " + volume.path(),
                 "Served:   " + served(volume),
                 "Files:    %d, %,d bytes (%s)"
-                        .formatted(manifest.files().size(), volume.bytes(), cloned),
+                        .formatted(manifest.contents().size(), volume.bytes(), cloned),
                 "Links:    " + manifest.links().size(),
                 "Left out: " + manifest.leftOut().size());
     }
@@ -114,8 +114,8 @@ final class GpuVolume implements Callable<Integer> {
                         Column.of("BYTES"),
                         Column.of("CLONED"),
                         Column.of("FROM"));
-        for (Manifest.Entry file : manifest.files()) {
-            table.row(file.folder() + "/" + file.name(), file.size(), file.cloned(), file.source());
+        for (Manifest.Content file : manifest.contents()) {
+            table.row(file.path(), file.size(), file.cloned(), file.source());
         }
         for (DriverFiles.DriverLink link : manifest.links()) {
             table.row(link.folder() + "/" + link.name(), "-", "link to", link.target());

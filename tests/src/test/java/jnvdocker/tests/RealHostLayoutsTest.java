@@ -10,6 +10,7 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.GraphicsFile;
 import jnvdocker.volume.Manifest;
 import jnvdocker.volume.files.DriverVolumeException;
 
@@ -19,11 +20,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -154,6 +157,32 @@ class RealHostLayoutsTest {
                                 + root.folder().relativize(library)
                                 + " since"),
                 problems);
+    }
+
+    /** Those that Debian's packages have; it has nvoptix.bin among the libraries. */
+    @ParameterizedTest
+    @EnumSource
+    void graphicsFilesOfEachRelease(DriverRoot.Release release) throws IOException {
+        List<String> expected =
+                new ArrayList<>(
+                        List.of(
+                                "/etc/vulkan/icd.d/nvidia_icd.json",
+                                "/etc/vulkan/implicit_layer.d/nvidia_layers.json",
+                                "/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
+                                "/usr/share/egl/egl_external_platform.d/10_nvidia_wayland.json"));
+        if (release != DriverRoot.Release.DRIVER_470) {
+            expected.add("/usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json");
+            expected.add("/usr/share/nvidia/nvoptix.bin");
+        }
+        try (DriverRoot other = DriverRoot.make(release, 1)) {
+            DriverVolume volume =
+                    new DriverVolumeStore(folder.resolve("graphics"))
+                            .build(Host.at(other.folder()), DriverVersion.parse(other.version()));
+            assertEquals(
+                    expected.stream().sorted().toList(),
+                    volume.graphics().stream().map(GraphicsFile::target).sorted().toList());
+            assertEquals(List.of(), volume.verify(Host.at(other.folder())));
+        }
     }
 
     private Host host() throws IOException {

@@ -3,6 +3,7 @@ package jnvdocker.volume;
 import jnvdocker.host.Host;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.GraphicsFiles;
 import jnvdocker.volume.files.MalformedFileException;
 
 import java.io.IOException;
@@ -44,15 +45,27 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
         return path.resolve(Folder.LIB64.toString()).resolve("libcuda.so." + version);
     }
 
+    /**
+     * Its files by which programs find Vulkan, EGL and OptiX: none where the driver was installed
+     * without, or where an earlier release has made the volume.
+     */
+    public List<GraphicsFile> graphics() {
+        Map<String, String> targets = GraphicsFiles.targets();
+        return manifest.graphics().stream()
+                .map(Manifest.DataEntry::path)
+                .map(file -> new GraphicsFile(Path.of(file), targets.get(file)))
+                .toList();
+    }
+
     /** The sizes of all files together; hard links and reflinks take no room of their own. */
     public long bytes() {
-        return manifest.files().stream().mapToLong(Manifest.Entry::size).sum();
+        return manifest.contents().stream().mapToLong(Manifest.Content::size).sum();
     }
 
     /** How many files came in which way. */
     public Map<Cloned, Integer> cloned() {
         Map<Cloned, Integer> counts = new TreeMap<>();
-        manifest.files().forEach(entry -> counts.merge(entry.cloned(), 1, Integer::sum));
+        manifest.contents().forEach(entry -> counts.merge(entry.cloned(), 1, Integer::sum));
         return counts;
     }
 

@@ -42,6 +42,8 @@ import java.util.concurrent.ConcurrentHashMap;
  *         lib/                    32-bit libraries
  *         lib64/libcuda.so.535.104.05
  *         lib64/libcuda.so.1 -> libcuda.so.535.104.05
+ *         share/                  if the driver has such: see GraphicsFiles
+ *             vulkan/icd.d/nvidia_icd.json
  * </pre>
  *
  * A volume is built under another name, synced, and renamed: whatever is called by a version and
@@ -233,7 +235,7 @@ public final class DriverVolumeStore {
         log.info(
                 "driver volume {}: {} files, {} bytes, {}",
                 volume.path(),
-                manifest.files().size(),
+                manifest.contents().size(),
                 volume.bytes(),
                 volume.cloned());
         return volume;

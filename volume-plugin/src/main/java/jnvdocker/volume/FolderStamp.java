@@ -1,10 +1,12 @@
 package jnvdocker.volume;
 
 import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.GraphicsFiles;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
@@ -32,6 +34,13 @@ record FolderStamp(List<Part> parts) {
         parts.add(part(volume.resolve(Manifest.NAME)));
         for (Folder folder : Folder.values()) {
             parts.add(part(volume.resolve(folder.toString())));
+        }
+        for (String folder : GraphicsFiles.folders(List.copyOf(GraphicsFiles.targets().keySet()))) {
+            try {
+                parts.add(part(volume.resolve(folder)));
+            } catch (NoSuchFileException e) {
+                // Not every driver has such files.
+            }
         }
         return new FolderStamp(parts);
     }

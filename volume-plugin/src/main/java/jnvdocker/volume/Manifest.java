@@ -11,6 +11,7 @@ import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
 import jnvdocker.volume.files.DriverFiles.LeftOut;
 import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.GraphicsFiles;
 import jnvdocker.volume.files.MalformedFileException;
 
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What is in a driver volume, as {@code manifest.json} in it says. It is written last: a folder
@@ -27,17 +29,24 @@ import java.util.regex.Pattern;
  *
  * @param format {@value #FORMAT}; a later one that is read differently gets another number
  * @param version the driver's
+ * @param selection by which rules its files were chosen: {@value #SELECTION}; an earlier release
+ *     said nothing, which reads as 0, and knew no graphics files
+ * @param graphics those beneath {@code share}. Releases that know none read over them, so that a
+ *     volume stays one for these as well
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record Manifest(
         int format,
         String version,
+        int selection,
         List<Entry> files,
         List<DriverLink> links,
+        List<DataEntry> graphics,
         List<LeftOut> leftOut) {
     static final String NAME = "manifest.json";
 
     private static final int FORMAT = 1;
+    private static final int SELECTION = 1;
     private static final int MAX_SIZE = 16 << 20;
     private static final Pattern PLAIN = Pattern.compile("(?!\\.)[A-Za-z0-9_.+-]{1,255}");
     private static final JsonMapper MAPPER = new JsonMapper();
@@ -51,14 +60,64 @@ public record Manifest(
     @JsonIgnoreProperties(ignoreUnknown = true)
     public record Entry(Folder folder, String name, long size, Cloned cloned, String source) {}
 
+    /**
+     * A graphics file.
+     *
+     * @param path in the volume, with {@code share} before it
+     * @param size in bytes
+     * @param source where it came from, as the host spells it
+     */
+    @JsonIgnoreProperties(ignoreUnknown = true)
+    public record DataEntry(String path, long size, Cloned cloned, String source) {}
+
+    /**
+     * Any file of the volume.
+     *
+     * @param path in the volume
+     */
+    public record Content(String path, long size, Cloned cloned, String source) {}
+
     public Manifest {
         files = List.copyOf(files);
         links = List.copyOf(links);
+        graphics = graphics == null ? List.of() : List.copyOf(graphics);
         leftOut = List.copyOf(leftOut);
     }
 
-    static Manifest of(DriverFiles found, List<Entry> files) {
-        return new Manifest(FORMAT, found.version().text(), files, found.links(), found.leftOut());
+    static Manifest of(DriverFiles found, List<Entry> files, List<DataEntry> graphics) {
+        return new Manifest(
+                FORMAT,
+                found.version().text(),
+                SELECTION,
+                files,
+                found.links(),
+                graphics,
+                found.leftOut());
+    }
+
+    /** Every file, those of the folder {@code share} last. */
+    public List<Content> contents() {
+        return Stream.concat(
+                        files.stream()
+                                .map(file ->
+                                        new Content(
+                                                file.folder() + "/" + file.name(),
+                                                file.size(),
+                                                file.cloned(),
+                                                file.source())),
+                        graphics.stream()
+                                .map(file ->
+                                        new Content(
+                                                file.path(),
+                                                file.size(),
+                                                file.cloned(),
+                                                file.source())))
+                .toList();
+    }
+
+    /** Whether a release chose the files that did not know of graphics files. */
+    public boolean knowsNoGraphics() {
+        return selection < SELECTION;
     }
 
     /**
@@ -109,6 +168,15 @@ public record Manifest(
                 throw new MalformedFileException("a file without folder, origin or source");
             }
             checkPlain(entry.name());
+        }
+        for (DataEntry entry : graphics) {
+            if (!GraphicsFiles.targets().containsKey(entry.path())) {
+                throw new MalformedFileException(
+                        "not a graphics file of a driver: '" + entry.path() + "'");
+            }
+            if (entry.cloned() == null || entry.source() == null) {
+                throw new MalformedFileException("a graphics file without origin or source");
+            }
         }
         for (DriverLink link : links) {
             if (link.folder() == null) {

@@ -2,9 +2,11 @@ package jnvdocker.volume;
 
 import jnvdocker.host.Host;
 import jnvdocker.volume.files.DriverFiles;
+import jnvdocker.volume.files.DriverFiles.DataFile;
 import jnvdocker.volume.files.DriverFiles.DriverFile;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
 import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.GraphicsFiles;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -44,6 +46,14 @@ final class VolumeBuilder {
         for (DriverFile file : files.files()) {
             cloner.add(host.resolve(file.source()), path(folder, file), file.size());
         }
+        List<String> share =
+                GraphicsFiles.folders(files.graphics().stream().map(DataFile::inVolume).toList());
+        for (String sub : share) {
+            makeFolder(folder.resolve(sub));
+        }
+        for (DataFile file : files.graphics()) {
+            cloner.add(host.resolve(file.source()), folder.resolve(file.inVolume()), file.size());
+        }
         cloner.copy(folder);
         for (DriverLink link : files.links()) {
             Path path = folder.resolve(link.folder().toString()).resolve(link.name());
@@ -52,7 +62,10 @@ final class VolumeBuilder {
         for (Folder sub : Folder.values()) {
             sync(folder.resolve(sub.toString()));
         }
-        Manifest.of(files, entries(files, folder)).write(folder);
+        for (String sub : share) {
+            sync(folder.resolve(sub));
+        }
+        Manifest.of(files, entries(files, folder), graphics(files, folder)).write(folder);
         Files.setPosixFilePermissions(folder.resolve(Manifest.NAME), ANYONE_READS);
         sync(folder);
     }
@@ -72,6 +85,17 @@ final class VolumeBuilder {
                                 file.name(),
                                 file.size(),
                                 cloner.way(path(folder, file)),
+                                file.source()))
+                .toList();
+    }
+
+    private List<Manifest.DataEntry> graphics(DriverFiles files, Path folder) {
+        return files.graphics().stream()
+                .map(file ->
+                        new Manifest.DataEntry(
+                                file.inVolume(),
+                                file.size(),
+                                cloner.way(folder.resolve(file.inVolume())),
                                 file.source()))
                 .toList();
     }

@@ -6,6 +6,7 @@ import jnvdocker.volume.files.DriverFiles;
 import jnvdocker.volume.files.DriverFiles.DriverLink;
 import jnvdocker.volume.files.DriverVolumeException;
 import jnvdocker.volume.files.Folder;
+import jnvdocker.volume.files.GraphicsFiles;
 
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
@@ -20,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** Compares the folder of a volume with its manifest. */
 final class VolumeCheck {
@@ -34,7 +36,7 @@ final class VolumeCheck {
     /** What is missing or of another size. Looks at every file, opens none. */
     List<String> damage() throws IOException {
         List<String> problems = new ArrayList<>();
-        for (Manifest.Entry entry : manifest.files()) {
+        for (Manifest.Content entry : manifest.contents()) {
             checkSize(entry, problems);
         }
         for (DriverLink link : manifest.links()) {
@@ -50,15 +52,15 @@ final class VolumeCheck {
     List<String> verify(Host host) throws IOException {
         List<String> problems = damage();
         checkExtras(problems);
-        for (Manifest.Entry entry : manifest.files()) {
+        for (Manifest.Content entry : manifest.contents()) {
             checkContent(entry, host, problems);
         }
         checkComplete(host, problems);
         return problems;
     }
 
-    private void checkSize(Manifest.Entry entry, List<String> problems) throws IOException {
-        Path file = path(entry.folder(), entry.name());
+    private void checkSize(Manifest.Content entry, List<String> problems) throws IOException {
+        Path file = volume.resolve(entry.path());
         try {
             BasicFileAttributes attributes =
                     Files.readAttributes(
@@ -88,15 +90,23 @@ final class VolumeCheck {
     private void checkExtras(List<String> problems) throws IOException {
         Set<Path> known = new HashSet<>();
         known.add(volume.resolve(Manifest.NAME));
-        for (Folder folder : Folder.values()) {
-            known.add(volume.resolve(folder.toString()));
-        }
-        manifest.files().forEach(entry -> known.add(path(entry.folder(), entry.name())));
+        List<Path> folders = folders();
+        known.addAll(folders);
+        manifest.contents().forEach(entry -> known.add(volume.resolve(entry.path())));
         manifest.links().forEach(link -> known.add(path(link.folder(), link.name())));
         checkExtras(volume, known, problems);
-        for (Folder folder : Folder.values()) {
-            checkExtras(volume.resolve(folder.toString()), known, problems);
+        for (Path folder : folders) {
+            checkExtras(folder, known, problems);
         }
+    }
+
+    private List<Path> folders() {
+        List<String> graphics = manifest.graphics().stream().map(Manifest.DataEntry::path).toList();
+        return Stream.concat(
+                        Stream.of(Folder.values()).map(Folder::toString),
+                        GraphicsFiles.folders(graphics).stream())
+                .map(volume::resolve)
+                .toList();
     }
 
     private static void checkExtras(Path folder, Set<Path> known, List<String> problems)
@@ -115,9 +125,9 @@ final class VolumeCheck {
     }
 
     /** A file that the host no longer has is no fault of the volume: the driver was upgraded. */
-    private void checkContent(Manifest.Entry entry, Host host, List<String> problems)
+    private void checkContent(Manifest.Content entry, Host host, List<String> problems)
             throws IOException {
-        Path file = path(entry.folder(), entry.name());
+        Path file = volume.resolve(entry.path());
         Path source;
         try {
             source = host.resolve(entry.source());
@@ -141,13 +151,26 @@ final class VolumeCheck {
             return; // The host has this driver no longer, or it can't be found now.
         }
         Set<Path> known = new HashSet<>();
-        manifest.files().forEach(entry -> known.add(path(entry.folder(), entry.name())));
+        manifest.contents().forEach(entry -> known.add(volume.resolve(entry.path())));
         for (DriverFiles.DriverFile file : now.files()) {
             Path there = path(file.folder(), file.name());
             if (!known.contains(there)) {
-                problems.add(there + " is missing: the host has got " + file.source() + " since");
+                problems.add(newer(there, file.source()));
             }
         }
+        if (manifest.knowsNoGraphics()) {
+            return; // As that release made them, it is whole.
+        }
+        for (DriverFiles.DataFile file : now.graphics()) {
+            Path there = volume.resolve(file.inVolume());
+            if (!known.contains(there)) {
+                problems.add(newer(there, file.source()));
+            }
+        }
+    }
+
+    private static String newer(Path there, String source) {
+        return there + " is missing: the host has got " + source + " since";
     }
 
     private Path path(Folder folder, String name) {

@@ -1,8 +1,12 @@
 package jnvdocker.volume;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import jnvdocker.volume.files.DriverFiles.LeftOut;
+import jnvdocker.volume.files.MalformedFileException;
 import jnvdocker.volume.files.Reason;
 import jnvdocker.volume.files.TestingElf;
 import jnvdocker.volume.files.TestingHost;
@@ -10,6 +14,8 @@ import jnvdocker.volume.files.TestingHost;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -21,12 +27,16 @@ import java.util.Optional;
 class ManifestTest {
     private static final String LIB = TestingHost.LIB;
 
-    /** As the first release wrote it of the host below, but for the sizes. */
+    /** As the first release wrote it of the host below, but for the sizes and for {@link #NEW}. */
+    private static final List<String> NEW =
+            List.of("  \"selection\" : 1,\n", "  \"graphics\" : [ ],\n");
+
     private static final String EARLIER =
             """
             {
               "format" : 1,
               "version" : "535.104.05",
+              "selection" : 1,
               "files" : [
                 {
                   "folder" : "bin",
@@ -67,6 +77,7 @@ class ManifestTest {
                   "target" : "libnvidia-ml.so.535.104.05"
                 }
               ],
+              "graphics" : [ ],
               "leftOut" : [
                 {
                   "path" : "/usr/bin/nvidia-modprobe",
@@ -95,6 +106,43 @@ class ManifestTest {
         Files.write(host.path(LIB + "/libnvidia-cfg.so." + TestingHost.VERSION), new byte[3]);
         host.file("/usr/bin/nvidia-modprobe", TestingElf.library());
         store = new DriverVolumeStore(folder.resolve("state"));
+    }
+
+    @Test
+    void volumeOfAReleaseWithoutGraphicsFilesIsWhole() throws IOException {
+        DriverVolume built = store.build(host.host(), TestingHost.VERSION);
+        assertEquals(false, built.manifest().knowsNoGraphics());
+        Path file = built.path().resolve(Manifest.NAME);
+        String json = Files.readString(file);
+        for (String line : NEW) {
+            assertEquals(true, json.contains(line), line);
+            json = json.replace(line, "");
+        }
+        Files.writeString(file, json);
+        Path vulkan = host.path("/usr/share/vulkan/icd.d/nvidia_icd.json");
+        Files.createDirectories(vulkan.getParent());
+        Files.writeString(vulkan, "{}");
+
+        DriverVolumeStore now = new DriverVolumeStore(folder.resolve("state"));
+        DriverVolume there = now.build(host.host(), TestingHost.VERSION);
+        assertEquals(true, there.manifest().knowsNoGraphics());
+        assertEquals(List.of(), there.graphics());
+        assertEquals(List.of(), there.verify(host.host()));
+    }
+
+    /** What would lead out of the volume, and what no driver has. */
+    @ParameterizedTest
+    @ValueSource(strings = {"share/../../x", "/etc/passwd", "share/nvidia/other", ""})
+    void graphicsFileThatIsNoneOfTheListIsNoManifests(String path) {
+        String json =
+                EARLIER.replace(
+                        "\"graphics\" : [ ]",
+                        "\"graphics\" : [{\"path\": \""
+                                + path
+                                + "\", \"size\": 1, \"cloned\": \"link\", \"source\": \"/x\"}]");
+        assertThrows(
+                MalformedFileException.class,
+                () -> Manifest.parse(json.getBytes(UTF_8), TestingHost.VERSION));
     }
 
     @Test

@@ -17,6 +17,7 @@ public record DriverFiles(
         DriverVersion version,
         List<DriverFile> files,
         List<DriverLink> links,
+        List<DataFile> graphics,
         List<LeftOut> leftOut) {
 
     /**
@@ -34,6 +35,15 @@ public record DriverFiles(
      * @param target the name of a file in the same folder
      */
     public record DriverLink(Folder folder, String name, String target) {}
+
+    /**
+     * One of {@link GraphicsFiles}.
+     *
+     * @param inVolume its path in the volume, as {@link GraphicsFiles#targets} names it
+     * @param source where it is on the host, as the host spells it, without links
+     * @param size in bytes
+     */
+    public record DataFile(String inVolume, String source, long size) {}
 
     /**
      * A file that does not go into the volume.
@@ -55,6 +65,7 @@ public record DriverFiles(
                 sorted(
                         links,
                         Comparator.comparing(DriverLink::folder).thenComparing(DriverLink::name));
+        graphics = sorted(graphics, Comparator.comparing(DataFile::inVolume));
         leftOut =
                 sorted(
                         leftOut,
@@ -82,12 +93,15 @@ public record DriverFiles(
         InstalledDriver.check(driver, selection, search);
         ProgramSearch programs = new ProgramSearch(host, machine, selection.folders());
         programs.run();
-        return selection.with(programs);
+        GraphicsSearch graphics = new GraphicsSearch(host, selection.folders());
+        graphics.run();
+        return selection.with(programs, graphics);
     }
 
     /** The bytes of all files. */
     public long bytes() {
-        return files.stream().mapToLong(DriverFile::size).sum();
+        return files.stream().mapToLong(DriverFile::size).sum()
+                + graphics.stream().mapToLong(DataFile::size).sum();
     }
 
     private static <T> List<T> sorted(List<T> list, Comparator<T> order) {

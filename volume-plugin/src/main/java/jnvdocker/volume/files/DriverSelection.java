@@ -80,7 +80,7 @@ final class DriverSelection {
                 .toList();
     }
 
-    DriverFiles with(ProgramSearch programs) {
+    DriverFiles with(ProgramSearch programs, GraphicsSearch graphics) {
         LinkNames names = new LinkNames(driver, withoutDoubles());
         List<ChosenLibrary> kept = names.kept();
         names.leftOut().forEach(leftOut::add);
@@ -90,7 +90,10 @@ final class DriverSelection {
                 driver,
                 Stream.concat(libraries, programs.programs().stream()).toList(),
                 links,
-                Stream.concat(leftOut.stream(), programs.leftOut().stream()).toList());
+                graphics.files(),
+                Stream.of(leftOut, programs.leftOut(), graphics.leftOut())
+                        .flatMap(List::stream)
+                        .toList());
     }
 
     /**

@@ -201,7 +201,7 @@ public final class DriverVolumes implements PluginVolumes {
                         "driver",
                         volume.version().text(),
                         "files",
-                        volume.manifest().files().size(),
+                        volume.manifest().contents().size(),
                         "bytes",
                         volume.bytes(),
                         "cloned",

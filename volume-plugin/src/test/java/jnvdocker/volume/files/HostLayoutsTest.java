@@ -1,11 +1,13 @@
 package jnvdocker.volume.files;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Host;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.FolderTree;
+import jnvdocker.volume.GraphicsFile;
 
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,16 +90,21 @@ class HostLayoutsTest {
                 String what =
                         Files.isSymbolicLink(file)
                                 ? " -> " + Files.readSymbolicLink(file)
-                                : " = " + source(volume, sub, name);
+                                : " = " + source(volume, sub + "/" + name);
                 contents.add(sub + "/" + name + what);
             }
+        }
+        for (GraphicsFile file : volume.graphics()) {
+            String path = file.inVolume().toString();
+            assertTrue(Files.isRegularFile(volume.path().resolve(path)), path);
+            contents.add(path + " = " + source(volume, path) + " at " + file.target());
         }
         return contents;
     }
 
-    private static String source(DriverVolume volume, Folder sub, String name) {
-        return volume.manifest().files().stream()
-                .filter(entry -> entry.folder() == sub && entry.name().equals(name))
+    private static String source(DriverVolume volume, String path) {
+        return volume.manifest().contents().stream()
+                .filter(entry -> entry.path().equals(path))
                 .findFirst()
                 .orElseThrow()
                 .source();

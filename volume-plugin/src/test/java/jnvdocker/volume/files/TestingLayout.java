@@ -1,6 +1,7 @@
 package jnvdocker.volume.files;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +18,7 @@ import java.util.regex.Pattern;
  * /PATH -> TARGET                  a link; OUTSIDE in its target is the folder beside the host's root
  * /PATH folder
  * /PATH ARCHITECTURE [SONAME] ...  a library or program
+ * /PATH size=BYTES ...             a file of zeros
  * NAME => /PATH                    what the loader cache says, as ldconfig -p prints it
  * /PATH ...                        does something to a file that an earlier line made
  * </pre>
@@ -97,7 +99,9 @@ final class TestingLayout {
     }
 
     private static void change(Path file, String word) throws IOException {
-        if (word.startsWith("mode=")) {
+        if (word.startsWith("size=")) {
+            zeros(file, Long.parseLong(value(word)));
+        } else if (word.startsWith("mode=")) {
             Files.setAttribute(file, "unix:mode", Integer.parseInt(value(word), 8));
         } else if (word.startsWith("cut=")) {
             byte[] bytes = Files.readAllBytes(file);
@@ -107,6 +111,14 @@ final class TestingLayout {
             ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file));
             bytes.put(Integer.parseInt(patch[0]), HexFormat.of().parseHex(patch[1]));
             Files.write(file, bytes.array());
+        }
+    }
+
+    /** With a hole, so that it may be large. */
+    private static void zeros(Path file, long size) throws IOException {
+        Files.createDirectories(file.getParent());
+        try (RandomAccessFile made = new RandomAccessFile(file.toFile(), "rw")) {
+            made.setLength(size);
         }
     }
 
