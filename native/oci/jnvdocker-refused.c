@@ -1,0 +1,40 @@
+/*
+ * jnvdocker-refused: what a container runs in place of its own program while its GPUs are busy, at a start that
+ * nobody typed. It says why and fails, so that the container's restart policy tries again.
+ *
+ * Responsibilities:
+ *   - write each argument and a newline to standard error
+ *   - end with 125, as docker does when it can't start a container
+ *
+ * It is alone in a root that has nothing but it, may have any user and no rights, and what it writes to may be
+ * closed or gone: nothing of that changes how it ends.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { REFUSED = 125 };
+
+static void say(const char *text, size_t length)
+{
+	while (length > 0) {
+		ssize_t written = write(STDERR_FILENO, text, length);
+		if (written > 0) {
+			text += written;
+			length -= (size_t)written;
+		} else if (errno != EINTR)
+			return;
+	}
+}
+
+int main(int count, char **words)
+{
+	/* Else it would end by that where the reader is gone. */
+	signal(SIGPIPE, SIG_IGN);
+	for (int i = 1; i < count; i++) {
+		say(words[i], strlen(words[i]));
+		say("\n", 1);
+	}
+	_exit(REFUSED);
+}
