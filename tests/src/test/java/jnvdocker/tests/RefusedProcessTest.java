@@ -11,8 +11,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import jnvdocker.oci.refuse.RefusedProcess;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Frames;
+import jnvdocker.tests.world.HostileDaemon;
+import jnvdocker.tests.world.HostileDaemon.Script;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RuntimeCall;
+import jnvdocker.tests.world.RuntimeProgram;
+import jnvdocker.tests.world.TestEngine;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -29,7 +35,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Containers whose start is refused, in real runtimes: whatever they are, they print why and end
@@ -186,6 +194,59 @@ class RefusedProcessTest {
                 spec.withObjectProperty("linux").remove("seccomp");
                 assertRefuses("runc", spec, spec.at("/process/terminal").asBoolean());
             }
+        }
+    }
+
+    /** At the third start its GPU is free. */
+    @ParameterizedTest
+    @EnumSource
+    @Tag("docker")
+    void policyTriesAgainAndTheLogsSayWhy(TestEngine.Release release) throws IOException {
+        Path runc = Path.of(Command.of("which", "runc").run().ok().out().strip());
+        Path built = Project.source("native").resolve("target/nvidia-container-runtime");
+        RuntimeProgram runtime = new RuntimeProgram(folder, built, runc);
+        AtomicInteger starts = new AtomicInteger();
+        try (TestEngine engine = new TestEngine(release)) {
+            Files.writeString(
+                    engine.plugins().resolveSibling("etc/daemon.json"),
+                    "{\"runtimes\":{\"nvidia\":{\"path\":\"" + runtime.path() + "\"}}}");
+            engine.restart();
+            engine.image("gpu", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
+            try (HostileDaemon _ =
+                    new HostileDaemon(
+                            runtime.socket(),
+                            Script.answering(call -> answer(call, starts.incrementAndGet())))) {
+                List<Object> words = List.of("run", "-d", "--name", "con", "--restart", "always");
+                List<Object> more = List.of("--runtime", "nvidia", "gpu", "sh", "-c");
+                String real = "echo real; touch /file; sleep 1000";
+                engine.docker(
+                                Stream.of(words, more, List.of((Object) real))
+                                        .flatMap(List::stream)
+                                        .toArray())
+                        .run()
+                        .ok();
+                Lab.await(() -> {
+                    Command.Result logs = engine.docker("logs", "con").run();
+                    return logs.out().contains("real") ? List.of() : List.of(logs.toString());
+                });
+                Command.Result logs = engine.docker("logs", "con").run().ok();
+                assertEquals("real\n", logs.out());
+                assertEquals((TEXT + "\n").repeat(2), logs.err());
+                assertEquals("A /file\n", engine.docker("diff", "con").run().ok().out());
+            } finally {
+                engine.docker("rm", "-f", "con").run();
+            }
+        }
+    }
+
+    private Frames answer(List<String> call, int start) {
+        String config = call.get(6);
+        try {
+            return new Frames()
+                    .out(start > 2 ? config : RefusedProcess.of(config, program, TEXT))
+                    .exit(0);
+        } catch (RefusedException e) {
+            return new Frames().refuse(e.getMessage());
         }
     }
 
