@@ -31,6 +31,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.Processes;
@@ -99,7 +100,8 @@ final class Daemon implements AutoCloseable {
         DeviceNodes nodes = new DeviceNodes(host);
         GpuInventory inventory = new GpuInventory(host, nodes);
         DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
-        DockerEngine engine = new DockerEngine(folders.dockerSocket());
+        GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
+        DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
         LeaseParts parts = LeaseParts.open(world(folders, config, host, nodes, inventory, engine));
         started.push(parts);
@@ -127,7 +129,7 @@ final class Daemon implements AutoCloseable {
                                 config.defaultGpus(),
                                 config.allowPrivileged(),
                                 folders.config().toString()),
-                        _ -> false);
+                        guarded);
         Uninstall uninstall =
                 new Uninstall(
                         engine,
@@ -196,12 +198,19 @@ final class Daemon implements AutoCloseable {
                                 inventory,
                                 nodes,
                                 cuda,
+                                volumes,
                                 served,
                                 planner,
                                 parts.leases(),
                                 parts.oci(),
                                 parts.ociKeeper(),
                                 new GpuWishes(wishes(config, folders)),
+                                engine,
+                                new RuntimeCreate.Retries(
+                                        config.runtime().busyRetries(),
+                                        installation
+                                                .tree()
+                                                .resolve("lib/oci/refused/jnvdocker-refused")),
                                 folders.state().resolve(ClaimFiles.FOLDER)),
                         new RuntimeExec(parts.oci()));
         Commands commands = new Commands(start, gpu, mesos, runtime);

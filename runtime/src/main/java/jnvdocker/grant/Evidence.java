@@ -7,10 +7,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.MountedFolder;
 import jnvdocker.process.Processes;
-import jnvdocker.process.SeenMounts;
-import jnvdocker.registry.ClaimFiles;
 import jnvdocker.use.GpuUse;
 
 import org.slf4j.Logger;
@@ -32,10 +29,6 @@ import java.util.regex.Pattern;
  * takes no engine and no time. What is not known to be gone is there.
  */
 final class Evidence {
-    private static final String LAST = "/" + ClaimFiles.MOUNTED;
-    private static final Pattern CLAIM =
-            Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})" + LAST);
-
     /** How {@link #group} names the cgroups of programs. */
     private static final Pattern GROUP = Pattern.compile("jnvdocker-([0-9a-f]{12})");
 
@@ -46,7 +39,7 @@ final class Evidence {
 
     private final Processes processes;
     private final String boot;
-    private final Path state;
+    private final ClaimMounts mounts;
     private final Map<Long, String> kept = new ConcurrentHashMap<>();
 
     /**
@@ -55,7 +48,7 @@ final class Evidence {
     Evidence(Processes processes, String boot, Path state) {
         this.processes = processes;
         this.boot = boot;
-        this.state = state;
+        this.mounts = new ClaimMounts(processes, state);
     }
 
     /** What was seen of a holder. */
@@ -92,54 +85,9 @@ final class Evidence {
         }
     }
 
-    /**
-     * The claims that are mounted, by what only root and its engines can mount.
-     *
-     * @param ours the oldest process that has a claim of our state folder mounted, by its id
-     * @param others the same of other state folders, of which other daemons have one each
-     * @param complete whether all mounts were looked at; else any claim may be mounted
-     */
-    record MountedClaims(
-            Map<String, ProcessId> ours, Map<MountedFolder, ProcessId> others, boolean complete) {}
-
-    MountedClaims mountedClaims() {
-        SeenMounts seen = processes.mounts(Evidence::isAClaims);
-        Optional<MountedFolder> claims = claims();
-        Map<String, ProcessId> ours = new HashMap<>();
-        Map<MountedFolder, ProcessId> others = new HashMap<>();
-        seen.oldest()
-                .forEach((folder, process) -> {
-                    if (isOurs(folder, claims)) {
-                        ours.put(claimOf(folder), process);
-                    } else {
-                        others.put(folder, process);
-                    }
-                });
-        return new MountedClaims(ours, others, seen.unread().isEmpty());
-    }
-
-    /** How mounts of our claims are spelled; empty when that can't be told. */
-    private Optional<MountedFolder> claims() {
-        return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
-    }
-
-    private static boolean isAClaims(String path) {
-        return path.endsWith(LAST) && CLAIM.matcher(path).matches();
-    }
-
-    /** Where nobody can tell, each is: one that was missed would be a holder that was missed. */
-    private static boolean isOurs(MountedFolder folder, Optional<MountedFolder> claims) {
-        return claims.isEmpty()
-                || claims.get().resolve(claimOf(folder)).resolve(ClaimFiles.MOUNTED).equals(folder);
-    }
-
-    /** The id of the claim whose folder is mounted. */
-    static String claimOf(MountedFolder folder) {
-        Matcher matcher = CLAIM.matcher(folder.path());
-        if (!matcher.matches()) {
-            throw new IllegalArgumentException(folder + " is no claim's");
-        }
-        return matcher.group(1);
+    /** The claims that are mounted, by what only root and its engines can mount. */
+    ClaimMounts.Seen mountedClaims() {
+        return mounts.seen();
     }
 
     /** The oldest process in each container that has a claim mounted, by the claim's id. */
@@ -213,7 +161,7 @@ final class Evidence {
         boolean named =
                 id.isPresent() && lease.claim().container().map(Claim.ContainerRef::id).equals(id);
         boolean inItsCgroup = id.isPresent() && isCgroupNamedAfter(id.get(), lease);
-        return named || inItsCgroup || hasMounted(process.id(), lease.claim().id());
+        return named || inItsCgroup || mounts.has(process.id(), lease.claim().id());
     }
 
     /** As docker names a container's, of which it may be known. */
@@ -230,7 +178,7 @@ final class Evidence {
     /** Whether a process is in the container of a lease, by what only root can have done. */
     boolean isInside(ProcessId process, Lease lease) {
         try {
-            return hasMounted(process, lease.claim().id())
+            return mounts.has(process, lease.claim().id())
                     || lease.claim()
                             .container()
                             .flatMap(it -> processes.cgroup(process, it.id()))
@@ -239,12 +187,6 @@ final class Evidence {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
             return false;
         }
-    }
-
-    private boolean hasMounted(ProcessId process, String claim) {
-        Optional<MountedFolder> claims = claims();
-        return processes.mounts(process, Evidence::isAClaims).stream()
-                .anyMatch(folder -> isOurs(folder, claims) && claimOf(folder).equals(claim));
     }
 
     /** The name of the cgroup that a process of the host and all it starts are in. */
@@ -313,7 +255,7 @@ final class Evidence {
         if (container.cgroup().filter(processes::hasProcesses).isPresent()) {
             return new Alive(init.orElse(container.process()));
         }
-        MountedClaims mounted = mountedClaims();
+        ClaimMounts.Seen mounted = mountedClaims();
         ProcessId inside = mounted.ours().get(lease.claim().id());
         if (inside != null) {
             return new Alive(inside);
@@ -339,7 +281,7 @@ final class Evidence {
         }
         // Whatever was learnt of its first process: who sees the claim's folder is of the
         // container.
-        MountedClaims mounted = mountedClaims();
+        ClaimMounts.Seen mounted = mountedClaims();
         ProcessId inside = mounted.ours().get(lease.claim().id());
         if (inside != null) {
             return new Alive(inside);

@@ -62,7 +62,7 @@ final class LostClaims {
     /** Empty when it can't be told: then nothing is deleted. */
     private Optional<Set<String>> mounted() {
         try {
-            Evidence.MountedClaims seen = evidence.mountedClaims();
+            ClaimMounts.Seen seen = evidence.mountedClaims();
             if (!seen.complete()) {
                 LOG.warn("which claims are mounted is not known: a process has too many mounts");
                 return Optional.empty();

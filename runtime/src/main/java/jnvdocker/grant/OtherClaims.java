@@ -110,7 +110,7 @@ final class OtherClaims {
         try {
             Path file = here.get().resolve(ClaimFiles.LEASE);
             refuseForged(file);
-            return gpus(file, Evidence.claimOf(folder));
+            return gpus(file, ClaimMounts.claimOf(folder));
         } catch (IOException e) {
             LOG.debug("a claim of another state folder: {}", FileErrors.describe(e));
             return Set.of();

@@ -57,7 +57,7 @@ public final class Unleased {
             return List.of();
         }
         try {
-            Evidence.MountedClaims mounted = evidence.mountedClaims();
+            ClaimMounts.Seen mounted = evidence.mountedClaims();
             List<Running> running = new ArrayList<>();
             for (String id : List.copyOf(claims)) {
                 Optional<ProcessId> process = Optional.ofNullable(mounted.ours().get(id));

@@ -5,9 +5,9 @@ import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.container.UserSettings;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.cuda.CudaVersions;
+import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
@@ -18,11 +18,10 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
-import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.text.LeaseText;
+import jnvdocker.oci.refuse.RefusedProcess;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
 import jnvdocker.oci.spec.GpuWishes;
@@ -37,7 +36,7 @@ import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.request.GpuResolver;
+import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -47,7 +46,6 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,25 +66,26 @@ public final class RuntimeCreate {
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeCreate.class);
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,1023}");
 
-    /** What docker gives a container whose image has no PATH (moby: DefaultPathEnv). */
-    private static final String DOCKERS_PATH =
-            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
     private final Host host;
     private final GpuInventory inventory;
     private final DeviceNodes nodes;
     private final NeedsCheck needsCheck;
     private final ServedVolumes volumes;
+    private final Graphics graphics;
     private final ContainerPlanner planner;
     private final Leases leases;
     private final OciContainers containers;
     private final OciKeeper keeper;
     private final GpuWishes wishes;
+    private final ContainerEngine engine;
+    private final boolean busyRetries;
+    private final Path refused;
     private final Path claims;
     private final ImageFiles images = new ImageFiles();
     private final ContainerOwner owners = new ContainerOwner();
 
     /**
+     * @param engine whose containers start by themselves while it starts
      * @param claims the folder of the claims
      */
     public RuntimeCreate(
@@ -94,52 +93,40 @@ public final class RuntimeCreate {
             GpuInventory inventory,
             DeviceNodes nodes,
             CudaVersions cuda,
+            DriverVolumeStore store,
             ServedVolumes volumes,
             ContainerPlanner planner,
             Leases leases,
             OciContainers containers,
             OciKeeper keeper,
             GpuWishes wishes,
+            ContainerEngine engine,
+            Retries retries,
             Path claims) {
         this.host = host;
         this.inventory = inventory;
         this.nodes = nodes;
         this.needsCheck = new NeedsCheck(cuda);
         this.volumes = volumes;
+        this.graphics = new Graphics(host, store, nodes);
         this.planner = planner;
         this.leases = leases;
         this.containers = containers;
         this.keeper = keeper;
         this.wishes = wishes;
+        this.engine = engine;
+        this.busyRetries = retries.busy();
+        this.refused = retries.program();
         this.claims = claims;
     }
 
     /**
-     * What our runtime has sent.
+     * What becomes of a container with a restart policy that is refused its GPUs.
      *
-     * @param pidFile to which the real runtime is to write the pid of the first process
+     * @param busy whether the policy is to try again
+     * @param program that says why, in a folder of its own
      */
-    private record Call(
-            OciContainers.Container container,
-            Optional<Path> pidFile,
-            RuntimeSpec spec,
-            Optional<DockerContainer> docker,
-            Optional<ImageConfig> image,
-            ClientRequest request,
-            ClientConnection client) {
-        String name() {
-            return docker.map(DockerContainer::name).orElse(container.id());
-        }
-
-        /** As far as it is known, what the container has of its image and of its user. */
-        ImageConfig merged() {
-            Map<String, String> labels =
-                    image.map(ImageConfig::labels)
-                            .or(() -> docker.map(DockerContainer::labels))
-                            .orElse(Map.of());
-            return new ImageConfig(labels, spec.environment());
-        }
-    }
+    public record Retries(boolean busy, Path program) {}
 
     /** Engines and their shims run as root, and the GPUs of containers are not for others. */
     static void refuseOthersThanEngines(ClientRequest request) throws RefusedException {
@@ -167,7 +154,12 @@ public final class RuntimeCreate {
         try {
             refuseOthersThanEngines(request);
             refuseUnless(words.size() == 8 && ID.matcher(words.get(1)).matches());
-            create(call(words, request, client));
+            CreateCall call = call(words, request, client);
+            try {
+                create(call);
+            } catch (RefusedException e) {
+                refuse(call, words.get(5), e.getMessage());
+            }
         } catch (RefusedException e) {
             LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
             client.refuseContainer("jnvdocker: " + e.getMessage());
@@ -177,13 +169,41 @@ public final class RuntimeCreate {
         }
     }
 
-    private Call call(List<String> words, ClientRequest request, ClientConnection client)
+    /**
+     * A refused create is final to a restart policy: where nobody has typed the start, and reads
+     * why, the container runs a program that says it and fails, so that the policy tries again.
+     */
+    private void refuse(CreateCall call, String config, String why)
+            throws RefusedException, IOException {
+        boolean typed =
+                !busyRetries
+                        || call.docker()
+                                .filter(it -> it.hasPolicy() && isStartedByItself(it))
+                                .isEmpty();
+        LOG.info(
+                "container {} is {}: {}",
+                Quote.shown(call.name()),
+                typed ? "not created" : "refused",
+                why);
+        if (typed) {
+            call.client().refuseContainer("jnvdocker: " + why);
+        } else {
+            call.client().print(RefusedProcess.of(config, refused, "jnvdocker: " + why));
+            call.client().exit(ExitCode.OK);
+        }
+    }
+
+    private boolean isStartedByItself(DockerContainer container) {
+        return container.restarting() || !engine.hasStarted();
+    }
+
+    private CreateCall call(List<String> words, ClientRequest request, ClientConnection client)
             throws RefusedException {
         RuntimeSpec spec = RuntimeSpec.parse(words.get(5));
         Optional<DockerContainer> docker = DockerContainer.parse(spec, words.get(6), words.get(7));
         Optional<Path> pidFile =
                 Optional.of(words.get(3)).filter(it -> it.startsWith("/")).map(Path::of);
-        return new Call(
+        return new CreateCall(
                 new OciContainers.Container(words.get(4), words.get(1)),
                 pidFile,
                 spec,
@@ -193,7 +213,7 @@ public final class RuntimeCreate {
                 client);
     }
 
-    private void create(Call call) throws RefusedException, IOException {
+    private void create(CreateCall call) throws RefusedException, IOException {
         List<Gpu> gpus = HostDriver.isLoaded(host) ? inventory.read().gpus() : List.of();
         Majors majors = majors();
         GpuWish wish =
@@ -216,9 +236,9 @@ public final class RuntimeCreate {
                 call.client().exit(ExitCode.OK);
             }
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
-                    give(call, named(minors, gpus), source, majors);
+                    give(call, NamedNodes.of(minors, gpus), source, majors);
             case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
-                    give(call, with(request, named, gpus), source, majors);
+                    give(call, NamedNodes.with(request, named, gpus), source, majors);
         }
     }
 
@@ -230,7 +250,7 @@ public final class RuntimeCreate {
     }
 
     /** It has its lease from the mount of its claim, and may have those GPUs alone. */
-    private void refuseOthersThan(String claim, Call call, List<Gpu> gpus, Majors majors)
+    private void refuseOthersThan(String claim, CreateCall call, List<Gpu> gpus, Majors majors)
             throws RefusedException, IOException {
         Lease lease = leases.lease(claim);
         Set<Integer> its =
@@ -242,9 +262,7 @@ public final class RuntimeCreate {
                     "this container has the claim "
                             + claim
                             + " and is given "
-                            + others.stream()
-                                    .map(DeviceNodes::nameOf)
-                                    .collect(Collectors.joining(", "))
+                            + NamedNodes.nodes(others)
                             + " besides",
                     "create it again with 'jnvdocker run' and all of its GPUs in --gpus");
         }
@@ -255,49 +273,7 @@ public final class RuntimeCreate {
         return gpus.stream().filter(Gpu::isSound).map(Gpu::minor).collect(Collectors.toSet());
     }
 
-    private static GpuRequest named(Set<Integer> minors, List<Gpu> gpus) throws RefusedException {
-        List<String> ids =
-                gpus.stream()
-                        .filter(gpu -> minors.contains(gpu.minor()))
-                        .map(Gpu::pciAddress)
-                        .toList();
-        if (ids.size() < minors.size()) {
-            throw new RefusedException(
-                    "this container is given "
-                            + minors.stream()
-                                    .map(DeviceNodes::nameOf)
-                                    .collect(Collectors.joining(", "))
-                            + ", of which this host does not have all",
-                    "'jnvdocker gpu ls' shows those that it has");
-        }
-        return new GpuRequest.Devices(ids);
-    }
-
-    /** What is asked for, and what is named by nodes besides. */
-    private static GpuRequest with(GpuRequest request, Set<Integer> named, List<Gpu> gpus)
-            throws RefusedException {
-        if (named.isEmpty()) {
-            return request;
-        }
-        return switch (request) {
-            case GpuRequest.All all -> all;
-            case GpuRequest.Devices(List<String> ids) -> {
-                Set<String> addresses = new TreeSet<>();
-                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.pciAddress()));
-                GpuRequest.Devices nodes = (GpuRequest.Devices) named(named, gpus);
-                addresses.addAll(nodes.ids());
-                yield new GpuRequest.Devices(List.copyOf(addresses));
-            }
-            case GpuRequest.Count _, GpuRequest.None _ ->
-                    throw new RefusedException(
-                            "this container asks for "
-                                    + LeaseText.asked(request)
-                                    + ", and is given nodes of GPUs besides",
-                            "name all of its GPUs in one of the two");
-        };
-    }
-
-    private void give(Call call, GpuRequest request, GpuWish.Source source, Majors majors)
+    private void give(CreateCall call, GpuRequest request, GpuWish.Source source, Majors majors)
             throws RefusedException, IOException {
         HostDriver driver = inventory.read();
         needsCheck.check(GpuNeeds.withGpus(call.merged(), Map.of()), driver, call.client());
@@ -320,7 +296,7 @@ public final class RuntimeCreate {
         }
     }
 
-    private OciContainers.Creation creation(Call call, GpuRequest request)
+    private OciContainers.Creation creation(CreateCall call, GpuRequest request)
             throws RefusedException, IOException {
         Optional<String> reservation =
                 call.docker()
@@ -331,7 +307,7 @@ public final class RuntimeCreate {
                         ? containers.made(reservation.get(), call.container())
                         : Optional.empty();
         Owner owner =
-                made.map(ClaimStore.Made::owner).orElseGet(() -> owners.guess(usersLabels(call)));
+                made.map(ClaimStore.Made::owner).orElseGet(() -> owners.guess(call.usersLabels()));
         return new OciContainers.Creation(
                 call.container(),
                 call.name(),
@@ -343,23 +319,7 @@ public final class RuntimeCreate {
                 made.isPresent() ? reservation : Optional.empty());
     }
 
-    /** Not those of its image, which whoever made that has written. */
-    private static Map<String, String> usersLabels(Call call) {
-        Map<String, String> labels = new HashMap<>();
-        Map<String, String> images = call.image().map(ImageConfig::labels).orElse(Map.of());
-        call.docker()
-                .map(DockerContainer::labels)
-                .filter(_ -> call.image().isPresent())
-                .orElse(Map.of())
-                .forEach((label, value) -> {
-                    if (!value.equals(images.get(label))) {
-                        labels.put(label, value);
-                    }
-                });
-        return labels;
-    }
-
-    private void edit(Call call, HostDriver driver, Optional<Lease> lease, Majors majors)
+    private void edit(CreateCall call, HostDriver driver, Optional<Lease> lease, Majors majors)
             throws RefusedException, IOException {
         Allocation allocation =
                 lease.isPresent()
@@ -368,20 +328,25 @@ public final class RuntimeCreate {
         ContainerEdits edits =
                 planner.plan(
                         new ContainerPlanner.Container(
-                                call.merged(), allocation, settings(call), driver.version(), true));
-        for (DeviceNode node : edits.devices()) {
-            nodes.linkByNumber(node);
-        }
+                                call.merged(),
+                                allocation,
+                                call.settings(),
+                                driver.version(),
+                                true));
+        Path served = volumes.serve(host, driver.version(), call.request().peer().pid()).path();
         Map<VolumeMount, Path> folders = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
             folders.put(
                     mount,
                     allocation.mounts().contains(mount)
                             ? containers.folder(lease.get().claim())
-                            : volumes.serve(host, driver.version(), call.request().peer().pid())
-                                    .path());
+                            : served);
         }
-        List<ClaimFiles.SetVariable> variables = variables(call, edits);
+        edits = graphics.with(edits, call.spec(), driver.version(), served, folders);
+        for (DeviceNode node : edits.devices()) {
+            nodes.linkByNumber(node);
+        }
+        List<ClaimFiles.SetVariable> variables = call.variables(edits);
         SpecEdits.apply(
                 call.spec(),
                 edits,
@@ -395,32 +360,5 @@ public final class RuntimeCreate {
         }
         call.client().print(call.spec().toString());
         call.client().exit(ExitCode.OK);
-    }
-
-    private static List<ClaimFiles.SetVariable> variables(Call call, ContainerEdits edits) {
-        Map<String, String> before = call.spec().environment();
-        List<ClaimFiles.SetVariable> variables = new ArrayList<>();
-        edits.environment()
-                .forEach((name, now) ->
-                        variables.add(new ClaimFiles.SetVariable(name, before.get(name), now)));
-        return variables;
-    }
-
-    /** What the user has set stays as it is, as far as that can be told from what the image has. */
-    private static UserSettings settings(Call call) {
-        Set<String> variables = new TreeSet<>();
-        if (call.docker().isPresent() && call.image().isPresent()) {
-            Map<String, String> images = call.image().get().environment();
-            call.docker()
-                    .get()
-                    .environment()
-                    .forEach((name, value) -> {
-                        boolean dockers = name.equals("PATH") && value.equals(DOCKERS_PATH);
-                        if (!dockers && !value.equals(images.get(name))) {
-                            variables.add(name);
-                        }
-                    });
-        }
-        return new UserSettings(variables, call.spec().mountTargets(), Set.of());
     }
 }

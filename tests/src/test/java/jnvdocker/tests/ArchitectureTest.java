@@ -39,7 +39,7 @@ class ArchitectureTest {
             posix process host cuda
             volume.files volume volume.plugin
             request container use lease lease.text registry grant
-            docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
+            program docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen upkeep doctor
             command.caller command.start command.gpu command.mesos command.runtime command daemon
             """

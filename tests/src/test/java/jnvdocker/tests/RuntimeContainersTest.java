@@ -284,6 +284,68 @@ class RuntimeContainersTest {
                 "allow_privileged");
     }
 
+    /** A refused create would be final to the policy. */
+    @Test
+    void restartPolicyTriesAgainWhileItsGpuIsTaken() {
+        lab.docker(
+                        "run",
+                        "-d",
+                        "--runtime=nvidia",
+                        "--name=one",
+                        "--restart=always",
+                        "--label=jnvdocker.gpus=device=0",
+                        "plain",
+                        "sh",
+                        "-c",
+                        "echo mine; sleep 0.2")
+                .ok();
+        Lab.await(() ->
+                lab.docker(
+                                                "run",
+                                                "-d",
+                                                "--runtime=nvidia",
+                                                "--name=two",
+                                                "--rm",
+                                                "--stop-signal=KILL",
+                                                "--label=jnvdocker.gpus=device=0",
+                                                "plain",
+                                                "sleep",
+                                                "1000")
+                                        .exitCode()
+                                == 0
+                        ? List.of()
+                        : List.of("two has not got it"));
+        Lab.await(() -> logs("one").contains("is held by") ? List.of() : List.of(logs("one")));
+        String before = logs("one");
+        lab.docker("stop", "two").ok();
+        Lab.await(() ->
+                logs("one").substring(before.length()).contains("mine\n")
+                        ? List.of()
+                        : List.of(logs("one")));
+    }
+
+    private static String logs(String container) {
+        Command.Result logs = lab.docker("logs", container).ok();
+        return logs.out() + logs.err();
+    }
+
+    @Test
+    void graphicsNeedMoreOfTheDriver() {
+        String out =
+                run(
+                                "--label",
+                                "jnvdocker.gpus=1",
+                                "-e",
+                                "NVIDIA_DRIVER_CAPABILITIES=graphics",
+                                "plain",
+                                "sh",
+                                "-c",
+                                "ls /dev; cat /etc/vulkan/icd.d/nvidia_icd.json")
+                        .ok()
+                        .out();
+        assertTrue(out.contains("libGLX_nvidia.so.0"), out);
+    }
+
     @Test
     void jnvdockerRunUsesItWithItsUser() {
         lab.run("train", 1);

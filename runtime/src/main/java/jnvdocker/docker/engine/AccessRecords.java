@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -28,10 +29,15 @@ final class AccessRecords {
 
     /**
      * @param runtimes those of the engine, name to program
+     * @param guarded whether a program is ours: whatever the container asks for, it gets GPUs from
+     *     us alone
      */
-    static GpuAccess access(InspectContainerResponse container, Map<String, String> runtimes) {
+    static GpuAccess access(
+            InspectContainerResponse container,
+            Map<String, String> runtimes,
+            Predicate<String> guarded) {
         HostConfig host = container.getHostConfig();
-        if (host == null) {
+        if (host == null || guarded.test(program(host, runtimes))) {
             return GpuAccess.NONE;
         }
         List<GpuAccess.Given> given = new ArrayList<>();
@@ -50,6 +56,10 @@ final class AccessRecords {
                         .toList(),
                 list(host.getDeviceCgroupRules()),
                 given);
+    }
+
+    private static String program(HostConfig host, Map<String, String> runtimes) {
+        return runtimes.getOrDefault(Objects.requireNonNullElse(host.getRuntime(), ""), "");
     }
 
     /** One that may be made and not opened gives no GPU. */

@@ -43,6 +43,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
 /**
@@ -60,9 +61,19 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private final RunningMemory runs = new RunningMemory(Processes.ofThisMachine());
     private final SocketServers servers = SocketServers.ofThisMachine();
     private final EngineCalls calls = new EngineCalls();
+    private final Predicate<String> guarded;
 
+    /** One that has none of our OCI runtimes. */
     public DockerEngine(Path socket) {
+        this(socket, _ -> false);
+    }
+
+    /**
+     * @param guarded whether a runtime's program is ours, which asks this daemon for every GPU
+     */
+    public DockerEngine(Path socket, Predicate<String> guarded) {
         this.socket = socket;
+        this.guarded = guarded;
     }
 
     /** The socket that the engine listens on. */
@@ -219,7 +230,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                                 init,
                                 inspected.labels(),
                                 inspected.volumes(),
-                                AccessRecords.access(found, runtimes.paths())))
+                                AccessRecords.access(found, runtimes.paths(), guarded)))
                 : Optional.empty();
     }
 

@@ -1,38 +1,24 @@
 package jnvdocker.mesos.agent;
 
-import jnvdocker.words.Quote;
+import jnvdocker.program.SettledProgram;
 import jnvdocker.words.RefusedException;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.regex.Pattern;
+import java.util.List;
 
-/**
- * The bytes of our {@code mesos-containerizer}. It must not look for anything by where it lies,
- * since the agent may run a copy of it out of memory, nor by variables, which are the task's: so
- * what it needs to know is written into the program, in the places that native/mesos keeps for that
- * behind a mark:
- *
- * <pre>
- * char mark[32]; char helper[4096]; char prestart[4096]; char socket[108];
- * </pre>
- */
+/** Our {@code mesos-containerizer}, of which the agent may run a copy out of memory. */
 final class HookProgram {
-    private static final byte[] MARK =
-            Arrays.copyOf("jnvdocker-mesos-settings-1".getBytes(StandardCharsets.US_ASCII), 32);
-
-    private static final int PATH = 4096;
-    private static final int SOCKET = 108;
-
-    /** It is also put into JSON by a program that knows of no escapes, and into flags. */
-    private static final Pattern PLAIN = Pattern.compile("[ !#-\\[\\]-~]*");
+    private static final SettledProgram PROGRAM =
+            new SettledProgram(
+                    "mesos-containerizer",
+                    "jnvdocker-mesos-settings-1",
+                    List.of(SettledProgram.PATH, SettledProgram.PATH, SettledProgram.SOCKET));
 
     private HookProgram() {}
 
     /** Whether this is a program of ours, settled or not. */
     static boolean isOurs(byte[] program) {
-        return find(program, 0) >= 0;
+        return PROGRAM.isOurs(program);
     }
 
     /**
@@ -46,51 +32,6 @@ final class HookProgram {
      */
     static byte[] settle(byte[] program, Path helper, Path prestart, Path socket)
             throws RefusedException {
-        int mark = find(program, 0);
-        int settings = mark + MARK.length;
-        if (mark < 0
-                || find(program, settings) >= 0
-                || program.length - settings < 2 * PATH + SOCKET) {
-            throw new RefusedException(
-                    "the mesos-containerizer of this installation is damaged, or of another"
-                            + " version",
-                    "install jnvdocker anew");
-        }
-        byte[] settled = program.clone();
-        write(settled, settings, PATH, helper);
-        write(settled, settings + PATH, PATH, prestart);
-        write(settled, settings + 2 * PATH, SOCKET, socket);
-        return settled;
-    }
-
-    private static void write(byte[] program, int at, int room, Path path) throws RefusedException {
-        String text = path.toString();
-        if (!PLAIN.matcher(text).matches()) {
-            throw new RefusedException(
-                    "a path for a Mesos agent must be of plain ASCII, without \" and \\: "
-                            + Quote.quoted(text),
-                    "use another folder");
-        }
-        if (text.length() >= room) {
-            throw new RefusedException(
-                    "a path is longer than the "
-                            + (room - 1)
-                            + " bytes there is room for: "
-                            + Quote.quoted(text),
-                    "use a shorter one");
-        }
-        Arrays.fill(program, at, at + room, (byte) 0);
-        byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
-        System.arraycopy(bytes, 0, program, at, bytes.length);
-    }
-
-    private static int find(byte[] program, int from) {
-        for (int i = from; i <= program.length - MARK.length; i++) {
-            if (program[i] == MARK[0]
-                    && Arrays.equals(program, i, i + MARK.length, MARK, 0, MARK.length)) {
-                return i;
-            }
-        }
-        return -1;
+        return PROGRAM.settle(program, List.of(helper, prestart, socket));
     }
 }

@@ -106,7 +106,8 @@ class HookProgramTest {
     void pathsThatAreNotPlainAreRefused(String path) {
         assertTrue(
                 refusal(program(1), Path.of(path), SOCKET)
-                        .startsWith("a path for a Mesos agent must be of plain ASCII"));
+                        .startsWith(
+                                "a path that is written into a program must be of plain ASCII"));
     }
 
     private static String refusal(byte[] program, Path helper, Path socket) {

@@ -1,0 +1,89 @@
+package jnvdocker.grant;
+
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.MountedFolder;
+import jnvdocker.process.Processes;
+import jnvdocker.process.SeenMounts;
+import jnvdocker.registry.ClaimFiles;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Which claims are mounted, by what only root and its engines can mount. */
+final class ClaimMounts {
+    private static final String LAST = "/" + ClaimFiles.MOUNTED;
+    private static final Pattern CLAIM =
+            Pattern.compile(".*/" + ClaimFiles.FOLDER + "/([0-9a-f]{12})" + LAST);
+
+    private final Processes processes;
+    private final Path state;
+
+    /**
+     * @param state the state folder, in which our claims are
+     */
+    ClaimMounts(Processes processes, Path state) {
+        this.processes = processes;
+        this.state = state;
+    }
+
+    /**
+     * The claims that are mounted.
+     *
+     * @param ours the oldest process that has a claim of our state folder mounted, by its id
+     * @param others the same of other state folders, of which other daemons have one each
+     * @param complete whether all mounts were looked at; else any claim may be mounted
+     */
+    record Seen(
+            Map<String, ProcessId> ours, Map<MountedFolder, ProcessId> others, boolean complete) {}
+
+    Seen seen() {
+        SeenMounts mounts = processes.mounts(ClaimMounts::isAClaims);
+        Optional<MountedFolder> claims = claims();
+        Map<String, ProcessId> ours = new HashMap<>();
+        Map<MountedFolder, ProcessId> others = new HashMap<>();
+        mounts.oldest()
+                .forEach((folder, process) -> {
+                    if (isOurs(folder, claims)) {
+                        ours.put(claimOf(folder), process);
+                    } else {
+                        others.put(folder, process);
+                    }
+                });
+        return new Seen(ours, others, mounts.unread().isEmpty());
+    }
+
+    /** How mounts of our claims are spelled; empty when that can't be told. */
+    private Optional<MountedFolder> claims() {
+        return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
+    }
+
+    private static boolean isAClaims(String path) {
+        return path.endsWith(LAST) && CLAIM.matcher(path).matches();
+    }
+
+    /** Where nobody can tell, each is: one that was missed would be a holder that was missed. */
+    private static boolean isOurs(MountedFolder folder, Optional<MountedFolder> claims) {
+        return claims.isEmpty()
+                || claims.get().resolve(claimOf(folder)).resolve(ClaimFiles.MOUNTED).equals(folder);
+    }
+
+    /** The id of the claim whose folder is mounted. */
+    static String claimOf(MountedFolder folder) {
+        Matcher matcher = CLAIM.matcher(folder.path());
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(folder + " is no claim's");
+        }
+        return matcher.group(1);
+    }
+
+    /** Whether a process has a claim of ours mounted. */
+    boolean has(ProcessId process, String claim) {
+        Optional<MountedFolder> claims = claims();
+        return processes.mounts(process, ClaimMounts::isAClaims).stream()
+                .anyMatch(folder -> isOurs(folder, claims) && claimOf(folder).equals(claim));
+    }
+}

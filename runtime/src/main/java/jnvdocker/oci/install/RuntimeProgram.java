@@ -1,0 +1,82 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.program.SettledProgram;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** Our {@code nvidia-container-runtime}, in whose place an engine would run runc or crun. */
+public final class RuntimeProgram {
+    /** What it is called wherever it lies: devcontainers' tools look for that name. */
+    public static final String NAME = "nvidia-container-runtime";
+
+    private static final int LIMIT = 4 << 20;
+    private static final SettledProgram PROGRAM =
+            new SettledProgram(
+                    NAME,
+                    "jnvdocker-runtime-settings-1",
+                    List.of(
+                            SettledProgram.PATH,
+                            SettledProgram.PATH,
+                            SettledProgram.SOCKET,
+                            SettledProgram.SOCKET));
+
+    private RuntimeProgram() {}
+
+    /**
+     * What the program needs to know.
+     *
+     * @param real runc or crun, which it becomes
+     * @param markers the folder in which a file is named like each container with GPUs
+     * @param socket the daemon's
+     * @param wake to which it says what is being deleted
+     */
+    public record Settings(Path real, Path markers, Path socket, Path wake) {}
+
+    /** Whether these are its bytes, be it settled or not. */
+    static boolean isOurs(byte[] program) {
+        return PROGRAM.isOurs(program);
+    }
+
+    /**
+     * @throws RefusedException when the program has no place for these, or a path is not plain or
+     *     too long for it
+     */
+    static byte[] settle(byte[] program, Settings settings) throws RefusedException {
+        return PROGRAM.settle(
+                program,
+                List.of(settings.real(), settings.markers(), settings.socket(), settings.wake()));
+    }
+
+    /** What a program was told; empty when it is not ours, is not settled, or can't be read. */
+    public static Optional<Settings> read(Path program) {
+        try {
+            return bytes(program)
+                    .flatMap(PROGRAM::settings)
+                    .map(told ->
+                            new Settings(
+                                    Path.of(told.get(0)),
+                                    Path.of(told.get(1)),
+                                    Path.of(told.get(2)),
+                                    Path.of(told.get(3))));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Empty for what is no regular file, or too long to be ours. */
+    static Optional<byte[]> bytes(Path program) throws IOException {
+        if (!Files.isRegularFile(program)) {
+            return Optional.empty();
+        }
+        try (InputStream in = Files.newInputStream(program)) {
+            byte[] bytes = in.readNBytes(LIMIT + 1);
+            return bytes.length > LIMIT ? Optional.empty() : Optional.of(bytes);
+        }
+    }
+}
