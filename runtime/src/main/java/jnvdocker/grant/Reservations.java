@@ -286,7 +286,8 @@ final class Reservations {
     }
 
     private void write(Claim claim) throws IOException {
-        if (claim.origin().isMounted()) {
+        boolean created = claim.origin().isMounted() && claim.container().isPresent();
+        if (claim.origin().isKnownToDocker() || created) {
             files.write(claim);
         }
     }
