@@ -1,0 +1,321 @@
+package jnvdocker.oci.spec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Which of what a container has counts, and for what. */
+class GpuWishesTest {
+    private static final String CLAIM = "0123456789ab";
+    private static final Path CLAIMS = Path.of("/var/lib/jnvdocker/claims");
+    private static final Set<Integer> MINORS = Set.of(0, 1, 2, 3);
+    private static final GpuRequest ONE = new GpuRequest.Count(1);
+    private static final GpuWishes.Settings LAB =
+            new GpuWishes.Settings(
+                    true, false, ONE, new GpuRequest.All(), false, Set.of("NVIDIA-GPU"), "/etc/c");
+
+    private static final String DOCKER =
+            "{'ID':'c','Name':'/train','Image':'sha256:1','Config':{'Image':'cuda','Env':[ENV],"
+                    + "'Labels':{LABELS}}}";
+
+    private String environment = "";
+    private String labels = "";
+    private String annotations = "";
+    private String devices = "";
+    private String rules = "{'allow':false,'access':'rwm'}";
+    private String mounts = "";
+    private String requests = "";
+    private String named = "";
+    private Optional<ImageConfig> image = Optional.of(new ImageConfig(Map.of(), Map.of()));
+    private GpuWishes.Settings settings = LAB;
+    private Optional<GpuRequest> claims = Optional.empty();
+
+    private static String json(String text) {
+        return text.replace('\'', '"');
+    }
+
+    private RuntimeSpec spec() throws RefusedException {
+        return RuntimeSpec.parse(
+                json(
+                        "{'process':{'env':["
+                                + environment
+                                + "]},'annotations':{"
+                                + annotations
+                                + "},'mounts':["
+                                + mounts
+                                + "],'linux':{'devices':["
+                                + devices
+                                + "],'resources':{'devices':["
+                                + rules
+                                + "]}}}"));
+    }
+
+    private GpuWish ofDocker() throws Exception {
+        String container = DOCKER.replace("ENV", environment).replace("LABELS", labels);
+        String host = "{'DeviceRequests':[" + requests + "],'Devices':[" + named + "]}";
+        return wish(DockerContainer.parse(spec(), json(container), json(host)));
+    }
+
+    /** Of podman or containerd. */
+    private GpuWish ofAnother() throws Exception {
+        image = Optional.empty();
+        return wish(Optional.empty());
+    }
+
+    private GpuWish wish(Optional<DockerContainer> docker) throws Exception {
+        return new GpuWishes(settings)
+                .of(
+                        spec(),
+                        docker,
+                        image,
+                        new GpuWishes.World(MINORS, new Majors(195, Set.of(510)), CLAIMS),
+                        id -> id.equals(CLAIM) ? claims : Optional.empty());
+    }
+
+    private static GpuWish gpus(GpuRequest request, GpuWish.Source source) {
+        return new GpuWish.Gpus(request, source, Set.of());
+    }
+
+    private void visible(String value) {
+        environment = "'NVIDIA_VISIBLE_DEVICES=" + value + "'";
+    }
+
+    private void imageSays(String variable, String value) {
+        image = Optional.of(new ImageConfig(Map.of(), Map.of(variable, value)));
+    }
+
+    @Test
+    void claimVolumeCountsBeforeEverything() throws Exception {
+        mounts =
+                "{'destination':'/run/jnvdocker','type':'bind','source':'/var/lib/jnvdocker/claims/"
+                        + CLAIM
+                        + "/mount'}";
+        labels = "'jnvdocker.claim':'" + CLAIM + "','jnvdocker.gpus':'all'";
+        assertEquals(new GpuWish.ClaimVolume(CLAIM), ofDocker());
+        mounts = mounts.replace(CLAIM, "../claims/x");
+        claims = Optional.of(ONE);
+        assertEquals(gpus(ONE, GpuWish.Source.CLAIM), ofDocker());
+    }
+
+    @Test
+    void claimsLabelCountsForItsOwnContainerAlone() throws Exception {
+        labels = "'jnvdocker.claim':'" + CLAIM + "','jnvdocker.gpus':'all'";
+        assertTrue(
+                assertThrows(RefusedException.class, this::ofDocker)
+                        .getMessage()
+                        .contains("names the claim " + CLAIM));
+        claims = Optional.of(new GpuRequest.Count(2));
+        assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.CLAIM), ofDocker());
+        image = Optional.of(new ImageConfig(Map.of("jnvdocker.claim", CLAIM), Map.of()));
+        assertEquals(gpus(new GpuRequest.All(), GpuWish.Source.LABEL), ofDocker());
+        image = Optional.empty();
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+    }
+
+    @Test
+    void usersWordsCountInTheirOrder() throws Exception {
+        visible("3");
+        requests = "{'Driver':'','Count':4,'DeviceIDs':null,'Capabilities':[['gpu']]}";
+        environment += ",'JNVDOCKER_GPUS=3'";
+        annotations = "'jnvdocker.gpus':'2'";
+        labels = "'jnvdocker.gpus':'1'";
+        assertEquals(gpus(ONE, GpuWish.Source.LABEL), ofDocker());
+        labels = "";
+        assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.ANNOTATION), ofDocker());
+        annotations = "";
+        assertEquals(gpus(new GpuRequest.Count(3), GpuWish.Source.VARIABLE), ofDocker());
+        visible("3");
+        assertEquals(gpus(new GpuRequest.Count(4), GpuWish.Source.DEVICE_REQUEST), ofDocker());
+        requests = "";
+        devices = "{'path':'/dev/own','type':'c','major':195,'minor':1}";
+        assertEquals(new GpuWish.Nodes(Set.of(1), GpuWish.Source.NODE), ofDocker());
+        devices = "";
+        assertEquals(
+                gpus(new GpuRequest.Devices(List.of("3")), GpuWish.Source.VISIBLE_DEVICES),
+                ofDocker());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "2 | null | 2",
+                "-1 | null | all",
+                "0 | [] | all",
+                "0 | ['all'] | all",
+                "0 | ['0','1'] | \"device=0,1\"",
+                "0 | null | none"
+            })
+    void deviceRequestsMeanWhatTheyMeanToDocker(String count, String ids, String request)
+            throws Exception {
+        visible("all");
+        requests =
+                "{'Driver':'nvidia','Count':"
+                        + count
+                        + ",'DeviceIDs':"
+                        + ids
+                        + ",'Capabilities':[['utility','gpu']]}";
+        assertEquals(
+                gpus(GpuRequest.parseOption(request), GpuWish.Source.DEVICE_REQUEST), ofDocker());
+        requests = requests.replace("nvidia", "other");
+        imageSays("NVIDIA_VISIBLE_DEVICES", "all");
+        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
+    }
+
+    @Test
+    void nodesAndRulesAreKnownByTheirNumbers() throws Exception {
+        devices =
+                "{'path':'/dev/a','type':'c','major':195,'minor':2},"
+                        + "{'path':'/dev/nvidiactl','type':'c','major':195,'minor':255},"
+                        + "{'path':'/dev/nvidia0','type':'c','major':1,'minor':3}";
+        assertEquals(new GpuWish.Nodes(Set.of(2), GpuWish.Source.NODE), ofAnother());
+        devices = "";
+        rules = "{'allow':true,'type':'c','major':195,'access':'rw'}";
+        assertEquals(new GpuWish.Nodes(MINORS, GpuWish.Source.NODE), ofAnother());
+        rules = "{'allow':true,'type':'c','major':195,'minor':3,'access':'m'}";
+        assertEquals(new GpuWish.Nothing(), ofAnother());
+    }
+
+    @Test
+    void whatIsNamedBesidesIsTold() throws Exception {
+        devices = "{'path':'/dev/nvidia2','type':'c','major':195,'minor':2}";
+        labels = "'jnvdocker.gpus':'device=1'";
+        named = "{'PathOnHost':'/dev/nvidia2'}";
+        GpuRequest request = new GpuRequest.Devices(List.of("1"));
+        assertEquals(new GpuWish.Gpus(request, GpuWish.Source.LABEL, Set.of(2)), ofDocker());
+        named = "";
+        assertEquals(gpus(request, GpuWish.Source.LABEL), ofDocker());
+    }
+
+    @Test
+    void privilegedNeedsTheLabsWordOnlyWithGpus() throws Exception {
+        rules = "{'allow':true,'access':'rwm'}";
+        devices = "{'path':'/dev/nvidia2','type':'c','major':195,'minor':2}";
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+        visible("1");
+        assertTrue(
+                assertThrows(RefusedException.class, this::ofDocker)
+                        .getMessage()
+                        .contains("allow_privileged = true in /etc/c"));
+        settings =
+                new GpuWishes.Settings(
+                        true, false, ONE, new GpuRequest.All(), true, Set.of(), "/etc/c");
+        assertEquals(
+                gpus(new GpuRequest.Devices(List.of("1")), GpuWish.Source.VISIBLE_DEVICES),
+                ofDocker());
+    }
+
+    @Test
+    void swarmsResourcesAreThoseOfTheConfiguration() throws Exception {
+        environment = "'DOCKER_RESOURCE_NVIDIA-GPU=GPU-aaaa,GPU-bbbb','DOCKER_RESOURCE_FPGA=1'";
+        assertEquals(
+                gpus(new GpuRequest.Devices(List.of("GPU-aaaa", "GPU-bbbb")), GpuWish.Source.SWARM),
+                ofDocker());
+        environment = "'DOCKER_RESOURCE_nvidia-gpu=2'";
+        assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.SWARM), ofDocker());
+        environment = "'DOCKER_RESOURCE_FPGA=1'";
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {"all | all", "none | none", "0,GPU-aaaa | \"device=0,GPU-aaaa\""})
+    void visibleDevicesOfTheUserSelect(String value, String request) throws Exception {
+        visible(value);
+        assertEquals(
+                gpus(GpuRequest.parseOption(request), GpuWish.Source.VISIBLE_DEVICES), ofDocker());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"void", "''"})
+    void voidIsNothing(String value) throws Exception {
+        visible(value);
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+    }
+
+    @Test
+    void whatAnImageSaysIsNeverItsUsersWord() throws Exception {
+        environment =
+                "'JNVDOCKER_GPUS=all','DOCKER_RESOURCE_NVIDIA-GPU=4','NVIDIA_VISIBLE_DEVICES=0,1'";
+        labels = "'jnvdocker.gpus':'all','jnvdocker.claim':'" + CLAIM + "'";
+        claims = Optional.of(new GpuRequest.All());
+        image =
+                Optional.of(
+                        new ImageConfig(
+                                Map.of("jnvdocker.gpus", "all", "jnvdocker.claim", CLAIM),
+                                Map.of(
+                                        "JNVDOCKER_GPUS",
+                                        "all",
+                                        "DOCKER_RESOURCE_NVIDIA-GPU",
+                                        "4",
+                                        "NVIDIA_VISIBLE_DEVICES",
+                                        "0,1")));
+        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
+        image = Optional.empty();
+        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
+        assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofAnother());
+    }
+
+    @Test
+    void labSaysWhatAllAndAnImagesNeedMeanAndWhetherVariablesSelect() throws Exception {
+        settings =
+                new GpuWishes.Settings(
+                        false, true, ONE, new GpuRequest.Count(2), false, Set.of(), "/etc/c");
+        imageSays("NVIDIA_VISIBLE_DEVICES", "all");
+        visible("all");
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+        labels = "'jnvdocker.gpus':'all'";
+        assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.LABEL), ofDocker());
+        labels = "";
+        visible("1");
+        assertEquals(
+                "a variable does not select GPUs here (env_selects in /etc/c), and this container's"
+                        + " user sets NVIDIA_VISIBLE_DEVICES; ask with --gpus or the label"
+                        + " jnvdocker.gpus",
+                assertThrows(RefusedException.class, this::ofDocker).getMessage());
+        visible("none");
+        assertEquals(gpus(new GpuRequest.None(), GpuWish.Source.VISIBLE_DEVICES), ofDocker());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"jnvdocker.gpus, two", "jnvdocker.gpus, device=$(id)", "jnvdocker.gpus, ''"})
+    void whatCantBeReadIsRefused(String label, String value) {
+        labels = "'" + label + "':'" + value + "'";
+        String message = assertThrows(RefusedException.class, this::ofDocker).getMessage();
+        assertTrue(message.startsWith("its label jnvdocker.gpus is '" + value + "'"), message);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"MIG-GPU-1/0/0", "0;rm", "'GPU a'"})
+    void visibleDevicesThatNameNoGpuAreRefused(String value) {
+        visible(value);
+        String message = assertThrows(RefusedException.class, this::ofDocker).getMessage();
+        assertTrue(message.startsWith("NVIDIA_VISIBLE_DEVICES is '" + value), message);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"''", "[]", "{", "{}{}", "null", "'{\"a\":01}'"})
+    void whatIsNoJsonObjectIsRefused(String text) {
+        assertEquals(
+                "the engine's config.json is no JSON object, so that it can't be told what it asks"
+                        + " for; make the container anew",
+                assertThrows(RefusedException.class, () -> RuntimeSpec.parse(text)).getMessage());
+    }
+}

@@ -1,0 +1,233 @@
+package jnvdocker.oci.spec;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.VolumeMount;
+import jnvdocker.host.DeviceNode;
+import jnvdocker.labels.ImageConfig;
+import jnvdocker.request.GpuRequest;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** What real engines have said of containers, read, decided and edited. */
+class RecordedSpecsTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Path RECORDINGS = Path.of("../tests/fixtures/oci");
+    private static final Majors MAJORS = new Majors(195, Set.of(510));
+    private static final VolumeMount DRIVER =
+            new VolumeMount("nvidia_driver_535", "nvidia-docker", "/usr/local/nvidia", Map.of());
+
+    private static final ContainerEdits EDITS =
+            new ContainerEdits(
+                    List.of(
+                            new DeviceNode("/dev/nvidiactl", Path.of("/dev/nvidiactl"), 195, 255),
+                            new DeviceNode("/dev/nvidia3", Path.of("/dev/nvidia3"), 195, 3)),
+                    List.of(DRIVER),
+                    Map.of("LD_LIBRARY_PATH", "/usr/local/nvidia/lib64"),
+                    Map.of());
+
+    /** A creation. */
+    record Recorded(String name, String config, String container, String host) {
+        @Override
+        public String toString() {
+            return name;
+        }
+
+        RuntimeSpec spec() throws Exception {
+            return RuntimeSpec.parse(config);
+        }
+
+        Optional<DockerContainer> docker(RuntimeSpec spec) throws Exception {
+            return DockerContainer.parse(spec, container, host);
+        }
+    }
+
+    static List<Recorded> all() throws IOException {
+        List<Recorded> all = new ArrayList<>();
+        List<Path> files;
+        try (Stream<Path> walk = Files.walk(RECORDINGS)) {
+            files = walk.filter(file -> file.toString().endsWith(".json")).sorted().toList();
+        }
+        for (Path file : files) {
+            for (JsonNode call : JSON.readTree(file.toFile()).path("calls")) {
+                if (call.has("config.json")) {
+                    all.add(
+                            new Recorded(
+                                    RECORDINGS.relativize(file).toString(),
+                                    call.get("config.json").toString(),
+                                    text(call, "config.v2.json"),
+                                    text(call, "hostconfig.json")));
+                }
+            }
+        }
+        return all;
+    }
+
+    private static String text(JsonNode call, String name) {
+        return call.has(name) ? call.get(name).toString() : "";
+    }
+
+    private static Recorded recorded(String name) throws IOException {
+        return all().stream().filter(it -> it.name().equals(name)).findFirst().orElseThrow();
+    }
+
+    @Test
+    void thereAreSomeOfEachEngine() throws IOException {
+        assertTrue(all().size() >= 30, () -> "only these");
+    }
+
+    /** Where the image asks for nothing itself. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "docker-20.10.24/gpus-2.json | 2 | DEVICE_REQUEST",
+                "docker-28.5.2/gpus-2.json | 2 | DEVICE_REQUEST",
+                "docker-20.10.24/gpus-all.json | all | DEVICE_REQUEST",
+                "docker-28.5.2/gpus-all.json | all | DEVICE_REQUEST",
+                "docker-20.10.24/gpus-ids.json | \"device=0,1\" | DEVICE_REQUEST",
+                "docker-28.5.2/gpus-ids.json | \"device=0,1\" | DEVICE_REQUEST",
+                "docker-20.10.24/gpus-0.json | none | DEVICE_REQUEST",
+                "docker-28.5.2/gpus-0.json | none | DEVICE_REQUEST",
+                "docker-20.10.24/env.json | device=GPU-x | VISIBLE_DEVICES",
+                "docker-28.5.2/swarm.json | \"device=GPU-aaaa,GPU-bbbb\" | SWARM",
+                "podman-4.3.1/run-rm.json | 2 | ANNOTATION",
+                "podman-5.8.6/run-rm.json | 2 | ANNOTATION"
+            })
+    void whatWasAskedIsUnderstood(String name, String request, GpuWish.Source source)
+            throws Exception {
+        assertEquals(
+                new GpuWish.Gpus(GpuRequest.parseOption(request), source, Set.of()),
+                wish(recorded(name)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "docker-20.10.24/device.json",
+        "docker-28.5.2/cdi.json",
+        "podman-4.3.1/cdi.json",
+        "podman-4.3.1/device.json"
+    })
+    void nodesThatWereGivenAreLeased(String name) throws Exception {
+        assertTrue(wish(recorded(name)) instanceof GpuWish.Nodes, name);
+    }
+
+    private static GpuWish wish(Recorded recorded) throws Exception {
+        RuntimeSpec spec = recorded.spec();
+        return new GpuWishes(
+                        new GpuWishes.Settings(
+                                true,
+                                true,
+                                new GpuRequest.All(),
+                                new GpuRequest.All(),
+                                false,
+                                Set.of("NVIDIA-GPU"),
+                                "/etc/c"))
+                .of(
+                        spec,
+                        recorded.docker(spec),
+                        Optional.of(new ImageConfig(Map.of(), Map.of())),
+                        new GpuWishes.World(Set.of(0, 1, 2, 3), MAJORS, Path.of("/claims")),
+                        _ -> Optional.empty());
+    }
+
+    @ParameterizedTest
+    @MethodSource("all")
+    void editsGiveItsGpusAndNoOthers(Recorded recorded) throws Exception {
+        RuntimeSpec spec = recorded.spec();
+        SpecEdits.apply(
+                spec,
+                EDITS,
+                Map.of(DRIVER, Path.of("/volumes/535")),
+                MAJORS,
+                recorded.docker(spec),
+                Optional.of("0123456789ab"));
+        JsonNode edited = JSON.readTree(spec.toString());
+        if (!spec.allowsAllDevices()) {
+            assertEquals(Set.of(3), spec.gpuMinors(195, Set.of(0, 1, 2, 3)));
+        }
+        assertEquals("void", spec.environment().get("NVIDIA_VISIBLE_DEVICES"));
+        assertFalse(edited.path("hooks").toString().contains("nvidia"), spec::toString);
+        JsonNode rules = edited.path("linux").path("resources").path("devices");
+        assertEquals(3, rules.get(rules.size() - 1).path("minor").asInt());
+        assertEquals(
+                "{\"destination\":\"/usr/local/nvidia\",\"type\":\"bind\","
+                        + "\"source\":\"/volumes/535\",\"options\":[\"rbind\",\"ro\",\"nosuid\","
+                        + "\"nodev\",\"rprivate\"]}",
+                edited.path("mounts").get(edited.path("mounts").size() - 1).toString());
+        assertEquals("0123456789ab", edited.path("annotations").path("jnvdocker.lease").asText());
+    }
+
+    /** What we don't know stays as it is. */
+    @ParameterizedTest
+    @MethodSource("all")
+    void nothingElseChanges(Recorded recorded) throws Exception {
+        RuntimeSpec spec = recorded.spec();
+        assertEquals(JSON.readTree(recorded.config()), JSON.readTree(spec.toString()));
+        SpecEdits.apply(
+                spec,
+                EDITS,
+                Map.of(DRIVER, Path.of("/v")),
+                MAJORS,
+                recorded.docker(spec),
+                Optional.empty());
+        ObjectNode before = (ObjectNode) JSON.readTree(recorded.config());
+        ObjectNode after = (ObjectNode) JSON.readTree(spec.toString());
+        for (ObjectNode each : List.of(before, after)) {
+            ((ObjectNode) each.path("process")).remove("env");
+            each.remove(List.of("mounts", "hooks", "annotations"));
+            ObjectNode linux = (ObjectNode) each.path("linux");
+            linux.remove("devices");
+            if (linux.path("resources") instanceof ObjectNode resources) {
+                resources.remove("devices");
+            }
+        }
+        assertEquals(before, after);
+    }
+
+    @ParameterizedTest
+    @MethodSource("all")
+    void nothingIsLeftOfTheDriverWithoutGpus(Recorded recorded) throws Exception {
+        RuntimeSpec spec = recorded.spec();
+        SpecEdits.withoutGpus(spec, MAJORS, recorded.docker(spec));
+        assertFalse(spec.hasNvidia(MAJORS) && !spec.allowsAllDevices(), spec::toString);
+        if (spec.allowsAllDevices()) {
+            JsonNode rules =
+                    JSON.readTree(spec.toString()).path("linux").path("resources").path("devices");
+            JsonNode last = rules.get(rules.size() - 1);
+            assertEquals(195, last.path("major").asInt());
+            assertFalse(last.path("allow").asBoolean(true));
+        }
+    }
+
+    @Test
+    void dockersFolderIsFoundByItsMounts() throws Exception {
+        Recorded recorded = recorded("docker-28.5.2/gpus-2.json");
+        DockerContainer docker = recorded.docker(recorded.spec()).orElseThrow();
+        assertEquals(Optional.of(Path.of("/var/lib/docker")), docker.dataRoot());
+        assertEquals("busy_robinson", docker.name());
+        assertEquals("plain", docker.imageName());
+        assertFalse(docker.hasPolicy());
+    }
+}
