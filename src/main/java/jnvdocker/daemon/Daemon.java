@@ -127,6 +127,7 @@ final class Daemon implements AutoCloseable {
                         parts.leases(),
                         new StartContainer.Settings(
                                 config.defaultGpus(),
+                                config.envSelects(),
                                 config.allowPrivileged(),
                                 folders.config().toString()),
                         guarded);

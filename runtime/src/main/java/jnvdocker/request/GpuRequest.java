@@ -1,5 +1,9 @@
 package jnvdocker.request;
 
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -30,6 +34,39 @@ public sealed interface GpuRequest {
         return ids.isEmpty()
                 ? Optional.empty()
                 : Optional.of(GpuIds.request("NV_GPU", "NV_GPU=0,1", ids));
+    }
+
+    /** How NVIDIA's runtime is told of GPUs. */
+    String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
+
+    /**
+     * Reads the value of {@code NVIDIA_VISIBLE_DEVICES} as NVIDIA's runtime does: indexes and UUIDs
+     * with commas between them, {@code all} or {@code none}. Empty for {@code void} and nothing,
+     * which ask for nothing.
+     */
+    static Optional<GpuRequest> parseVisibleDevices(String value)
+            throws InvalidGpuRequestException {
+        String stripped = value.strip();
+        if (stripped.isEmpty() || stripped.equals("void")) {
+            return Optional.empty();
+        }
+        if (stripped.equals("all")) {
+            return Optional.of(new All());
+        }
+        if (stripped.equals("none")) {
+            return Optional.of(new None());
+        }
+        List<String> ids = Arrays.stream(stripped.split(",")).map(String::strip).toList();
+        if (ids.isEmpty() || ids.size() > MAX_IDS || !ids.stream().allMatch(Devices::isId)) {
+            throw new InvalidGpuRequestException(
+                    new Refusal(
+                            VISIBLE_DEVICES
+                                    + " is "
+                                    + Quote.quoted(value)
+                                    + ", which does not name GPUs",
+                            "write indexes or UUIDs with commas between them, all, none or void"));
+        }
+        return Optional.of(new Devices(ids));
     }
 
     /** Every GPU of the host that may be used. */

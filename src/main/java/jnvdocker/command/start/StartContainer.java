@@ -64,10 +64,15 @@ public final class StartContainer {
      * What the lab's configuration says about containers.
      *
      * @param defaultGpus for an image that asks for GPUs, when its user does not say which
+     * @param envSelects whether a variable of the user's says which GPUs
      * @param allowPrivileged whether a container with GPUs may be privileged
      * @param configFile where this was said, for messages
      */
-    public record Settings(GpuRequest defaultGpus, boolean allowPrivileged, String configFile) {}
+    public record Settings(
+            GpuRequest defaultGpus,
+            boolean envSelects,
+            boolean allowPrivileged,
+            String configFile) {}
 
     public StartContainer(
             Host host,
@@ -142,7 +147,7 @@ public final class StartContainer {
             throws IOException, RefusedException {
         Map<String, String> variables = new UserVariables(request, client).of(run);
         GpuNeeds needs = GpuNeeds.of(image, variables);
-        Optional<GpuRequest> wanted = wanted(run, typed, request, needs, client);
+        Optional<GpuRequest> wanted = wanted(run, typed, request, variables, needs, client);
         if (wanted.isEmpty()) {
             client.exec(request.dockerWith(run.with(List.of())));
             return;
@@ -242,6 +247,7 @@ public final class StartContainer {
             RunCommand run,
             TypedGpus typed,
             ClientRequest request,
+            Map<String, String> variables,
             GpuNeeds needs,
             ClientConnection client)
             throws IOException, RefusedException {
@@ -250,6 +256,10 @@ public final class StartContainer {
         }
         if (run.gpus().isPresent()) {
             return run.gpus();
+        }
+        Optional<String> visible = Optional.ofNullable(variables.get(GpuRequest.VISIBLE_DEVICES));
+        if (visible.isPresent()) {
+            return visible(visible.get());
         }
         String variable = request.variable("NV_GPU");
         if (needs.gpus()) {
@@ -262,6 +272,20 @@ public final class StartContainer {
                             + " asks for no GPU; give it one with --gpus");
         }
         return Optional.empty();
+    }
+
+    /** A variable of the container's that its user sets. */
+    private Optional<GpuRequest> visible(String value) throws RefusedException {
+        Optional<GpuRequest> request = GpuRequest.parseVisibleDevices(value);
+        if (request.isPresent() && !settings.envSelects()) {
+            throw new RefusedException(
+                    "a variable does not select GPUs here (env_selects in "
+                            + settings.configFile()
+                            + "), and --env sets "
+                            + GpuRequest.VISIBLE_DEVICES,
+                    "ask with --gpus");
+        }
+        return request;
     }
 
     private static void refuseCdi(RunCommand run) throws RefusedException {

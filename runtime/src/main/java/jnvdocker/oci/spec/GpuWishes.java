@@ -46,6 +46,11 @@ public final class GpuWishes {
         public Settings {
             swarmResources = Set.copyOf(swarmResources);
         }
+
+        /** What somebody gets who asks for that. */
+        GpuRequest means(GpuRequest request) {
+            return request instanceof GpuRequest.All ? allMeans : request;
+        }
     }
 
     /** The claims that were made for containers. */
@@ -158,7 +163,9 @@ public final class GpuWishes {
                 ? DeviceRequests.of(docker.get().requests())
                         .map(request ->
                                 new GpuWish.Gpus(
-                                        means(request), GpuWish.Source.DEVICE_REQUEST, named))
+                                        settings.means(request),
+                                        GpuWish.Source.DEVICE_REQUEST,
+                                        named))
                 : Optional.empty();
     }
 
@@ -166,7 +173,7 @@ public final class GpuWishes {
             throws RefusedException {
         try {
             GpuRequest request = GpuRequest.parseOption(value);
-            return Optional.of(new GpuWish.Gpus(means(request), source, named));
+            return Optional.of(new GpuWish.Gpus(settings.means(request), source, named));
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
                     source.words()
@@ -175,10 +182,6 @@ public final class GpuWishes {
                             + ", which is not what --gpus takes",
                     "write all, none, a number or device=<ids>");
         }
-    }
-
-    private GpuRequest means(GpuRequest request) {
-        return request instanceof GpuRequest.All ? settings.allMeans() : request;
     }
 
     private Optional<GpuWish> ofImage(

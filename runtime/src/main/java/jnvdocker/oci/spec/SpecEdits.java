@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
+import jnvdocker.request.GpuRequest;
 
 import java.nio.file.Path;
 import java.util.Map;
@@ -16,7 +17,7 @@ import java.util.function.Predicate;
 
 /** Renders edits in a {@code config.json}; the one place where that is done. */
 public final class SpecEdits {
-    static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
+    static final String VISIBLE = GpuRequest.VISIBLE_DEVICES;
     static final String VOID = "void";
 
     /** The claim that a container was given GPUs under. */

@@ -95,26 +95,18 @@ final class UsersWords {
 
     /** As NVIDIA's runtime has it. */
     Optional<GpuWish> visible() throws RefusedException {
-        Optional<String> value = variable(SpecEdits.VISIBLE).map(String::strip);
+        Optional<String> value = variable(SpecEdits.VISIBLE);
         if (value.isEmpty()) {
             return Optional.empty();
         }
-        if (value.get().isEmpty() || value.get().equals(SpecEdits.VOID)) {
-            return Optional.of(new GpuWish.Nothing());
-        }
+        Optional<GpuRequest> request = GpuRequest.parseVisibleDevices(value.get());
         return Optional.of(
-                switch (value.get()) {
-                    case "all" ->
-                            new GpuWish.Gpus(
-                                    settings.allMeans(), GpuWish.Source.VISIBLE_DEVICES, Set.of());
-                    case "none" ->
-                            new GpuWish.Gpus(
-                                    new GpuRequest.None(),
-                                    GpuWish.Source.VISIBLE_DEVICES,
-                                    Set.of());
-                    default ->
-                            named(SpecEdits.VISIBLE, value.get(), GpuWish.Source.VISIBLE_DEVICES);
-                });
+                request.<GpuWish>map(it ->
+                                new GpuWish.Gpus(
+                                        settings.means(it),
+                                        GpuWish.Source.VISIBLE_DEVICES,
+                                        Set.of()))
+                        .orElseGet(GpuWish.Nothing::new));
     }
 
     private static GpuWish gpus(String name, String value, GpuWish.Source source)
@@ -136,7 +128,7 @@ final class UsersWords {
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
                     name + " is " + Quote.quoted(value) + ", which does not name GPUs",
-                    "write indexes or UUIDs with commas between them, all, none or void");
+                    "give the resource UUIDs of GPUs, or a number");
         }
     }
 }
