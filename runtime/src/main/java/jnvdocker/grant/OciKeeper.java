@@ -91,6 +91,12 @@ public final class OciKeeper implements AutoCloseable {
             mark(lease);
             follow(lease, Optional.empty());
         }
+        for (String claim : files.ids()) {
+            // It may have ended before this daemon began, or while it did.
+            if (registry.claims().made(claim).isPresent()) {
+                folders.add(claim);
+            }
+        }
         tidy();
         WakeSocket socket = WakeSocket.bind(wake, WAKE);
         Thread.ofPlatform().daemon().name("deletions").start(() -> listen(socket));
