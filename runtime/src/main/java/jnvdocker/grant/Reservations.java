@@ -170,7 +170,10 @@ final class Reservations {
                 }
                 case Missed(GpuChoice.Busy busy) -> {
                     if (!queue.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
-                        throw new RefusedException(ChoiceText.refusal(busy));
+                        throw new RefusedException(
+                                request.creation().isPresent()
+                                        ? ChoiceText.refusalOfStart(busy)
+                                        : ChoiceText.refusal(busy));
                     }
                 }
             }

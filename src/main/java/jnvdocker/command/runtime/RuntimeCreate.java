@@ -228,18 +228,22 @@ public final class RuntimeCreate {
                                         .map(ClaimStore.Made::request));
         switch (wish) {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
-            case GpuWish.Nothing _ -> {
-                if (call.spec().hasNvidia(majors)) {
-                    SpecEdits.withoutGpus(call.spec(), majors, call.docker());
-                    call.client().print(call.spec().toString());
-                }
-                call.client().exit(ExitCode.OK);
-            }
+            case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
                     give(call, NamedNodes.of(minors, gpus), source, majors);
             case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
                     give(call, NamedNodes.with(request, named, gpus), source, majors);
         }
+    }
+
+    /** What is privileged sees all GPUs only where the lab allows that. */
+    private void startWithout(CreateCall call, Majors majors) throws IOException {
+        boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
+        if (!seesAll && call.spec().hasNvidia(majors)) {
+            SpecEdits.withoutGpus(call.spec(), majors, call.docker());
+            call.client().print(call.spec().toString());
+        }
+        call.client().exit(ExitCode.OK);
     }
 
     /** None, where no driver is loaded: then nothing is a GPU's node. */

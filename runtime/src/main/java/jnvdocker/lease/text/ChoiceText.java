@@ -41,9 +41,15 @@ public final class ChoiceText {
         };
     }
 
-    /** The same, with what to do. */
+    /** The same, with what to do for who typed {@code jnvdocker run}. */
     public static Refusal refusal(GpuChoice.Busy busy) {
-        return new Refusal(reason(busy), remedy(busy));
+        return new Refusal(reason(busy), remedy(busy, "wait with --gpu-wait"));
+    }
+
+    /** The same for who has asked an engine, which does not wait for GPUs. */
+    public static Refusal refusalOfStart(GpuChoice.Busy busy) {
+        String later = "start the container again later, or wait with 'jnvdocker run --gpu-wait'";
+        return new Refusal(reason(busy), remedy(busy, later));
     }
 
     private static String before(GpuChoice.Taken taken) {
@@ -59,12 +65,11 @@ public final class ChoiceText {
         };
     }
 
-    private static String remedy(GpuChoice.Busy busy) {
+    private static String remedy(GpuChoice.Busy busy, String wait) {
         return switch (busy) {
             case GpuChoice.OverQuota over ->
-                    "wait with --gpu-wait, or stop one of them"
-                            + (over.left() > 0 ? ", or ask for fewer" : "");
-            case GpuChoice.Taken taken -> "wait with --gpu-wait" + instead(taken);
+                    wait + ", or stop one of them" + (over.left() > 0 ? ", or ask for fewer" : "");
+            case GpuChoice.Taken taken -> wait + instead(taken);
         };
     }
 

@@ -42,8 +42,12 @@ final class DeviceRequests {
         if (ids.isEmpty()) {
             return new GpuRequest.All();
         }
+        return ids.equals(List.of("all")) ? new GpuRequest.All() : devices(ids);
+    }
+
+    private static GpuRequest devices(List<String> ids) throws RefusedException {
         try {
-            return ids.equals(List.of("all")) ? new GpuRequest.All() : new GpuRequest.Devices(ids);
+            return new GpuRequest.Devices(ids);
         } catch (IllegalArgumentException e) {
             throw new RefusedException(
                     "its device ids are no ids of GPUs: " + Quote.quoted(String.join(",", ids)),
@@ -63,13 +67,13 @@ final class DeviceRequests {
         }
         if (one instanceof GpuRequest.Count(int first)
                 && other instanceof GpuRequest.Count(int second)) {
-            return new GpuRequest.Count(Math.addExact(first, second));
+            return new GpuRequest.Count((int) Math.min(Integer.MAX_VALUE, (long) first + second));
         }
         if (one instanceof GpuRequest.Devices(List<String> first)
                 && other instanceof GpuRequest.Devices(List<String> second)) {
             List<String> ids = new ArrayList<>(first);
             ids.addAll(second);
-            return new GpuRequest.Devices(ids);
+            return devices(ids);
         }
         throw new RefusedException(
                 "this container asks for a number of GPUs in one request and for certain ones in"

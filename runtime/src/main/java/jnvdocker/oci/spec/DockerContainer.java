@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import jnvdocker.words.RefusedException;
 
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -12,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * What docker has written down of a container before it has it created: {@code config.v2.json} and
@@ -27,7 +27,8 @@ import java.util.stream.Stream;
  * @param restarting whether a restart policy starts it
  * @param hasPolicy whether it has one
  * @param privileged whether it may open all devices
- * @param named whether its user names devices or rules for them
+ * @param devices where in the container its user has devices put
+ * @param rules of the device cgroup that its user gives it: {@code c 195:* rw}
  * @param mounted what its user has mounted, by its place in the container
  */
 public record DockerContainer(
@@ -42,7 +43,8 @@ public record DockerContainer(
         boolean restarting,
         boolean hasPolicy,
         boolean privileged,
-        boolean named,
+        Set<String> devices,
+        List<String> rules,
         Set<String> mounted,
         List<Request> requests) {
     private static final Set<String> OWN_FILES = Set.of("hosts", "hostname", "resolv.conf");
@@ -51,6 +53,8 @@ public record DockerContainer(
     public DockerContainer {
         labels = Map.copyOf(labels);
         environment = Map.copyOf(environment);
+        devices = Set.copyOf(devices);
+        rules = List.copyOf(rules);
         mounted = Set.copyOf(mounted);
         requests = List.copyOf(requests);
     }
@@ -95,24 +99,45 @@ public record DockerContainer(
                         known.path("State").path("Restarting").asBoolean(false),
                         !policy.isEmpty() && !policy.equals("no"),
                         settings.path("Privileged").asBoolean(false),
-                        !settings.path("Devices").isEmpty()
-                                || !settings.path("DeviceCgroupRules").isEmpty(),
+                        devices(settings),
+                        Json.texts(settings.path("DeviceCgroupRules")),
                         mounted(known, settings),
                         requests(settings)));
     }
 
+    /** Whether GPUs were put into it by CDI, which the engine has resolved. */
+    boolean hasCdi() {
+        return requests.stream().anyMatch(Request::isCdi);
+    }
+
+    private static Set<String> devices(JsonNode settings) {
+        Set<String> paths = new LinkedHashSet<>();
+        for (JsonNode device : settings.path("Devices")) {
+            String path = device.path("PathInContainer").asText("");
+            paths.add(
+                    RuntimeSpec.normal(
+                            path.isEmpty() ? device.path("PathOnHost").asText("") : path));
+        }
+        return paths;
+    }
+
     /** Docker mounts a container's own files from its folder there. */
     private static Optional<Path> dataRoot(RuntimeSpec spec, String id) {
-        String folder = "/containers/" + id + "/";
         return spec.binds().stream()
-                .map(RuntimeSpec.BindMount::source)
-                .flatMap(source -> {
-                    int at = id.isEmpty() ? -1 : source.indexOf(folder);
-                    return at > 0 && OWN_FILES.contains(source.substring(at + folder.length()))
-                            ? Stream.of(Path.of(source.substring(0, at)))
-                            : Stream.empty();
-                })
+                .flatMap(bind -> dataRoot(bind.source(), "/containers/" + id + "/").stream())
                 .findFirst();
+    }
+
+    private static Optional<Path> dataRoot(String source, String folder) {
+        int at = source.indexOf(folder);
+        if (at <= 0 || !OWN_FILES.contains(source.substring(at + folder.length()))) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(Path.of(source.substring(0, at)));
+        } catch (InvalidPathException e) {
+            return Optional.empty();
+        }
     }
 
     private static Set<String> mounted(JsonNode known, JsonNode settings) {

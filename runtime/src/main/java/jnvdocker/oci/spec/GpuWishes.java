@@ -6,6 +6,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.use.DeviceRule;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -14,6 +15,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Decides what a container asks for: the first counts of what it has of us, of what its user says,
@@ -76,6 +78,11 @@ public final class GpuWishes {
         this.settings = settings;
     }
 
+    /** Whether a container with GPUs may be privileged, and so see them all. */
+    public boolean allowPrivileged() {
+        return settings.allowPrivileged();
+    }
+
     /**
      * @param image the image's own configuration; empty when it is not known
      * @throws RefusedException for what can't be read, does not go together, or is not allowed
@@ -88,14 +95,18 @@ public final class GpuWishes {
             Claims claims)
             throws RefusedException, IOException {
         Optional<String> mounted = mounted(spec, world.claims());
+        boolean all = spec.allowsAllDevices();
         if (mounted.isPresent()) {
+            if (all) {
+                refusePrivileged();
+            }
             return new GpuWish.ClaimVolume(mounted.get());
         }
-        boolean all = spec.allowsAllDevices();
         Set<Integer> given = all ? Set.of() : spec.gpuMinors(world.majors().gpu(), world.minors());
-        boolean users = docker.map(DockerContainer::named).orElse(true);
         UsersWords words = new UsersWords(spec, docker, image, settings);
-        Optional<GpuWish> wish = asked(docker, words, claims, users ? given : Set.of());
+        Set<Integer> named =
+                docker.isPresent() ? named(spec, docker.get(), given, world.majors()) : given;
+        Optional<GpuWish> wish = asked(docker, words, claims, named);
         if (wish.isEmpty() && !given.isEmpty()) {
             wish = Optional.of(new GpuWish.Nodes(given, GpuWish.Source.NODE));
         }
@@ -108,10 +119,33 @@ public final class GpuWishes {
         if (wish.isEmpty()) {
             wish = ofImage(spec, docker, image);
         }
-        if (wish.isPresent() && all) {
+        boolean none = wish.filter(GpuWishes::isOfGpus).isEmpty();
+        if (all && !none) {
             refusePrivileged();
         }
-        return wish.orElseGet(GpuWish.Nothing::new);
+        return all && none ? new GpuWish.Nothing() : wish.orElseGet(GpuWish.Nothing::new);
+    }
+
+    private static boolean isOfGpus(GpuWish wish) {
+        return switch (wish) {
+            case GpuWish.Gpus(GpuRequest request, _, _) -> !(request instanceof GpuRequest.None);
+            case GpuWish.Nodes _, GpuWish.ClaimVolume _ -> true;
+            case GpuWish.Nothing _ -> false;
+        };
+    }
+
+    /** What docker's user has named, and not the engine for a request: CDI puts nodes in, too. */
+    private static Set<Integer> named(
+            RuntimeSpec spec, DockerContainer docker, Set<Integer> given, Majors majors) {
+        Set<Integer> named = new TreeSet<>(spec.gpuMinorsAt(majors.gpu(), docker.devices()));
+        for (String text : docker.rules()) {
+            Optional<DeviceRule> rule = DeviceRule.parse(text);
+            given.stream()
+                    .filter(minor -> rule.filter(it -> it.covers(majors.gpu(), minor)).isPresent())
+                    .forEach(named::add);
+        }
+        named.retainAll(given);
+        return named;
     }
 
     private static Optional<String> mounted(RuntimeSpec spec, Path claims) {

@@ -55,17 +55,21 @@ final class NvidiaParts {
     }
 
     /**
+     * @param cdi whether an engine has put CDI devices in, which may come without hooks
      * @param users whether a mount of the host is the user's own
      */
-    static void remove(RuntimeSpec spec, Majors majors, Predicate<JsonNode> users) {
+    static void remove(RuntimeSpec spec, Majors majors, boolean cdi, Predicate<JsonNode> users) {
         ObjectNode root = spec.root();
-        boolean injected = hasHook(root);
+        boolean injected = cdi || hasHook(root);
         for (String stage : STAGES) {
             removeIf(root.path("hooks").path(stage), NvidiaParts::isHook);
         }
         removeIf(root.path("linux").path("devices"), device -> isOfDriver(device, majors));
         removeIf(
                 root.path("linux").path("resources").path("devices"), rule -> allows(rule, majors));
+        removeIf(
+                root.path("process").path("env"),
+                entry -> entry.asText("").startsWith("NVIDIA_CTK_LIBCUDA_DIR="));
         if (injected) {
             removeIf(root.path("mounts"), mount -> isDriverFile(mount) && !users.test(mount));
         }

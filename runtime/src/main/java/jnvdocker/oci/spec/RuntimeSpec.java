@@ -140,9 +140,29 @@ public final class RuntimeSpec {
         return minors;
     }
 
+    /**
+     * The GPUs of which it is given a node under one of these paths, or in a folder of that name.
+     */
+    Set<Integer> gpuMinorsAt(int major, Set<String> paths) {
+        Set<Integer> minors = new TreeSet<>();
+        for (JsonNode device : root.path("linux").path("devices")) {
+            String path = normal(device.path("path").asText(""));
+            boolean there =
+                    paths.stream().anyMatch(it -> path.equals(it) || path.startsWith(it + "/"));
+            if (there && isOfCharacters(device) && device.path("major").asLong(-1) == major) {
+                minors.add(device.path("minor").asInt(FIRST_OF_OTHERS));
+            }
+        }
+        minors.removeIf(minor -> minor >= FIRST_OF_OTHERS);
+        return minors;
+    }
+
     /** Whether there is anything of the driver's, or of what gives containers GPUs besides us. */
     public boolean hasNvidia(Majors majors) {
-        return !environment().getOrDefault(SpecEdits.VISIBLE, SpecEdits.VOID).equals(SpecEdits.VOID)
+        return allowsAllDevices()
+                || !environment()
+                        .getOrDefault(SpecEdits.VISIBLE, SpecEdits.VOID)
+                        .equals(SpecEdits.VOID)
                 || NvidiaParts.areIn(this, majors);
     }
 

@@ -40,7 +40,7 @@ public final class SpecEdits {
             Majors majors,
             Optional<DockerContainer> docker,
             Optional<String> claim) {
-        NvidiaParts.remove(spec, majors, users(docker));
+        NvidiaParts.remove(spec, majors, hasCdi(docker), users(docker));
         ObjectNode root = spec.root();
         ObjectNode linux = Json.objectIn(root, "linux");
         ArrayNode devices = Json.listIn(linux, "devices");
@@ -73,13 +73,13 @@ public final class SpecEdits {
     private static void mount(ObjectNode root, String target, Path folder) {
         ObjectNode mount = Json.listIn(root, "mounts").addObject();
         mount.put("destination", target).put("type", "bind").put("source", folder.toString());
-        mount.putArray("options").add("rbind").add("ro").add("nosuid").add("nodev").add("rprivate");
+        mount.putArray("options").add("bind").add("ro").add("nosuid").add("nodev").add("rprivate");
     }
 
     /** Takes out what would give a container GPUs that asks for none. */
     public static void withoutGpus(
             RuntimeSpec spec, Majors majors, Optional<DockerContainer> docker) {
-        NvidiaParts.remove(spec, majors, users(docker));
+        NvidiaParts.remove(spec, majors, hasCdi(docker), users(docker));
         ObjectNode root = spec.root();
         if (spec.environment().containsKey(VISIBLE)) {
             set(root, VISIBLE, VOID);
@@ -93,6 +93,10 @@ public final class SpecEdits {
                     .put("major", majors.gpu())
                     .put("access", "rwm");
         }
+    }
+
+    private static boolean hasCdi(Optional<DockerContainer> docker) {
+        return docker.filter(DockerContainer::hasCdi).isPresent();
     }
 
     private static Predicate<JsonNode> users(Optional<DockerContainer> docker) {

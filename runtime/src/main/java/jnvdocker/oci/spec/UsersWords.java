@@ -19,6 +19,7 @@ import java.util.Set;
  */
 final class UsersWords {
     private static final String RESOURCE = "DOCKER_RESOURCE_";
+    private static final String EARLIER_PODMANS = "io.kubernetes.cri-o.TTY";
 
     private final RuntimeSpec spec;
     private final Optional<DockerContainer> docker;
@@ -43,9 +44,23 @@ final class UsersWords {
                 name);
     }
 
-    /** No engine takes these from an image. */
-    Optional<String> annotation(String name) {
-        return Optional.ofNullable(spec.annotations().get(name));
+    /**
+     * Docker and containerd take none from an image, nor does podman since 4.5.1. Which podman it
+     * is does not stand there; those of before 5 set an annotation that later ones do not.
+     *
+     * @throws RefusedException when it may be the image's
+     */
+    Optional<String> annotation(String name) throws RefusedException {
+        Optional<String> value = Optional.ofNullable(spec.annotations().get(name));
+        if (value.isPresent() && spec.annotations().containsKey(EARLIER_PODMANS)) {
+            throw new RefusedException(
+                    "the annotation "
+                            + name
+                            + " of this container may be its image's: this podman does not tell"
+                            + " them from its user's",
+                    "name the GPU's node with --device, or use podman 5");
+        }
+        return value;
     }
 
     /**
@@ -112,8 +127,9 @@ final class UsersWords {
     private static GpuWish gpus(String name, String value, GpuWish.Source source)
             throws RefusedException {
         String stripped = value.strip();
-        if (stripped.matches("[1-9][0-9]{0,3}")) {
-            GpuRequest count = new GpuRequest.Count(Integer.parseInt(stripped));
+        if (stripped.matches("[0-9]{1,4}")) {
+            int number = Integer.parseInt(stripped);
+            GpuRequest count = number == 0 ? new GpuRequest.None() : new GpuRequest.Count(number);
             return new GpuWish.Gpus(count, source, Set.of());
         }
         return named(name, stripped, source);

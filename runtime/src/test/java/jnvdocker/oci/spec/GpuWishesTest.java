@@ -195,7 +195,7 @@ class GpuWishesTest {
     void whatIsNamedBesidesIsTold() throws Exception {
         devices = "{'path':'/dev/nvidia2','type':'c','major':195,'minor':2}";
         labels = "'jnvdocker.gpus':'device=1'";
-        named = "{'PathOnHost':'/dev/nvidia2'}";
+        named = "{'PathOnHost':'/x','PathInContainer':'/dev/nvidia2'}";
         GpuRequest request = new GpuRequest.Devices(List.of("1"));
         assertEquals(new GpuWish.Gpus(request, GpuWish.Source.LABEL, Set.of(2)), ofDocker());
         named = "";
@@ -221,6 +221,36 @@ class GpuWishesTest {
     }
 
     @Test
+    void privilegedWithoutGpusIsNoMoreThanThat() throws Exception {
+        rules = "{'allow':true,'access':'rwm'}";
+        visible("void");
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+        labels = "'jnvdocker.gpus':'none'";
+        assertEquals(new GpuWish.Nothing(), ofDocker());
+        assertTrue(spec().hasNvidia(new Majors(195, Set.of())));
+        mounts =
+                "{'destination':'/run/jnvdocker','type':'bind','source':'/var/lib/jnvdocker/claims/"
+                        + CLAIM
+                        + "/mount'}";
+        assertThrows(RefusedException.class, this::ofDocker);
+    }
+
+    @Test
+    void severalRequestsAreAddedUpOrRefused() throws Exception {
+        String request = "{'Driver':'','Count':%s,'DeviceIDs':%s,'Capabilities':[['gpu']]}";
+        String many = request.formatted("2000000000", "null");
+        requests = many + "," + many;
+        assertEquals(
+                gpus(new GpuRequest.Count(Integer.MAX_VALUE), GpuWish.Source.DEVICE_REQUEST),
+                ofDocker());
+        String ids = request.formatted("0", "[" + "'0',".repeat(200) + "'1']");
+        requests = ids + "," + ids;
+        assertThrows(RefusedException.class, this::ofDocker);
+        requests = request.formatted("1", "null") + "," + request.formatted("0", "['1']");
+        assertThrows(RefusedException.class, this::ofDocker);
+    }
+
+    @Test
     void swarmsResourcesAreThoseOfTheConfiguration() throws Exception {
         environment = "'DOCKER_RESOURCE_NVIDIA-GPU=GPU-aaaa,GPU-bbbb','DOCKER_RESOURCE_FPGA=1'";
         assertEquals(
@@ -228,6 +258,8 @@ class GpuWishesTest {
                 ofDocker());
         environment = "'DOCKER_RESOURCE_nvidia-gpu=2'";
         assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.SWARM), ofDocker());
+        environment = "'DOCKER_RESOURCE_NVIDIA-GPU=0'";
+        assertEquals(gpus(new GpuRequest.None(), GpuWish.Source.SWARM), ofDocker());
         environment = "'DOCKER_RESOURCE_FPGA=1'";
         assertEquals(new GpuWish.Nothing(), ofDocker());
     }
