@@ -50,13 +50,22 @@ final class LostClaims {
         boolean complete = registry.claims().isReconciled();
         for (String id : all) {
             boolean used = mounted.filter(those -> !those.contains(id)).isEmpty();
-            if (!complete || used) {
+            if (!used && isOfOneStart(id)) {
+                files.delete(id);
+            } else if (!complete || used) {
                 restore(id, mounted.isPresent() && used);
             } else if (registry.claims().claim(id).isEmpty()) {
                 // Forgotten, by a daemon that was killed before it had deleted the folder.
                 files.delete(id);
             }
         }
+    }
+
+    /** Whether its container has another claim when it is started again. */
+    private boolean isOfOneStart(String id) {
+        return files.read(id)
+                .filter(claim -> claim.origin().isMounted() && claim.origin().isOverWithItsLease())
+                .isPresent();
     }
 
     /** Empty when it can't be told: then nothing is deleted. */
@@ -85,7 +94,7 @@ final class LostClaims {
         }
         boolean volume = claim.filter(it -> it.origin().isKnownToDocker()).isPresent();
         if (claim.isPresent() && !volume && !mounted) {
-            return; // its container is gone, and has another when it is started again
+            return; // whether its container runs is not known
         }
         boolean known = registry.claims().claim(id).isPresent();
         if (claim.isPresent() && (mounted || !registry.claims().isReconciled())) {
