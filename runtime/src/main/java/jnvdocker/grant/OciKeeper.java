@@ -242,7 +242,7 @@ public final class OciKeeper implements AutoCloseable {
     void tidy() throws IOException {
         Map<String, Lease> live = new HashMap<>();
         live().forEach(lease -> live.put(lease.claim().id(), lease));
-        for (String claim : folders) {
+        for (String claim : List.copyOf(folders)) {
             if (!live.containsKey(claim) && remover.mounted(claim).isEmpty()) {
                 files.delete(claim);
                 folders.remove(claim);
