@@ -286,7 +286,7 @@ public final class DeviceNodes {
     }
 
     private void make(Path path, int major, int minor) throws IOException {
-        Parameters parameters = parameters();
+        NodeParameters parameters = parameters();
         if (!parameters.modifyDeviceFiles()) {
             throw new IOException(
                     path
@@ -393,29 +393,7 @@ public final class DeviceNodes {
         return majors;
     }
 
-    /** How the driver wants its nodes, from {@code /proc/driver/nvidia/params}. */
-    record Parameters(boolean modifyDeviceFiles, int uid, int gid, int mode) {
-        /** What the driver does when nobody set anything. */
-        static final Parameters DEFAULT = new Parameters(true, 0, 0, 0666);
-
-        static Parameters parse(String text) {
-            Map<String, Integer> values = new HashMap<>();
-            for (String line : text.split("\n")) {
-                String[] words = line.split(":", 2);
-                if (words.length == 2 && words[1].strip().matches("[0-9]{1,9}")) {
-                    values.put(words[0].strip(), Integer.parseInt(words[1].strip()));
-                }
-            }
-            return new Parameters(
-                    values.getOrDefault("ModifyDeviceFiles", 1) != 0,
-                    values.getOrDefault("DeviceFileUID", DEFAULT.uid()),
-                    values.getOrDefault("DeviceFileGID", DEFAULT.gid()),
-                    values.getOrDefault("DeviceFileMode", DEFAULT.mode()) & 0777);
-        }
-    }
-
-    private Parameters parameters() throws IOException {
-        Path file = host.resolve("/proc/driver/nvidia/params");
-        return Files.exists(file) ? Parameters.parse(KernelText.read(file)) : Parameters.DEFAULT;
+    private NodeParameters parameters() throws IOException {
+        return NodeParameters.read(host);
     }
 }

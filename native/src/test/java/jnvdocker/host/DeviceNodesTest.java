@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import jnvdocker.host.DeviceNodes.Parameters;
 import jnvdocker.posix.Posix;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -148,8 +147,8 @@ class DeviceNodesTest {
     @Test
     void parametersAreDecimal() {
         assertEquals(
-                new Parameters(true, 0, 44, 0660),
-                Parameters.parse(
+                new NodeParameters(true, 0, 44, 0660),
+                NodeParameters.parse(
                         """
                         ResmanDebugLevel: 4294967295
                         RmLogonRC: 1
@@ -164,13 +163,15 @@ class DeviceNodesTest {
 
     @Test
     void parametersThatAreNotThereAreTheDriversOwn() {
-        assertEquals(Parameters.DEFAULT, Parameters.parse(""));
-        assertEquals(Parameters.DEFAULT, Parameters.parse("DeviceFileMode: rw\nDeviceFileUID\n"));
+        assertEquals(NodeParameters.DEFAULT, NodeParameters.parse(""));
+        assertEquals(
+                NodeParameters.DEFAULT,
+                NodeParameters.parse("DeviceFileMode: rw\nDeviceFileUID\n"));
     }
 
     @Test
     void modeHasNoSpecialBits() {
-        assertEquals(0777, Parameters.parse("DeviceFileMode: 4095").mode());
+        assertEquals(0777, NodeParameters.parse("DeviceFileMode: 4095").mode());
     }
 
     @Test

@@ -70,7 +70,7 @@ class RegistryDatabaseTest {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }
-        assertEquals(6, version());
+        assertEquals(7, version());
         try (RegistryDatabase database = filled(folder, 1)) {
             assertEquals(1, count(database));
         }
@@ -96,7 +96,7 @@ class RegistryDatabaseTest {
                     registry.claims().all().stream().map(Claim::id).toList());
             assertTrue(registry.claims().isReconciled());
         }
-        assertEquals(6, version());
+        assertEquals(7, version());
         assertEquals(
                 List.of("claim_forgotten", "lease_by_end"),
                 names(
@@ -138,7 +138,7 @@ class RegistryDatabaseTest {
             assertEquals("Mesos task train", LeaseText.purpose(again));
             assertEquals(Set.of(TestingLeases.A.uuid()), again.candidates());
         }
-        assertEquals(6, version());
+        assertEquals(7, version());
     }
 
     @Test
@@ -168,13 +168,13 @@ class RegistryDatabaseTest {
     @Test
     void aNewerSchemaIsRefusedAndLeftAlone() throws Exception {
         filled(folder, 1).close();
-        sql("PRAGMA user_version = 7");
+        sql("PRAGMA user_version = 8");
         byte[] before = Files.readAllBytes(file);
         RegistryException e =
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 7, made by a newer jnvdocker; this one knows 6 at most,"
+                        + " is of schema 8, made by a newer jnvdocker; this one knows 7 at most,"
                         + " install the newer one again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));

@@ -194,13 +194,15 @@ class StoredOriginTest {
                 "INSERT INTO lease (claim, holder, boot, pid, start, since)"
                         + " VALUES ('000000000000', 'container', 'boot', 1, 1, 2)");
         sql(folder, "INSERT INTO lease_gpu (lease, gpu) SELECT max(id), 'GPU-0' FROM lease");
+        // Whoever opens the registry without its generation takes it for an older one.
+        RegistryDatabase.open(folder).close();
+        assertEquals(1, number(folder, "SELECT released FROM claim"));
         try (LeaseRegistry registry = open()) {
             Claim claim = registry.claims().claim("000000000000").orElseThrow();
             assertEquals(container(Optional.empty()), claim.origin());
             assertEquals(Optional.of(new Claim.ContainerRef("c", "n")), claim.container());
             assertEquals(1, registry.live().size());
             assertEquals(Optional.empty(), registry.claims().made("000000000000"));
-            assertTrue(registry.claims().isReleased("000000000000"));
         }
         assertEquals(1, number(folder, "SELECT stopped FROM claim"));
         assertEquals(0, number(folder, "SELECT count(*) FROM pragma_foreign_key_check"));

@@ -322,7 +322,7 @@ class BadInputTest extends OneEngineTest {
     @Test
     void stateFolderThatIsFilledUpIsNamedAndUsedAgain() throws IOException {
         onFileSystem(
-                "size=600m",
+                "size=650m",
                 state -> {
                     lab.startDaemon();
                     lab.jnvdocker("gpu", "volume").ok();

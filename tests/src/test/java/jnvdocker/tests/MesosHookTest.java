@@ -83,6 +83,7 @@ class MesosHookTest extends OneAgentTest {
                         "lib",
                         "lib64",
                         "manifest.json",
+                        "share",
                         "/usr/local/bin:/usr/bin:/bin:/usr/local/nvidia/bin",
                         OUR_LIBRARIES),
                 lines.subList(9, lines.size()));
