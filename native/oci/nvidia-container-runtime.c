@@ -7,6 +7,7 @@
  *   - where the daemon refuses, or can't be asked: refuse, so that the engine's user reads why
  *   - a command in a container of ours: have the daemon add variables, if that takes no time
  *   - in the end become the real runtime, with the same arguments, variables and descriptors
+ *   - by another name be the hook that docker wants for --gpus, which only ever refuses
  *
  * Not its business: what is in a config.json, who gets which GPU, mounts, device nodes and cgroups. It looks
  * for a few words in the texts about a container (need.c); whatever has none of them is started without the
@@ -37,6 +38,8 @@
 #include "refusal.h"
 
 #define INSTALL "jnvdocker runtime install"
+/* Docker takes --gpus only where its PATH has a program of this name. */
+#define HOOK "nvidia-container-runtime-hook"
 
 /* Of the three together, so that they and a few paths go into one frame. */
 enum { MAX_TEXTS = MAX_FRAME - (1 << 20) };
@@ -290,12 +293,34 @@ static void announce_delete(const struct settings *settings, const struct call *
 	close(wake);
 }
 
+/*
+ * Docker has runc run its hook for --gpus in containers of whatever runtime. From those of ours the daemon has
+ * taken it out; of any other nobody would know which GPUs are free for it, nor give it any.
+ */
+static void act_as_hook(const struct call *call, char *const *argv) __attribute__((noreturn));
+
+static void act_as_hook(const struct call *call, char *const *argv)
+{
+	if (argv[1] == NULL || strcmp(argv[1], "prestart") != 0)
+		exit(EXIT_SUCCESS);
+	refuse(call, "--gpus needs the runtime that 'jnvdocker runtime status' names: add --runtime to 'docker run', or make it"
+		     " the engine's default with '" INSTALL " --default'");
+}
+
+static bool is_hook(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return strcmp(slash != NULL ? slash + 1 : name, HOOK) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct settings settings;
 	struct call call = parse_call(argv);
 
-	(void)argc;
+	if (argc > 0 && is_hook(argv[0]))
+		act_as_hook(&call, argv);
 	if (!read_settings(&settings))
 		refuse(&call, "this nvidia-container-runtime does not know the real runtime, which it stands for; run '" INSTALL "'");
 	if (call.kind == CALL_CREATE && *call.id != '\0')

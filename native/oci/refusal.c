@@ -115,8 +115,8 @@ static void write_log(const struct call *call, const char *text)
 
 void refuse(const struct call *call, const char *reason)
 {
-	char *text = reworded(reason);
-	char *line = joined("jnvdocker: %s\n", text);
+	char *text = joined("jnvdocker: %s", reworded(reason));
+	char *line = joined("%s\n", text);
 
 	write_log(call, text);
 	remark(line, strlen(line));

@@ -11,6 +11,7 @@ import jnvdocker.command.mesos.MesosTaskLaunch;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.runtime.RuntimeExec;
+import jnvdocker.command.runtime.RuntimeHost;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.cuda.CudaDriver;
@@ -32,6 +33,7 @@ import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.GuardedRuntimes;
+import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.process.Processes;
@@ -131,6 +133,8 @@ final class Daemon implements AutoCloseable {
                                 config.allowPrivileged(),
                                 folders.config().toString()),
                         guarded);
+        Installation installation = installation(folders);
+        RuntimeInstaller installer = installer(folders, installation);
         Uninstall uninstall =
                 new Uninstall(
                         engine,
@@ -138,6 +142,7 @@ final class Daemon implements AutoCloseable {
                         parts.reconciler(),
                         plugin,
                         served,
+                        installer,
                         folders.pluginName());
         Prune prune =
                 new Prune(
@@ -149,7 +154,6 @@ final class Daemon implements AutoCloseable {
                         parts.prune(),
                         Processes.ofThisMachine(),
                         folders.pluginName());
-        Installation installation = installation(folders);
         MesosPolicy policy = config.mesos().within(config.policy().maxWait());
         Doctor doctor =
                 new Doctor(
@@ -162,6 +166,7 @@ final class Daemon implements AutoCloseable {
                                 served,
                                 parts.leases(),
                                 policy,
+                                installer,
                                 facts(folders, installation)));
         GpuCommand gpu =
                 new GpuCommand(
@@ -194,6 +199,12 @@ final class Daemon implements AutoCloseable {
         started.push(parts.ociKeeper());
         RuntimeCommand runtime =
                 new RuntimeCommand(
+                        new RuntimeHost(
+                                installer,
+                                engine,
+                                inventory,
+                                config.runtime().real(),
+                                folders.config()),
                         new RuntimeCreate(
                                 host,
                                 inventory,
@@ -217,6 +228,13 @@ final class Daemon implements AutoCloseable {
         Commands commands = new Commands(start, gpu, mesos, runtime);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
         parts.examine();
+    }
+
+    private static RuntimeInstaller installer(Folders folders, Installation installation) {
+        return new RuntimeInstaller(
+                installation.tree().resolve("lib/oci"),
+                new RuntimeInstaller.Place(
+                        folders.state(), folders.markers(), folders.socket(), folders.wake()));
     }
 
     private static GpuWishes.Settings wishes(Config config, Folders folders) {

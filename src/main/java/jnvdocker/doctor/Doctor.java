@@ -7,6 +7,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 
@@ -33,6 +34,7 @@ public final class Doctor {
             ServedVolumes served,
             Leases leases,
             MesosPolicy mesos,
+            RuntimeInstaller runtimes,
             DaemonFacts daemon) {}
 
     public Doctor(Surroundings around) {
@@ -58,6 +60,8 @@ public final class Doctor {
                         around.host(), around.engine(), around.volumes(), around.daemon()),
                 new UnmanagedCheck(board, around.leases()),
                 new DescriptorCheck(around.leases(), board),
+                new RuntimeCheck(
+                        around.runtimes(), around.engine(), around.host(), around.leases()),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
                 new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),

@@ -3,6 +3,7 @@ package jnvdocker.doctor;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineFacts;
+import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /** The engine: whether it answers, and is set up so that GPUs stay whose they are. */
 final class EngineCheck implements Check {
@@ -57,15 +59,20 @@ final class EngineCheck implements Check {
                                 + engine.socket()
                                 + ", with cgroups by "
                                 + Quote.shown(facts.cgroupDriver())));
-        standardRuntime(facts).ifPresent(found::add);
+        standardRuntime(facts, engine::isGuarded).ifPresent(found::add);
         if (facts.cgroupDriver().equals("systemd")) {
             links(missingLinks()).ifPresent(found::add);
         }
         return found;
     }
 
-    static Optional<Finding> standardRuntime(EngineFacts facts) {
-        return facts.runtimes().isNvidiaStandard()
+    /**
+     * @param guarded whether a program is ours
+     */
+    static Optional<Finding> standardRuntime(EngineFacts facts, Predicate<String> guarded) {
+        EngineRuntimes runtimes = facts.runtimes();
+        return runtimes.isNvidiaStandard()
+                        && !guarded.test(runtimes.paths().getOrDefault(runtimes.standard(), ""))
                 ? Optional.of(
                         Finding.wrong(
                                 "the engine's default runtime is "
@@ -73,7 +80,8 @@ final class EngineCheck implements Check {
                                         + ", which gives GPUs to any image that asks, past"
                                         + " jnvdocker",
                                 "take \"default-runtime\" out of /etc/docker/daemon.json, and"
-                                        + " restart docker"))
+                                        + " restart docker; or have jnvdocker's: 'jnvdocker"
+                                        + " runtime install --default'"))
                 : Optional.empty();
     }
 

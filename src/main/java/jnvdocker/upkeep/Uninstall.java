@@ -9,6 +9,8 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.oci.install.Registration;
+import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.VolumePlugin;
@@ -36,6 +38,7 @@ public final class Uninstall {
     private final Reconciler reconciler;
     private final VolumePlugin plugin;
     private final ServedVolumes served;
+    private final RuntimeInstaller runtimes;
     private final String pluginName;
 
     public Uninstall(
@@ -44,12 +47,14 @@ public final class Uninstall {
             Reconciler reconciler,
             VolumePlugin plugin,
             ServedVolumes served,
+            RuntimeInstaller runtimes,
             String pluginName) {
         this.engine = engine;
         this.leases = leases;
         this.reconciler = reconciler;
         this.plugin = plugin;
         this.served = served;
+        this.runtimes = runtimes;
         this.pluginName = pluginName;
     }
 
@@ -87,6 +92,7 @@ public final class Uninstall {
 
     private void remove(boolean withContainers, Removed removed)
             throws RefusedException, IOException {
+        refuseRuntimes();
         List<Listed> containers = engine.withVolumesOf(pluginName, LIMIT);
         refuseRunning(containers);
         if (!withContainers) {
@@ -111,6 +117,19 @@ public final class Uninstall {
         }
         refuseStopped(engine.withVolumesOf(pluginName, LIMIT));
         served.releaseAll();
+    }
+
+    /** Their containers with GPUs would be refused for ever. */
+    private void refuseRuntimes() throws RefusedException, IOException {
+        List<Registration> registered = runtimes.registered();
+        if (!registered.isEmpty()) {
+            throw new RefusedException(
+                    "engines have our OCI runtime, by "
+                            + registered.stream()
+                                    .map(each -> each.config().toString())
+                                    .collect(Collectors.joining(", ")),
+                    "remove it first: jnvdocker runtime uninstall");
+        }
     }
 
     private static void refuseRunning(List<Listed> containers) throws RefusedException {

@@ -1,6 +1,7 @@
 package jnvdocker.command.caller;
 
 import jnvdocker.posix.FileErrors;
+import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
@@ -14,8 +15,14 @@ import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
 
-/** What the groups of our own commands, {@code gpu} and {@code mesos}, have in common. */
+/**
+ * What the groups of our own commands, {@code gpu}, {@code mesos} and {@code runtime}, have in
+ * common.
+ */
 public final class CommandGroup {
     private CommandGroup() {}
 
@@ -46,6 +53,27 @@ public final class CommandGroup {
                 .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
                 .setParameterExceptionHandler(CommandGroup::usage)
                 .setExecutionExceptionHandler(CommandGroup::refuse);
+    }
+
+    /** Runs a command of a group, and tells the client what it has printed. */
+    public static void execute(
+            CommandLine group,
+            List<String> arguments,
+            ClientRequest request,
+            ClientConnection client)
+            throws IOException {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine settled = of(group, request);
+        settled.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        int code = settled.execute(arguments.toArray(String[]::new));
+        if (!err.toString().isEmpty()) {
+            client.err(err.toString().stripTrailing());
+        }
+        if (!out.toString().isEmpty()) {
+            client.out(out.toString().stripTrailing());
+        }
+        client.exit(code);
     }
 
     private static int usage(ParameterException e, String[] arguments) {

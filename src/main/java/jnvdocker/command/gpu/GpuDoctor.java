@@ -6,6 +6,7 @@ import jnvdocker.doctor.Finding;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
 

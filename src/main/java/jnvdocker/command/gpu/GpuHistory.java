@@ -9,6 +9,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 import jnvdocker.words.RefusedException;

@@ -4,6 +4,7 @@ import jnvdocker.grant.Leases;
 import jnvdocker.lease.Lease;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 

@@ -6,6 +6,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.words.RefusedException;
 

@@ -5,6 +5,7 @@ import jnvdocker.grant.Pruned;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
 import jnvdocker.upkeep.Prune;

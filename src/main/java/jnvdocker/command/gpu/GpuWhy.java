@@ -11,6 +11,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.words.RefusedException;
 

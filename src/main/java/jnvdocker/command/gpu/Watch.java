@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.WatchScreen;
 import jnvdocker.words.Quote;

@@ -10,8 +10,6 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -62,23 +60,12 @@ public final class MesosCommand {
     /** What people may type. */
     private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        CommandLine mesos =
-                CommandGroup.of(
-                        new CommandLine(new Mesos())
-                                .addSubcommand(
-                                        new MesosInstall(host, installation, socket, request))
-                                .addSubcommand(new MesosFlags(host, request)),
-                        request);
-        mesos.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        int code = mesos.execute(arguments.toArray(String[]::new));
-        if (!err.toString().isEmpty()) {
-            client.err(err.toString().stripTrailing());
-        }
-        if (!out.toString().isEmpty()) {
-            client.out(out.toString().stripTrailing());
-        }
-        client.exit(code);
+        CommandGroup.execute(
+                new CommandLine(new Mesos())
+                        .addSubcommand(new MesosInstall(host, installation, socket, request))
+                        .addSubcommand(new MesosFlags(host, request)),
+                arguments,
+                request,
+                client);
     }
 }

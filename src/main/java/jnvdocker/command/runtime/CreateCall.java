@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 
 /**
  * What our runtime has sent of a container that it is to create.
@@ -34,12 +35,21 @@ record CreateCall(
         Optional<ImageConfig> image,
         ClientRequest request,
         ClientConnection client) {
+    private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
+
+    /** As people know a container that has no other name. */
+    private static final int SHORT = 12;
+
     /** What docker gives a container whose image has no PATH (moby: DefaultPathEnv). */
     private static final String DOCKERS_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
     String name() {
-        return docker.map(DockerContainer::name).orElse(container.id());
+        return docker.map(DockerContainer::name)
+                .orElseGet(() ->
+                        HASH.matcher(container.id()).matches()
+                                ? container.id().substring(0, SHORT)
+                                : container.id());
     }
 
     /** As far as it is known, what the container has of its image and of its user. */

@@ -1,21 +1,38 @@
 package jnvdocker.command.runtime;
 
+import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
+import jnvdocker.screen.Screen;
 import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
 
 import java.io.IOException;
 import java.util.List;
 
-/** {@code jnvdocker runtime …}: what our OCI runtime asks. */
+/** {@code jnvdocker runtime …}: has engines call our OCI runtime, and answers what that asks. */
 public final class RuntimeCommand {
+    private final RuntimeHost host;
     private final RuntimeCreate create;
     private final RuntimeExec exec;
 
-    public RuntimeCommand(RuntimeCreate create, RuntimeExec exec) {
+    /**
+     * @param create what our runtime asks of a container
+     * @param exec what it asks of a command in one
+     */
+    public RuntimeCommand(RuntimeHost host, RuntimeCreate create, RuntimeExec exec) {
+        this.host = host;
         this.create = create;
         this.exec = exec;
     }
+
+    @Command(
+            name = "jnvdocker runtime",
+            description = "Has engines give their containers GPUs through jnvdocker.",
+            synopsisSubcommandLabel = "COMMAND")
+    private static final class Runtime extends CommandGroup.Root {}
 
     /**
      * @param arguments those after {@code runtime}
@@ -25,7 +42,20 @@ public final class RuntimeCommand {
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
             case RuntimeCreate.WORD -> create.run(arguments, request, client);
             case RuntimeExec.WORD -> exec.run(arguments, request, client);
-            default -> RuntimeCreate.refuseUnless(false);
+            default -> typed(arguments, request, client);
         }
+    }
+
+    /** What people may type. */
+    private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
+            throws IOException {
+        CommandGroup.execute(
+                new CommandLine(new Runtime())
+                        .addSubcommand(new RuntimeInstall(host, request))
+                        .addSubcommand(new RuntimeStatus(host, Screen.of(request)))
+                        .addSubcommand(new RuntimeUninstall(host, request)),
+                arguments,
+                request,
+                client);
     }
 }

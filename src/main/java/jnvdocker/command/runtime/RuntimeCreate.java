@@ -162,10 +162,10 @@ public final class RuntimeCreate {
             }
         } catch (RefusedException e) {
             LOG.info("container {} is not created: {}", Quote.shown(words.get(1)), e.getMessage());
-            client.refuseContainer("jnvdocker: " + e.getMessage());
+            client.refuseContainer(e.getMessage());
         } catch (IOException e) {
             LOG.warn("container {} is not created", Quote.shown(words.get(1)), e);
-            client.refuseContainer("jnvdocker: " + FileErrors.describe(e));
+            client.refuseContainer(FileErrors.describe(e));
         }
     }
 
@@ -186,7 +186,7 @@ public final class RuntimeCreate {
                 typed ? "not created" : "refused",
                 why);
         if (typed) {
-            call.client().refuseContainer("jnvdocker: " + why);
+            call.client().refuseContainer(why);
         } else {
             call.client().print(RefusedProcess.of(config, refused, "jnvdocker: " + why));
             call.client().exit(ExitCode.OK);

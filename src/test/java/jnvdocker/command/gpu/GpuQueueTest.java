@@ -9,6 +9,7 @@ import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 
 import org.junit.jupiter.api.Test;
@@ -86,7 +87,7 @@ class GpuQueueTest {
     @Test
     void jsonHasEveryKey() {
         List<GpuQueue.Entry> queue = GpuQueue.entries(WAITING);
-        JsonSchemas.check("queue", Json.text(queue));
+        JsonSchemas.check("gpu-queue", Json.text(queue));
         assertEquals(
                 "{'place':1,'user':'alice','uid':1000,'asks_for':'2 GPUs','count':2,'gpus':null,"
                         + "'image':'nvidia/cuda','command':null,'task':null,"

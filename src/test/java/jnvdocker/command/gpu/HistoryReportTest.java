@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Owner;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 
 import org.junit.jupiter.api.Test;
@@ -99,7 +100,7 @@ class HistoryReportTest {
     @Test
     void jsonHasNumbersAndEveryKey() throws IOException {
         String text = Json.text(report(null).json(Optional.of("GPU-1"), Optional.empty()));
-        JsonSchemas.check("history", text);
+        JsonSchemas.check("gpu-history", text);
         JsonNode json = new ObjectMapper().readTree(text);
         assertEquals(FROM.toString(), json.path("from").asText());
         assertEquals("GPU-1", json.path("gpu").asText());

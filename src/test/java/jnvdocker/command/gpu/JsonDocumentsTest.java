@@ -25,6 +25,7 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.Peer;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
@@ -217,7 +218,7 @@ class JsonDocumentsTest {
     }
 
     private static JsonNode checked(String command, String json) throws IOException {
-        JsonSchemas.check(command, json);
+        JsonSchemas.check("gpu-" + command, json);
         return new ObjectMapper().readTree(json);
     }
 
@@ -293,6 +294,13 @@ class JsonDocumentsTest {
                                 new ServedVolumes(volumes, state, run),
                                 leases(),
                                 MesosPolicy.standard(),
+                                new RuntimeInstaller(
+                                        folder,
+                                        new RuntimeInstaller.Place(
+                                                folder.resolve("state"),
+                                                folder.resolve("markers"),
+                                                folder.resolve("socket"),
+                                                folder.resolve("wake"))),
                                 new DaemonFacts(
                                         false,
                                         folder,

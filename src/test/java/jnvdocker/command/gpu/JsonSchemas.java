@@ -38,12 +38,12 @@ public final class JsonSchemas {
     /**
      * Fails unless that is what a command may print.
      *
-     * @param command the word after {@code jnvdocker gpu}
+     * @param command its words, as in {@code gpu-ls}
      */
     public static void check(String command, String json) {
         assertEquals(
                 List.of(),
-                schema(FOLDER.resolve("gpu-" + command + ".json").toUri().toString())
+                schema(FOLDER.resolve(command + ".json").toUri().toString())
                         .validate(json, InputFormat.JSON),
                 () -> command + " printed\n" + json);
     }

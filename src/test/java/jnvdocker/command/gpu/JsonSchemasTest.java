@@ -28,7 +28,7 @@ class JsonSchemasTest {
     @Test
     void eachIsASchemaAndIsInTheReadme() throws IOException {
         String readme = Files.readString(README);
-        assertEquals(8, JsonSchemas.files().size());
+        assertEquals(9, JsonSchemas.files().size());
         for (Path file : JsonSchemas.files()) {
             assertEquals(
                     List.of(),
@@ -59,7 +59,7 @@ class JsonSchemasTest {
 
     @Test
     void whatIsNotAsItsSchemaSaysIsSeen() {
-        JsonSchemas.check("prune", "{\"dry_run\":true,\"freed_bytes\":0,\"volumes\":[]}");
+        JsonSchemas.check("gpu-prune", "{\"dry_run\":true,\"freed_bytes\":0,\"volumes\":[]}");
         for (String bad :
                 List.of(
                         "{\"dry_run\":true,\"freed_bytes\":0}",
@@ -67,13 +67,13 @@ class JsonSchemasTest {
                         "{\"dry_run\":true,\"freed_bytes\":null,\"volumes\":[]}",
                         "{\"dry_run\":true,\"freed_bytes\":0,\"volumes\":[{}]}",
                         "[]")) {
-            assertThrows(AssertionError.class, () -> JsonSchemas.check("prune", bad), bad);
+            assertThrows(AssertionError.class, () -> JsonSchemas.check("gpu-prune", bad), bad);
         }
         assertThrows(
                 AssertionError.class,
                 () ->
                         JsonSchemas.check(
-                                "history",
+                                "gpu-history",
                                 "{\"from\":\"yesterday\",\"until\":\"2026-03-05T12:00:00Z\","
                                         + "\"kept_since\":null,\"gpu\":null,\"gpu_hours\":0,"
                                         + "\"users\":[],\"leases\":null}"));

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.screen.Json;
 
 import org.junit.jupiter.api.Test;
 
@@ -91,7 +92,7 @@ class LeaseJsonTest {
                                 LeaseJson.past(
                                         Samples.ended(
                                                 7, "train-7", Samples.NOW, "it is gone", 0, 2))));
-        JsonSchemas.check("leases", text);
+        JsonSchemas.check("gpu-leases", text);
         JsonNode lease = new ObjectMapper().readTree(text).path(0);
         assertEquals("ended", lease.path("state").asText());
         assertEquals("2026-03-05T12:00:00Z", lease.path("until").asText());
@@ -109,7 +110,7 @@ class LeaseJsonTest {
 
     private static JsonNode gpu(GpuStatus status) throws IOException {
         String text = Json.text(List.of(GpuJson.of(status)));
-        JsonSchemas.check("ls", text);
+        JsonSchemas.check("gpu-ls", text);
         return new ObjectMapper().readTree(text).path(0);
     }
 

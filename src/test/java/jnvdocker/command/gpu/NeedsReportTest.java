@@ -12,6 +12,7 @@ import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 
 import org.junit.jupiter.api.Test;
@@ -220,7 +221,7 @@ class NeedsReportTest {
 
     private static JsonNode json(NeedsReport report) throws IOException {
         String text = Json.text(report.json());
-        JsonSchemas.check("needs", text);
+        JsonSchemas.check("gpu-needs", text);
         return new ObjectMapper().readTree(text);
     }
 }

@@ -4,10 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
-import jnvdocker.tests.world.Project;
-import jnvdocker.tests.world.RuntimeProgram;
+import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterEach;
@@ -29,6 +27,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /**
  * Containers of whoever asks the engine, with our OCI runtime: docker alone is typed here, as
@@ -45,21 +46,14 @@ class RuntimeContainersTest {
                     + " echo $n $(tryopen /dev/nvidia$n); done";
 
     private static Lab lab;
-    private static Path folder;
+    private static RuntimeInstallation runtime;
 
     @Parameter TestEngine.Release release;
 
     @BeforeParameterizedClassInvocation
     static void open(TestEngine.Release release) throws IOException {
         lab = new Lab(release);
-        folder = Folders.make("oci");
-        Path real = Path.of(Command.of("which", "runc").run().ok().out().strip());
-        Path built = Project.source("native").resolve("target/nvidia-container-runtime");
-        RuntimeProgram runtime = RuntimeProgram.of(lab.daemon(), folder, built, real);
-        Files.writeString(
-                lab.engine().plugins().resolveSibling("etc/daemon.json"),
-                "{\"runtimes\":{\"nvidia\":{\"path\":\"" + runtime.path() + "\"}}}");
-        lab.engine().restart();
+        runtime = RuntimeInstallation.of(lab);
         lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
         lab.engine()
                 .image(
@@ -82,7 +76,7 @@ class RuntimeContainersTest {
     @AfterParameterizedClassInvocation
     static void close() {
         lab.close();
-        Folders.remove(folder);
+        runtime.close();
     }
 
     @AfterEach
@@ -284,45 +278,51 @@ class RuntimeContainersTest {
                 "allow_privileged");
     }
 
-    /** A refused create would be final to the policy. */
+    /** A refused create would be final to the policy, which waits twice as long each time. */
     @Test
-    void restartPolicyTriesAgainWhileItsGpuIsTaken() {
-        lab.docker(
-                        "run",
-                        "-d",
-                        "--runtime=nvidia",
-                        "--name=one",
-                        "--restart=always",
-                        "--label=jnvdocker.gpus=device=0",
-                        "plain",
-                        "sh",
-                        "-c",
-                        "echo mine; sleep 0.2")
-                .ok();
-        // Docker waits twice as long each time: who waits gets it before that takes long.
-        lab.jnvdocker(
-                        "run",
-                        "-d",
-                        "--gpu-wait=1m",
-                        "--gpus=device=0",
-                        "--name=two",
-                        "--stop-signal=KILL",
-                        "plain",
-                        "sleep",
-                        "1000")
-                .ok();
+    void restartPolicyTriesAgainWhileItsGpuIsTaken() throws Exception {
+        start("one", "--label=jnvdocker.gpus=device=0", "--restart=always");
+        Command two =
+                lab.daemon()
+                        .jnvdocker(
+                                "run",
+                                "-d",
+                                "--gpu-wait=1m",
+                                "--gpus=device=0",
+                                "--name=two",
+                                "--stop-signal=KILL",
+                                "plain",
+                                "sleep",
+                                "1000");
+        try (ExecutorService waiter = Executors.newSingleThreadExecutor()) {
+            Future<Command.Result> served = waiter.submit(() -> two.run());
+            Lab.await(() ->
+                    lab.jnvdocker("gpu", "queue", "--json").ok().out().contains("\"pid\"")
+                            ? List.of()
+                            : List.of("nobody waits"));
+            while (!served.isDone()) {
+                endFirstProcess("one");
+            }
+            served.get().ok();
+        }
         Lab.await(() ->
                 logs("one").contains(" by root's container two")
                         ? List.of()
                         : List.of(logs("one")));
-        String before = logs("one");
+        assertEquals(Set.of(0), gpus("two"));
         lab.docker("rm", "-f", "two").ok();
-        Lab.await(() ->
-                logs("one").substring(before.length()).contains("mine\n")
-                        ? List.of()
-                        : List.of(logs("one")));
+        awaitNumbers(Map.of("one", 1));
+        assertOpensItsOwn("one");
     }
 
+    private static void endFirstProcess(String container) {
+        long pid = Long.parseLong(lab.inspect(container, "{{.State.Pid}}"));
+        if (pid > 0) {
+            ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    /** Both that it has said, and why it was refused. */
     private static String logs(String container) {
         Command.Result logs = lab.docker("logs", container).ok();
         return logs.out() + logs.err();

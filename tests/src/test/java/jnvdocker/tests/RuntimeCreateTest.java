@@ -353,8 +353,10 @@ class RuntimeCreateTest {
         }
         List<String> lines = Files.readAllLines(log);
         assertEquals("before", lines.get(0));
-        assertEquals("no", JSON.readTree(lines.get(1)).get("msg").asText());
-        assertTrue(lines.get(2).matches("time=\"[^\"]+Z\" level=error msg=\"no\""), lines.get(2));
+        assertEquals("jnvdocker: no", JSON.readTree(lines.get(1)).get("msg").asText());
+        assertTrue(
+                lines.get(2).matches("time=\"[^\"]+Z\" level=error msg=\"jnvdocker: no\""),
+                lines.get(2));
         assertEquals(3, lines.size());
     }
 
@@ -443,7 +445,8 @@ class RuntimeCreateTest {
         assertEquals("error", line.get("level").asText());
         String message = line.get("msg").asText();
         assertTrue(message.contains(reason), () -> message + " has no " + reason);
-        assertEquals("jnvdocker: " + message + "\n", result.err());
+        assertTrue(message.startsWith("jnvdocker: "), message);
+        assertEquals(message + "\n", result.err());
         Duration age = Duration.between(Instant.parse(line.get("time").asText()), Instant.now());
         assertTrue(age.toSeconds() >= 0 && age.toSeconds() < 60, age::toString);
         Files.delete(log);

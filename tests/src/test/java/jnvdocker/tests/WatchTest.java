@@ -99,7 +99,7 @@ class WatchTest extends OneEngineTest {
         started.add(process);
         for (int i = 0; i < 2; i++) {
             String line = process.inputReader().readLine();
-            JsonSchemas.check("ls", line);
+            JsonSchemas.check("gpu-ls", line);
             JsonNode gpus = new ObjectMapper().readTree(line);
             assertEquals(4, gpus.findValuesAsText("uuid").size());
         }

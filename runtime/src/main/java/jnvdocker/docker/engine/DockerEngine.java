@@ -34,6 +34,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -173,6 +174,22 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                                 .map(container -> ContainerRecords.listed(container, plugin))
                                 .filter(container -> !container.volumes().isEmpty())
                                 .toList());
+    }
+
+    /** Whether a runtime's program is ours, and asks this daemon for its containers' GPUs. */
+    public boolean isGuarded(String program) {
+        return guarded.test(program);
+    }
+
+    /** Names of the containers that have a runtime, running or not. */
+    public List<String> ofRuntime(String runtime, Duration limit) throws EngineException {
+        List<String> names = new ArrayList<>();
+        for (Listed each : list(limit, command -> command)) {
+            record(each.id(), limit)
+                    .filter(found -> runtime.equals(found.getHostConfig().getRuntime()))
+                    .ifPresent(_ -> names.add(each.name()));
+        }
+        return names;
     }
 
     private List<Listed> list(Duration limit, UnaryOperator<ListContainersCmd> filter)

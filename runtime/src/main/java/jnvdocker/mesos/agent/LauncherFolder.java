@@ -1,18 +1,16 @@
 package jnvdocker.mesos.agent;
 
 import jnvdocker.posix.Posix;
+import jnvdocker.program.ProgramFile;
+import jnvdocker.program.TrustedFolder;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -82,11 +80,12 @@ public final class LauncherFolder {
             checkContents();
             Files.createDirectories(folder);
             Posix.chmod(folder, MODE);
-            put(PRESTART, prestart);
+            ProgramFile.put(folder, PRESTART, prestart);
             for (String name : others) {
-                link(name, libexec.resolve(name));
+                // One that leads elsewhere is from before the agent's folder was another.
+                ProgramFile.link(folder, name, libexec.resolve(name));
             }
-            put(CONTAINERIZER, containerizer);
+            ProgramFile.put(folder, CONTAINERIZER, containerizer);
             return others;
         }
     }
@@ -142,7 +141,8 @@ public final class LauncherFolder {
         }
         return name.equals(CONTAINERIZER)
                 ? isOurs(entry)
-                : Set.of(PRESTART, fresh(PRESTART), fresh(CONTAINERIZER)).contains(name);
+                : Set.of(PRESTART, ProgramFile.fresh(PRESTART), ProgramFile.fresh(CONTAINERIZER))
+                        .contains(name);
     }
 
     private static boolean isOurs(Path program) throws IOException {
@@ -171,47 +171,5 @@ public final class LauncherFolder {
             }
         }
         return new ArrayList<>(names);
-    }
-
-    private void put(String name, byte[] program) throws IOException {
-        Path fresh = folder.resolve(fresh(name));
-        Files.deleteIfExists(fresh);
-        try (FileChannel file =
-                FileChannel.open(fresh, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
-            for (ByteBuffer rest = ByteBuffer.wrap(program); rest.hasRemaining(); ) {
-                file.write(rest);
-            }
-            file.force(true);
-        }
-        Posix.chown(fresh, 0, 0);
-        Posix.chmod(fresh, MODE);
-        rename(fresh, name);
-    }
-
-    /** One that leads elsewhere is from before the agent's folder was another. */
-    private void link(String name, Path target) throws IOException {
-        Path link = folder.resolve(name);
-        if (isLink(link) && Files.readSymbolicLink(link).equals(target)) {
-            return;
-        }
-        Path fresh = folder.resolve(fresh(name));
-        Files.deleteIfExists(fresh);
-        Files.createSymbolicLink(fresh, target);
-        rename(fresh, name);
-    }
-
-    private void rename(Path fresh, String name) throws IOException {
-        Files.move(
-                fresh,
-                folder.resolve(name),
-                StandardCopyOption.REPLACE_EXISTING,
-                StandardCopyOption.ATOMIC_MOVE);
-        try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
-            directory.force(true);
-        }
-    }
-
-    private static String fresh(String name) {
-        return "." + name + ".new";
     }
 }

@@ -6,6 +6,7 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +42,16 @@ public final class RuntimeProgram {
     /** Whether these are its bytes, be it settled or not. */
     static boolean isOurs(byte[] program) {
         return PROGRAM.isOurs(program);
+    }
+
+    /** Whether it lies there, be it settled or not; false as well when that can't be told. */
+    static boolean isOursAt(String path) {
+        try {
+            return path.startsWith("/")
+                    && bytes(Path.of(path)).filter(RuntimeProgram::isOurs).isPresent();
+        } catch (IOException | InvalidPathException e) {
+            return false;
+        }
     }
 
     /**

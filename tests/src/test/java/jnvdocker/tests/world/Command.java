@@ -183,7 +183,8 @@ public final class Command {
         }
         Result result = new Result(process.exitValue(), out.join(), err.join());
         if (words.contains("--json") && !result.out().isEmpty()) {
-            JsonSchemas.check(words.get(words.indexOf("gpu") + 1), result.out());
+            int group = Math.max(words.indexOf("gpu"), words.indexOf("runtime"));
+            JsonSchemas.check(words.get(group) + "-" + words.get(group + 1), result.out());
         }
         return result;
     }

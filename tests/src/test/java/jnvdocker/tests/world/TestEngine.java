@@ -107,6 +107,33 @@ public final class TestEngine implements AutoCloseable {
         script("restart", words);
     }
 
+    /** Has dockerd read its configuration again, as {@code systemctl reload docker} does. */
+    public void reload() {
+        Command.of("kill", "-HUP", pid()).run().ok();
+    }
+
+    /** dockerd's process. */
+    public long pid() {
+        try {
+            return Long.parseLong(Files.readString(folder.resolve("docker.pid")).strip());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A command in the mount namespace of dockerd, which has a /run/containerd of its own. */
+    public Command inside(Object... words) {
+        List<Object> all =
+                new ArrayList<>(List.of("nsenter", "--mount=/proc/" + pid() + "/ns/mnt"));
+        all.addAll(Arrays.asList(words));
+        return Command.of(all.toArray());
+    }
+
+    /** The socket of its containerd. */
+    public Path containerd() {
+        return folder.resolve("exec/containerd/containerd.sock");
+    }
+
     /** Ends dockerd without a chance to tidy up; containers run on until the next start. */
     public void kill() {
         script("kill", List.of());

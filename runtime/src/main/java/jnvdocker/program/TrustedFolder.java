@@ -1,4 +1,4 @@
-package jnvdocker.mesos.agent;
+package jnvdocker.program;
 
 import jnvdocker.words.RefusedException;
 
@@ -8,7 +8,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
 /** Whether nobody but root can put something else into a folder, or into its place. */
-final class TrustedFolder {
+public final class TrustedFolder {
     private static final int OTHERS_WRITE = 0022;
     private static final int STICKY = 01000;
 
@@ -18,7 +18,7 @@ final class TrustedFolder {
      * @param folder one that is there, or that is to be made
      * @throws RefusedException naming the folder that somebody else may write to
      */
-    static void check(Path folder) throws RefusedException, IOException {
+    public static void check(Path folder) throws RefusedException, IOException {
         Path there = folder;
         while (!Files.exists(there, LinkOption.NOFOLLOW_LINKS)) {
             there = there.getParent();
@@ -39,7 +39,7 @@ final class TrustedFolder {
                 throw new RefusedException(
                         "others than root may write to "
                                 + each
-                                + ", and so could have the agent run anything as root",
+                                + ", and so could have anything run as root",
                         "use another folder, or take their right with chmod go-w and chown root");
             }
         }

@@ -1,4 +1,4 @@
-package jnvdocker.command.gpu;
+package jnvdocker.screen;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -17,7 +17,7 @@ import java.io.Writer;
  * away and none changes its meaning. A key is always there; what is not known or does not apply is
  * null.
  */
-final class Json {
+public final class Json {
     /** Nothing but ASCII, so that no name can do anything to a terminal. */
     private static final ObjectMapper JSON =
             JsonMapper.builder()
@@ -27,12 +27,12 @@ final class Json {
 
     private Json() {}
 
-    static String text(Object document) {
+    public static String text(Object document) {
         return text(JSON.writerWithDefaultPrettyPrinter(), document);
     }
 
     /** Without a line's end in it. */
-    static String line(Object document) {
+    public static String line(Object document) {
         return text(JSON.writer(), document);
     }
 
@@ -49,7 +49,7 @@ final class Json {
      *
      * @param onOneLine whether there is no line's end in it
      */
-    static void print(Object document, Writer out, boolean onOneLine) throws IOException {
+    public static void print(Object document, Writer out, boolean onOneLine) throws IOException {
         ObjectWriter writer = onOneLine ? JSON.writer() : JSON.writerWithDefaultPrettyPrinter();
         writer.without(JsonGenerator.Feature.AUTO_CLOSE_TARGET).writeValue(out, document);
     }

@@ -1,0 +1,211 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.tomlj.Toml;
+import org.tomlj.TomlArray;
+import org.tomlj.TomlParseResult;
+import org.tomlj.TomlTable;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * containerd's {@code config.toml}. What is ours stands at its end, between two comments; nothing
+ * before that is touched. Our handler has the settings of containerd's own, {@code runc}, such as
+ * {@code SystemdCgroup}, and another program.
+ */
+final class ContainerdToml implements EngineSettings {
+    private static final String BEGIN = "# jnvdocker runtime install: begin\n";
+    private static final String END = "# jnvdocker runtime install: end\n";
+    private static final String TYPE = "io.containerd.runc.v2";
+    private static final String PROGRAM = "BinaryName";
+    private static final String NEW = "version = 2\n";
+
+    @Override
+    public String with(String text, Entry entry) throws RefusedException {
+        String others = others(text);
+        String base = others.isBlank() ? NEW : others;
+        TomlParseResult toml = parse(base, entry.file());
+        List<String> plugin = plugin(toml, entry.file());
+        if (!entry.resources().isEmpty()) {
+            throw new RefusedException(
+                    "containerd has no Swarm, and so no node's resources", "leave --swarm out");
+        }
+        Optional<Found> there = find(toml, plugin, entry.name());
+        if (there.isPresent()) {
+            throw EngineSettings.taken(entry, there.get().program().toString());
+        }
+        StringBuilder ours = new StringBuilder(base.endsWith("\n") ? base : base + "\n");
+        ours.append(BEGIN);
+        if (entry.standard()) {
+            if (toml.getTable(plugin) != null) {
+                throw new RefusedException(
+                        entry.file() + " says already which handlers containerd has",
+                        "leave --default out, and write default_runtime_name = \""
+                                + entry.name()
+                                + "\" below ["
+                                + header(plugin)
+                                + "]");
+            }
+            ours.append('[').append(header(plugin)).append("]\n");
+            ours.append("  default_runtime_name = \"").append(entry.name()).append("\"\n");
+        }
+        appendHandler(ours, handler(plugin, entry.name()), toml.getTable(handler(plugin, "runc")));
+        appendOptions(
+                ours,
+                handler(plugin, entry.name()),
+                toml.getTable(options(plugin, "runc")),
+                entry.program());
+        String result = ours.append(END).toString();
+        // What stands there may leave no room for a table of ours, {@code runtimes = {}} say.
+        parse(result, entry.file());
+        return result;
+    }
+
+    private static void appendHandler(StringBuilder to, List<String> path, TomlTable like) {
+        to.append('[').append(header(path)).append("]\n");
+        to.append("  runtime_type = \"" + TYPE + "\"\n");
+        if (like != null) {
+            for (String key : like.keySet()) {
+                if (!key.equals("runtime_type")) {
+                    appendValue(to, key, like.get(List.of(key)));
+                }
+            }
+        }
+    }
+
+    private static void appendOptions(
+            StringBuilder to, List<String> path, TomlTable like, Path program) {
+        to.append('[').append(header(path)).append(".options]\n");
+        to.append("  " + PROGRAM + " = \"").append(program).append("\"\n");
+        if (like != null) {
+            for (String key : like.keySet()) {
+                if (!key.equals(PROGRAM)) {
+                    appendValue(to, key, like.get(List.of(key)));
+                }
+            }
+        }
+    }
+
+    /** Tables have tables of their own here, which are seen to apart. */
+    private static void appendValue(StringBuilder to, String key, Object value) {
+        if (!(value instanceof TomlTable)) {
+            to.append("  ").append(quoted(key)).append(" = ").append(toml(value)).append('\n');
+        }
+    }
+
+    private static String toml(Object value) {
+        return switch (value) {
+            case String text -> quoted(text);
+            case TomlArray list ->
+                    list.toList().stream()
+                            .map(ContainerdToml::toml)
+                            .collect(Collectors.joining(", ", "[", "]"));
+            default -> value.toString();
+        };
+    }
+
+    private static String quoted(String text) {
+        return "\"" + Toml.tomlEscape(text) + "\"";
+    }
+
+    @Override
+    public Optional<String> without(String text, Registration registration)
+            throws RefusedException {
+        String others = others(text);
+        return others.equals(NEW) || others.isBlank() ? Optional.empty() : Optional.of(others);
+    }
+
+    @Override
+    public Optional<Found> find(String text, Path file, String name) throws RefusedException {
+        if (text.isBlank()) {
+            return Optional.empty();
+        }
+        TomlParseResult toml = parse(text, file);
+        return find(toml, plugin(toml, file), name);
+    }
+
+    private static Optional<Found> find(TomlParseResult toml, List<String> plugin, String name) {
+        TomlTable handler = toml.getTable(handler(plugin, name));
+        if (handler == null) {
+            return Optional.empty();
+        }
+        String program = handler.getString(List.of("options", PROGRAM), () -> TYPE);
+        boolean standard = name.equals(toml.getString(at(plugin, "default_runtime_name")));
+        return Optional.of(new Found(Path.of(program), standard));
+    }
+
+    @Override
+    public Optional<Path> standardProgram(String text, Path file) throws RefusedException {
+        if (text.isBlank()) {
+            return Optional.empty();
+        }
+        TomlParseResult toml = parse(others(text), file);
+        List<String> program = at(options(plugin(toml, file), "runc"), PROGRAM);
+        return Optional.ofNullable(toml.getString(program))
+                .filter(path -> path.startsWith("/"))
+                .map(Path::of);
+    }
+
+    private static String others(String text) throws RefusedException {
+        int begin = text.indexOf(BEGIN);
+        int end = text.indexOf(END);
+        return begin < 0 || end < begin
+                ? text
+                : text.substring(0, begin) + text.substring(end + END.length());
+    }
+
+    private static TomlParseResult parse(String text, Path file) throws RefusedException {
+        TomlParseResult toml = Toml.parse(text);
+        if (toml.hasErrors()) {
+            throw new RefusedException(
+                    file
+                            + ":"
+                            + toml.errors().getFirst().position().line()
+                            + " can't be read, or leaves no room for a handler: "
+                            + Quote.shown(toml.errors().getFirst().getMessage()),
+                    "mend it; nothing was changed");
+        }
+        return toml;
+    }
+
+    /** The table with the handlers, by the version of the file. */
+    private static List<String> plugin(TomlParseResult toml, Path file) throws RefusedException {
+        Object version = toml.get("version");
+        return switch (version) {
+            case Long number when number == 2 ->
+                    List.of("plugins", "io.containerd.grpc.v1.cri", "containerd");
+            case Long number when number >= 3 ->
+                    List.of("plugins", "io.containerd.cri.v1.runtime", "containerd");
+            case null, default ->
+                    throw new RefusedException(
+                            file + " is of containerd's first format",
+                            "write it anew with 'containerd config migrate' first");
+        };
+    }
+
+    private static List<String> handler(List<String> plugin, String name) {
+        return at(at(plugin, "runtimes"), name);
+    }
+
+    private static List<String> options(List<String> plugin, String name) {
+        return at(handler(plugin, name), "options");
+    }
+
+    private static List<String> at(List<String> path, String key) {
+        List<String> longer = new ArrayList<>(path);
+        longer.add(key);
+        return longer;
+    }
+
+    private static String header(List<String> path) {
+        return path.stream()
+                .map(part -> part.matches("[A-Za-z0-9_-]+") ? part : quoted(part))
+                .collect(Collectors.joining("."));
+    }
+}

@@ -1,0 +1,216 @@
+package jnvdocker.oci.install;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import com.fasterxml.jackson.core.util.Separators;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Docker's {@code daemon.json}. All other keys stay as they are, in their order:
+ *
+ * <pre>
+ * "runtimes": {"nvidia": {"path": "/…/nvidia-container-runtime"}},
+ * "default-runtime": "nvidia",
+ * "node-generic-resources": ["NVIDIA-GPU=GPU-5c1a…", …]
+ * </pre>
+ */
+final class DaemonJson implements EngineSettings {
+    private static final String RUNTIMES = "runtimes";
+    private static final String STANDARD = "default-runtime";
+    private static final String RESOURCES = "node-generic-resources";
+    private static final String ARGUMENTS = "runtimeArgs";
+
+    /** A container's {@code runc} is the engine's own. */
+    private static final String PLAIN = "runc";
+
+    private static final Pattern INDENT = Pattern.compile("\\{\\s*\\R([ \\t]+)\"");
+
+    private static final JsonMapper MAPPER =
+            JsonMapper.builder()
+                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+                    .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+                    .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+                    .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+                    .build();
+
+    @Override
+    public String with(String text, Entry entry) throws RefusedException {
+        ObjectNode root = parse(text, entry.file());
+        ObjectNode runtimes = objectIn(root, RUNTIMES, entry.file());
+        JsonNode there = runtimes.get(entry.name());
+        if (there != null && !isOurs(there, entry.program())) {
+            throw EngineSettings.taken(entry, shown(there));
+        }
+        runtimes.putObject(entry.name()).put("path", entry.program().toString());
+        if (entry.standard()) {
+            makeStandard(root, entry);
+        }
+        if (!entry.resources().isEmpty()) {
+            String kind = kind(entry.resources().getFirst());
+            ArrayNode resources = listIn(root, RESOURCES, entry.file());
+            removeIf(resources, each -> kind(each.asText()).equals(kind));
+            entry.resources().forEach(resources::add);
+        }
+        return print(root, text);
+    }
+
+    private static void makeStandard(ObjectNode root, Entry entry) throws RefusedException {
+        String standard = root.path(STANDARD).asText(PLAIN);
+        if (!standard.equals(PLAIN) && !standard.equals(entry.name())) {
+            throw new RefusedException(
+                    entry.file()
+                            + " has the default-runtime "
+                            + Quote.quoted(standard)
+                            + " already",
+                    "remove that key first; if containers need its program, name that with --real");
+        }
+        root.put(STANDARD, entry.name());
+    }
+
+    @Override
+    public Optional<String> without(String text, Registration registration)
+            throws RefusedException {
+        ObjectNode root = parse(text, registration.config());
+        String name = registration.name();
+        JsonNode there = root.path(RUNTIMES).path(name);
+        if (root.get(RUNTIMES) instanceof ObjectNode runtimes
+                && isOurs(there, registration.program())) {
+            runtimes.remove(name);
+            if (runtimes.isEmpty()) {
+                root.remove(RUNTIMES);
+            }
+            if (root.path(STANDARD).asText().equals(name)) {
+                root.remove(STANDARD);
+            }
+        }
+        if (root.get(RESOURCES) instanceof ArrayNode resources) {
+            removeIf(resources, each -> each.asText().startsWith(SwarmResources.KIND + "="));
+            if (resources.isEmpty()) {
+                root.remove(RESOURCES);
+            }
+        }
+        return Optional.of(print(root, text));
+    }
+
+    @Override
+    public Optional<Found> find(String text, Path file, String name) throws RefusedException {
+        ObjectNode root = parse(text, file);
+        JsonNode path = root.path(RUNTIMES).path(name).path("path");
+        boolean standard = root.path(STANDARD).asText().equals(name);
+        return Optional.of(path.asText())
+                .filter(program -> program.startsWith("/"))
+                .map(program -> new Found(Path.of(program), standard));
+    }
+
+    @Override
+    public Optional<Path> standardProgram(String text, Path file) throws RefusedException {
+        ObjectNode root = parse(text, file);
+        String path = root.path(RUNTIMES).path(root.path(STANDARD).asText()).path("path").asText();
+        return Optional.of(path).filter(program -> program.startsWith("/")).map(Path::of);
+    }
+
+    private static boolean isOurs(JsonNode runtime, Path program) {
+        String path = runtime.path("path").asText();
+        // With arguments docker runs a script of its own, which somebody must have wanted.
+        return !runtime.has(ARGUMENTS)
+                && (path.equals(program.toString()) || RuntimeProgram.isOursAt(path));
+    }
+
+    private static String shown(JsonNode runtime) {
+        String path = runtime.path("path").asText();
+        return Quote.quoted(path.isEmpty() ? runtime.toString() : path)
+                + (runtime.has(ARGUMENTS) ? " with " + ARGUMENTS : "");
+    }
+
+    private static String kind(String resource) {
+        return resource.substring(0, resource.indexOf('=') + 1);
+    }
+
+    private static void removeIf(ArrayNode list, Predicate<JsonNode> wrong) {
+        for (int i = list.size() - 1; i >= 0; i--) {
+            if (wrong.test(list.get(i))) {
+                list.remove(i);
+            }
+        }
+    }
+
+    private static ObjectNode parse(String text, Path file) throws RefusedException {
+        if (text.isBlank()) {
+            return MAPPER.createObjectNode();
+        }
+        try {
+            if (MAPPER.readTree(text) instanceof ObjectNode object) {
+                return object;
+            }
+            throw new RefusedException(
+                    file + " is no JSON object", "mend it: {} is one that says nothing");
+        } catch (JsonProcessingException e) {
+            throw new RefusedException(
+                    file
+                            + ":"
+                            + e.getLocation().getLineNr()
+                            + " is no JSON: "
+                            + Quote.shown(e.getOriginalMessage().split(" \\(start marker")[0]),
+                    "mend it; nothing was changed");
+        }
+    }
+
+    private static ObjectNode objectIn(ObjectNode root, String key, Path file)
+            throws RefusedException {
+        return switch (root.get(key)) {
+            case ObjectNode object -> object;
+            case null -> root.putObject(key);
+            default -> throw mistyped(key, file, "an object");
+        };
+    }
+
+    private static ArrayNode listIn(ObjectNode root, String key, Path file)
+            throws RefusedException {
+        return switch (root.get(key)) {
+            case ArrayNode list -> list;
+            case null -> root.putArray(key);
+            default -> throw mistyped(key, file, "a list");
+        };
+    }
+
+    private static RefusedException mistyped(String key, Path file, String type) {
+        return new RefusedException(
+                file + " has a \"" + key + "\" that is not " + type,
+                "mend it; nothing was changed");
+    }
+
+    /** Indented as the file was. */
+    private static String print(ObjectNode root, String before) {
+        Matcher indent = INDENT.matcher(before);
+        DefaultIndenter indenter =
+                new DefaultIndenter(indent.find() ? indent.group(1) : "  ", "\n");
+        Separators separators =
+                Separators.createDefaultInstance()
+                        .withObjectFieldValueSpacing(Separators.Spacing.AFTER);
+        DefaultPrettyPrinter printer =
+                new DefaultPrettyPrinter(separators)
+                        .withObjectIndenter(indenter)
+                        .withArrayIndenter(indenter);
+        try {
+            return MAPPER.writer(printer).writeValueAsString(root) + "\n";
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a tree is always JSON", e);
+        }
+    }
+}

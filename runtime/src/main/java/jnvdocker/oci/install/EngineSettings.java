@@ -1,0 +1,70 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.words.RefusedException;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What an engine's configuration says of its runtimes, and how it is made to say something else.
+ */
+interface EngineSettings {
+    /**
+     * What it is to say.
+     *
+     * @param file it stands in, for messages
+     * @param name of the runtime
+     * @param program absolute
+     * @param standard whether containers get it that name no runtime
+     * @param resources of a Swarm node, {@code NVIDIA-GPU=GPU-5c1a…}; empty to leave them alone
+     */
+    record Entry(Path file, String name, Path program, boolean standard, List<String> resources) {}
+
+    /**
+     * What it says.
+     *
+     * @param program which the name stands for
+     * @param standard whether containers get it that name no runtime
+     */
+    record Found(Path program, boolean standard) {}
+
+    /**
+     * The same text with a runtime, and all else as it was.
+     *
+     * @param text empty when there is no file
+     * @throws RefusedException when it says something else of that name, or can't be read
+     */
+    String with(String text, Entry entry) throws RefusedException;
+
+    /**
+     * The same text without it, empty when nothing is left; as it is when the name is somebody
+     * else's by now.
+     *
+     * @throws RefusedException when it can't be read
+     */
+    Optional<String> without(String text, Registration registration) throws RefusedException;
+
+    /**
+     * @throws RefusedException when it can't be read
+     */
+    Optional<Found> find(String text, Path file, String name) throws RefusedException;
+
+    /** The program that containers get which name no runtime, where the text says one. */
+    default Optional<Path> standardProgram(String text, Path file) throws RefusedException {
+        return Optional.empty();
+    }
+
+    /** The name that the text has for something else. */
+    static RefusedException taken(Entry entry, String program) {
+        return new RefusedException(
+                "the runtime '"
+                        + entry.name()
+                        + "' in "
+                        + entry.file()
+                        + " is "
+                        + program
+                        + ", which is not jnvdocker's",
+                "remove it there, or take another name with --name jnvdocker");
+    }
+}

@@ -1,0 +1,93 @@
+package jnvdocker.oci.install;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** What was laid out for which engines: {@code runtimes.json} in the state folder. */
+final class Registrations {
+    private static final JsonMapper MAPPER = JsonMapper.builder().build();
+
+    private final Path file;
+
+    Registrations(Path state) {
+        file = state.resolve("runtimes.json");
+    }
+
+    /** One as it is stored. */
+    private record Stored(
+            EngineKind engine, String config, String name, String folder, String hook) {
+        static Stored of(Registration registration) {
+            return new Stored(
+                    registration.engine(),
+                    registration.config().toString(),
+                    registration.name(),
+                    registration.folder().toString(),
+                    registration.hook().map(Path::toString).orElse(null));
+        }
+
+        Registration registration() {
+            return new Registration(
+                    engine,
+                    Path.of(config),
+                    name,
+                    Path.of(folder),
+                    Optional.ofNullable(hook).map(Path::of));
+        }
+    }
+
+    /**
+     * @throws RefusedException when the file is damaged
+     */
+    List<Registration> all() throws IOException, RefusedException {
+        String text = SettingsFile.read(file);
+        if (text.isEmpty()) {
+            return List.of();
+        }
+        try {
+            return List.of(MAPPER.readValue(text, Stored[].class)).stream()
+                    .map(Stored::registration)
+                    .toList();
+        } catch (JsonProcessingException | IllegalArgumentException | NullPointerException e) {
+            throw new RefusedException(
+                    file + " is damaged", "remove it, and run 'jnvdocker runtime install' again");
+        }
+    }
+
+    /** Of one that is there already of the same configuration, this takes the place. */
+    void add(Registration registration) throws IOException, RefusedException {
+        List<Registration> others = without(registration);
+        others.add(registration);
+        write(others);
+    }
+
+    void remove(Registration registration) throws IOException, RefusedException {
+        write(without(registration));
+    }
+
+    private List<Registration> without(Registration registration)
+            throws IOException, RefusedException {
+        List<Registration> others = new ArrayList<>(all());
+        others.removeIf(each -> each.config().equals(registration.config()));
+        return others;
+    }
+
+    private void write(List<Registration> all) throws IOException {
+        Path fresh = file.resolveSibling("runtimes.json.new");
+        Files.write(
+                fresh,
+                MAPPER.writerWithDefaultPrettyPrinter()
+                        .writeValueAsBytes(all.stream().map(Stored::of).toList()));
+        Files.move(
+                fresh, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    }
+}

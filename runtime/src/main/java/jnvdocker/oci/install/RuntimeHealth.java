@@ -1,0 +1,112 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * Whether a runtime of ours that was laid out works.
+ *
+ * @param real what it becomes; empty when it does not know
+ * @param standard whether containers get it that name no runtime, by the engine's configuration
+ * @param wrong what is wrong, and how to mend it; empty when nothing is
+ */
+public record RuntimeHealth(
+        Registration registration, Optional<Path> real, boolean standard, Optional<Refusal> wrong) {
+
+    /**
+     * @param socket of this daemon
+     * @param engine what the engine says that is asked; empty for one that isn't, or doesn't answer
+     */
+    public static RuntimeHealth of(
+            Registration registration, Path socket, Optional<EngineRuntimes> engine) {
+        Optional<RuntimeProgram.Settings> told = RuntimeProgram.read(registration.program());
+        Optional<EngineSettings.Found> found;
+        try {
+            found =
+                    registration
+                            .engine()
+                            .settings()
+                            .find(
+                                    SettingsFile.read(registration.config()),
+                                    registration.config(),
+                                    registration.name());
+        } catch (RefusedException e) {
+            return new RuntimeHealth(
+                    registration,
+                    told.map(RuntimeProgram.Settings::real),
+                    false,
+                    Optional.of(e.refusal()));
+        } catch (IOException e) {
+            return new RuntimeHealth(
+                    registration,
+                    told.map(RuntimeProgram.Settings::real),
+                    false,
+                    Optional.of(FileErrors.refusal(e)));
+        }
+        return new RuntimeHealth(
+                registration,
+                told.map(RuntimeProgram.Settings::real),
+                found.map(EngineSettings.Found::standard).orElse(false),
+                wrong(registration, told, found, socket)
+                        .or(() -> engine.flatMap(now -> notLoaded(registration, found, now))));
+    }
+
+    private static Optional<Refusal> wrong(
+            Registration registration,
+            Optional<RuntimeProgram.Settings> told,
+            Optional<EngineSettings.Found> found,
+            Path socket) {
+        String again =
+                "run 'jnvdocker runtime install --engine "
+                        + registration.engine().word()
+                        + "' again, as before";
+        if (told.isEmpty()) {
+            return Optional.of(
+                    new Refusal(
+                            registration.program() + " is not there, or not as it was laid out",
+                            again));
+        }
+        if (!told.get().socket().equals(socket)) {
+            return Optional.of(
+                    new Refusal(
+                            registration.program()
+                                    + " asks another daemon, at "
+                                    + told.get().socket(),
+                            again));
+        }
+        if (!Files.isExecutable(told.get().real())) {
+            return Optional.of(
+                    new Refusal("the real runtime " + told.get().real() + " is not there", again));
+        }
+        if (!found.map(EngineSettings.Found::program).equals(Optional.of(registration.program()))) {
+            return Optional.of(
+                    new Refusal(
+                            registration.config()
+                                    + " has no runtime '"
+                                    + registration.name()
+                                    + "' that is ours",
+                            again + ", or 'jnvdocker runtime uninstall'"));
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<Refusal> notLoaded(
+            Registration registration, Optional<EngineSettings.Found> found, EngineRuntimes now) {
+        boolean standard = now.standard().equals(registration.name());
+        if (registration.program().toString().equals(now.paths().get(registration.name()))
+                && standard == found.map(EngineSettings.Found::standard).orElse(false)) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                new Refusal(
+                        "the engine has not read " + registration.config() + " since it changed",
+                        registration.engine().reload().orElse("start it again")));
+    }
+}

@@ -1,0 +1,251 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.program.ProgramFile;
+import jnvdocker.program.TrustedFolder;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+
+/**
+ * Lays our runtime out for engines, and names it in their configurations. Only root may. An engine
+ * may read its configuration, and run the program, at any time: the program is there first, and
+ * goes last.
+ */
+public final class RuntimeInstaller {
+    /** What it is called unless somebody says otherwise: many tools ask for this name. */
+    public static final String NAME = "nvidia";
+
+    /** Below it there is a folder for each engine, since each has its own real runtime. */
+    public static final String FOLDER = "/usr/libexec/jnvdocker-runtime";
+
+    /** Where dockerd finds programs, whoever starts it. */
+    public static final String HOOKS = "/usr/local/bin";
+
+    private static final Pattern PLAIN = Pattern.compile("[a-z0-9][a-z0-9-]{0,30}");
+    private static final Object ONE_AT_A_TIME = new Object();
+
+    private final Path source;
+    private final Place place;
+    private final Registrations registrations;
+
+    /**
+     * What the program must know of the daemon.
+     *
+     * @param state its folder
+     * @param markers the folder in which a file is named like each container with GPUs
+     * @param socket where it is asked
+     * @param wake where it is told what is being deleted
+     */
+    public record Place(Path state, Path markers, Path socket, Path wake) {}
+
+    /**
+     * @param programs where ours were installed
+     */
+    public RuntimeInstaller(Path programs, Place place) {
+        source = programs.resolve(RuntimeProgram.NAME);
+        this.place = place;
+        registrations = new Registrations(place.state());
+    }
+
+    /**
+     * What somebody wants.
+     *
+     * @param real the runtime that ours becomes; else the engine's own
+     * @param standard whether containers get it that name no runtime
+     * @param resources of a Swarm node; empty to leave them alone
+     * @param hooks where the hook is to be for docker's {@code --gpus}
+     */
+    public record Wanted(
+            EngineKind engine,
+            Path config,
+            String name,
+            Path folder,
+            Optional<Path> real,
+            boolean standard,
+            List<String> resources,
+            Optional<Path> hooks) {}
+
+    /**
+     * What is to be done.
+     *
+     * @param real the runtime that ours becomes
+     * @param before what the engine's configuration says; empty without one
+     * @param after what it is to say
+     * @param nvidiasHook which has the place of ours
+     */
+    public record Plan(
+            Registration registration,
+            Path real,
+            String before,
+            String after,
+            Optional<Path> nvidiasHook,
+            byte[] program) {
+        /** Whether the engine must read its configuration again. */
+        public boolean changesConfig() {
+            return !before.equals(after);
+        }
+    }
+
+    /**
+     * Decides what is to be done, and changes nothing.
+     *
+     * @throws RefusedException when it can't be done
+     */
+    public Plan plan(Wanted wanted) throws IOException, RefusedException {
+        if (!PLAIN.matcher(wanted.name()).matches() || wanted.name().equals("runc")) {
+            throw new RefusedException(
+                    Quote.quoted(wanted.name()) + " can't be the name of a runtime of ours",
+                    "take small letters, digits and -, as in " + NAME);
+        }
+        TrustedFolder.check(wanted.folder());
+        Optional<Path> nvidias = wanted.hooks().flatMap(HookLink::nvidias);
+        Registration registration =
+                new Registration(
+                        wanted.engine(),
+                        wanted.config(),
+                        wanted.name(),
+                        wanted.folder(),
+                        wanted.hooks()
+                                .filter(folder -> nvidias.isEmpty())
+                                .map(folder -> folder.resolve(HookLink.NAME)));
+        checkPlace(registration.program());
+        EngineSettings settings = wanted.engine().settings();
+        String before = SettingsFile.read(wanted.config());
+        Path real = real(wanted, settings, before);
+        String after =
+                settings.with(
+                        before,
+                        new EngineSettings.Entry(
+                                wanted.config(),
+                                wanted.name(),
+                                registration.program(),
+                                wanted.standard(),
+                                wanted.resources()));
+        byte[] program =
+                RuntimeProgram.settle(
+                        read(),
+                        new RuntimeProgram.Settings(
+                                real, place.markers(), place.socket(), place.wake()));
+        return new Plan(registration, real, before, after, nvidias, program);
+    }
+
+    /** The one that the engine takes now, unless that is ours by now. */
+    private static Path real(Wanted wanted, EngineSettings settings, String before)
+            throws IOException, RefusedException {
+        Optional<Path> standard =
+                settings.standardProgram(before, wanted.config())
+                        .filter(program -> !RuntimeProgram.isOursAt(program.toString()));
+        return RealRuntime.of(wanted.real().or(() -> standard), wanted.engine().runtimes());
+    }
+
+    private byte[] read() throws IOException, RefusedException {
+        return RuntimeProgram.bytes(source)
+                .orElseThrow(() ->
+                        new RefusedException(
+                                "this installation has no " + source, "install jnvdocker anew"));
+    }
+
+    private static void checkPlace(Path program) throws RefusedException {
+        if (Files.exists(program, LinkOption.NOFOLLOW_LINKS)
+                && !RuntimeProgram.isOursAt(program.toString())) {
+            throw new RefusedException(
+                    program + " is not jnvdocker's",
+                    "name another folder with --runtime-dir, or move it away");
+        }
+    }
+
+    /** Does what was planned. The engine is not touched. */
+    public void carryOut(Plan plan) throws IOException, RefusedException {
+        synchronized (ONE_AT_A_TIME) {
+            Registration registration = plan.registration();
+            Files.createDirectories(registration.folder());
+            ProgramFile.put(registration.folder(), RuntimeProgram.NAME, plan.program());
+            registrations.add(registration);
+            if (registration.hook().isPresent()) {
+                HookLink.make(registration.hook().get().getParent(), registration.program());
+            }
+            if (plan.changesConfig()) {
+                SettingsFile.write(registration.config(), plan.before(), plan.after());
+            }
+        }
+    }
+
+    /** What was laid out, and not removed since. */
+    public List<Registration> registered() throws IOException, RefusedException {
+        return registrations.all();
+    }
+
+    /**
+     * How each that was laid out fares.
+     *
+     * @param engine what docker says; asked at most once, empty when it does not answer
+     */
+    public List<RuntimeHealth> health(Supplier<Optional<EngineRuntimes>> engine)
+            throws IOException, RefusedException {
+        List<Registration> all = registered();
+        List<Registration> dockers =
+                all.stream().filter(each -> each.engine() == EngineKind.DOCKER).toList();
+        // Of several dockerds one is ours to ask, and nobody knows which file it has read.
+        Optional<EngineRuntimes> now = dockers.size() == 1 ? engine.get() : Optional.empty();
+        return all.stream()
+                .map(each ->
+                        RuntimeHealth.of(
+                                each,
+                                place.socket(),
+                                dockers.contains(each) ? now : Optional.empty()))
+                .toList();
+    }
+
+    /**
+     * Takes the name out of an engine's configuration. What was laid out stays: the engine may have
+     * containers that need it.
+     *
+     * @return whether the configuration has changed
+     */
+    public boolean removeName(Registration registration) throws IOException, RefusedException {
+        synchronized (ONE_AT_A_TIME) {
+            String before = SettingsFile.read(registration.config());
+            if (before.isEmpty()) {
+                return false;
+            }
+            Optional<String> after = registration.engine().settings().without(before, registration);
+            if (after.isEmpty()) {
+                SettingsFile.remove(registration.config());
+                return true;
+            }
+            if (after.get().equals(before)) {
+                return false;
+            }
+            SettingsFile.write(registration.config(), before, after.get());
+            return true;
+        }
+    }
+
+    /** Removes what was laid out. */
+    public void removePrograms(Registration registration) throws IOException, RefusedException {
+        synchronized (ONE_AT_A_TIME) {
+            if (registration.hook().isPresent()) {
+                HookLink.remove(registration.hook().get());
+            }
+            if (RuntimeProgram.isOursAt(registration.program().toString())) {
+                Files.deleteIfExists(registration.program());
+            }
+            try {
+                Files.deleteIfExists(registration.folder());
+            } catch (DirectoryNotEmptyException e) {
+                // Somebody else's things.
+            }
+            registrations.remove(registration);
+        }
+    }
+}

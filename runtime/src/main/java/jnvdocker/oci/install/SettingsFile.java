@@ -1,0 +1,100 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.posix.Posix;
+import jnvdocker.program.TrustedFolder;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+
+/**
+ * The file of an engine's configuration, which others write, too, and which is never half there.
+ */
+final class SettingsFile {
+    private static final int LIMIT = 1 << 20;
+    private static final int MODE = 0644;
+
+    private SettingsFile() {}
+
+    /**
+     * Its text; empty when there is none.
+     *
+     * @throws RefusedException when it is no text of a configuration's length
+     */
+    static String read(Path file) throws IOException, RefusedException {
+        if (Files.exists(file) && !Files.isRegularFile(file)) {
+            throw new RefusedException(file + " is no file", "name another one with --config");
+        }
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] bytes = in.readNBytes(LIMIT + 1);
+            if (bytes.length > LIMIT) {
+                throw new RefusedException(
+                        file + " is longer than 1 MiB", "name another one with --config");
+            }
+            return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+        } catch (NoSuchFileException e) {
+            return "";
+        } catch (CharacterCodingException e) {
+            throw new RefusedException(
+                    file + " is not UTF-8", "mend it, or name another one with --config");
+        }
+    }
+
+    /**
+     * Writes another text, with mode and owner of the old one. A link to it stays one.
+     *
+     * @param before what it said when that was decided
+     * @throws RefusedException when it says something else by now, or others than root could do the
+     *     same
+     */
+    static void write(Path file, String before, String after) throws IOException, RefusedException {
+        Path real = Files.exists(file) ? file.toRealPath() : file;
+        TrustedFolder.check(real.getParent());
+        Files.createDirectories(real.getParent());
+        if (!read(file).equals(before)) {
+            throw new RefusedException(file + " was just changed by another program", "try again");
+        }
+        Path fresh = real.resolveSibling("." + real.getFileName() + ".jnvdocker");
+        Files.deleteIfExists(fresh);
+        try (FileChannel channel =
+                FileChannel.open(fresh, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
+            ByteBuffer rest = ByteBuffer.wrap(after.getBytes(StandardCharsets.UTF_8));
+            while (rest.hasRemaining()) {
+                channel.write(rest);
+            }
+            channel.force(true);
+        }
+        if (Files.exists(real)) {
+            Map<String, Object> old = Files.readAttributes(real, "unix:uid,gid,mode");
+            Posix.chown(fresh, (Integer) old.get("uid"), (Integer) old.get("gid"));
+            Posix.chmod(fresh, (Integer) old.get("mode") & 07777);
+        } else {
+            Posix.chmod(fresh, MODE);
+        }
+        Files.move(
+                fresh, real, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        sync(real.getParent());
+    }
+
+    /** Removes a file of ours. */
+    static void remove(Path file) throws IOException {
+        Files.deleteIfExists(file);
+        sync(file.getParent());
+    }
+
+    private static void sync(Path folder) throws IOException {
+        try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
+            directory.force(true);
+        }
+    }
+}

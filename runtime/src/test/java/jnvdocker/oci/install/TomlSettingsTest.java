@@ -1,0 +1,155 @@
+package jnvdocker.oci.install;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** The configurations that are written in TOML: podman's, containerd's, and our own. */
+class TomlSettingsTest {
+    private static final Path FILE = Path.of("/etc/engine.conf");
+    private static final Path PROGRAM = Path.of("/opt/rt/nvidia-container-runtime");
+
+    private final ContainersConf podman = new ContainersConf();
+    private final ContainerdToml containerd = new ContainerdToml();
+
+    private static EngineSettings.Entry entry(boolean standard) {
+        return new EngineSettings.Entry(FILE, "nvidia", PROGRAM, standard, List.of());
+    }
+
+    private static Registration registration(EngineKind engine) {
+        return new Registration(engine, FILE, "nvidia", PROGRAM.getParent(), Optional.empty());
+    }
+
+    private static Optional<EngineSettings.Found> found(boolean standard) {
+        return Optional.of(new EngineSettings.Found(PROGRAM, standard));
+    }
+
+    @Test
+    void podmanHasAFileOfOurs() throws Exception {
+        for (boolean standard : List.of(false, true)) {
+            String text = podman.with("", entry(standard));
+            assertEquals(found(standard), podman.find(text, FILE, "nvidia"));
+            assertEquals(text, podman.with(text, entry(standard)));
+            assertEquals(Optional.empty(), podman.without(text, registration(EngineKind.PODMAN)));
+        }
+        String theirs = "[engine]\nruntime = \"crun\"\n";
+        RefusedException e =
+                assertThrows(RefusedException.class, () -> podman.with(theirs, entry(false)));
+        assertEquals(
+                "/etc/engine.conf is not jnvdocker's; name a file of its own with --config, such"
+                        + " as /etc/containers/containers.conf.d/jnvdocker.conf",
+                e.getMessage());
+        assertEquals(Optional.of(theirs), podman.without(theirs, registration(EngineKind.PODMAN)));
+    }
+
+    @Test
+    void containerdsHandlerIsLikeItsOwnAndStandsAtTheEnd() throws Exception {
+        String before =
+                """
+                version = 2 # of ours
+                [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+                  runtime_type = "io.containerd.runc.v2"
+                  pod_annotations = ["a.*", "b"]
+                  privileged_without_host_devices = false
+                  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+                    BinaryName = "/usr/local/bin/runc"
+                    SystemdCgroup = true\
+                """;
+        String after = containerd.with(before, entry(false));
+        assertEquals(
+                before
+                        + """
+
+                        # jnvdocker runtime install: begin
+                        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+                          runtime_type = "io.containerd.runc.v2"
+                          "pod_annotations" = ["a.*", "b"]
+                          "privileged_without_host_devices" = false
+                        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
+                          BinaryName = "/opt/rt/nvidia-container-runtime"
+                          "SystemdCgroup" = true
+                        # jnvdocker runtime install: end
+                        """,
+                after);
+        assertEquals(after, containerd.with(after, entry(false)));
+        assertEquals(found(false), containerd.find(after, FILE, "nvidia"));
+        assertEquals(
+                Optional.of(Path.of("/usr/local/bin/runc")),
+                containerd.standardProgram(after, FILE));
+        assertEquals(
+                Optional.of(before + "\n"),
+                containerd.without(after, registration(EngineKind.CONTAINERD)));
+    }
+
+    @Test
+    void containerdWithoutAConfigurationGetsOne() throws Exception {
+        String made = containerd.with("", entry(true));
+        assertEquals(found(true), containerd.find(made, FILE, "nvidia"));
+        assertEquals(
+                Optional.empty(), containerd.without(made, registration(EngineKind.CONTAINERD)));
+        assertTrue(
+                containerd
+                        .with("version = 3\n", entry(true))
+                        .contains("[plugins.\"io.containerd.cri.v1.runtime\".containerd]\n"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "root = '/x'| is of containerd's first format; write it anew",
+                "version = 1| is of containerd's first format",
+                "version = 2 x| /etc/engine.conf:1 can't be read",
+                "version = 2~[plugins.'io.containerd.grpc.v1.cri'.containerd]~runtimes = {}"
+                        + "| says already which handlers",
+                "version = 2~[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia]"
+                        + "| is io.containerd.runc.v2, which is not jnvdocker's",
+            })
+    void containerdsThatLeavesNoPlaceIsRefused(String text, String reason) {
+        RefusedException e =
+                assertThrows(
+                        RefusedException.class,
+                        () -> containerd.with(text.replace('~', '\n'), entry(true)));
+        assertTrue(e.getMessage().contains(reason), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`` | [runtime]~image_need = 'none'~",
+                "default_gpus = 1 | default_gpus = 1~~[runtime]~image_need = 'none'~",
+                "[runtime] # of ours~real = '/x'~[mesos]~ |"
+                        + " [runtime] # of ours~image_need = 'none'~real = '/x'~[mesos]~",
+                "a = 1~[runtime] | a = 1~[runtime]~image_need = 'none'~",
+            })
+    void ourOwnIsToldThatImagesGetNone(String before, String after) throws Exception {
+        OwnConfig config = new OwnConfig(FILE);
+        assertEquals(
+                after.replace('~', '\n').replace("'none'", "\"none\""),
+                config.withImagesNone(before.replace('~', '\n')));
+    }
+
+    @Test
+    void aTableWrittenInAnotherWayIsLeftAlone() {
+        RefusedException e =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                new OwnConfig(FILE)
+                                        .withImagesNone("runtime = { real = \"/usr/bin/runc\" }"));
+        assertTrue(e.getMessage().contains("write image_need = \"none\" into it by hand"));
+    }
+}

@@ -1,0 +1,34 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.oci.install.EngineKind;
+import jnvdocker.words.Quote;
+
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/** An engine, as it is typed. */
+final class EngineWord {
+    private EngineWord() {}
+
+    /**
+     * @throws ParameterException when there is no such engine
+     */
+    static EngineKind parse(String word, CommandSpec spec) {
+        for (EngineKind kind : EngineKind.values()) {
+            if (kind.word().equals(word)) {
+                return kind;
+            }
+        }
+        throw new ParameterException(
+                spec.commandLine(),
+                "there is no engine "
+                        + Quote.quoted(word)
+                        + "; take "
+                        + Arrays.stream(EngineKind.values())
+                                .map(EngineKind::word)
+                                .collect(Collectors.joining(", ")));
+    }
+}

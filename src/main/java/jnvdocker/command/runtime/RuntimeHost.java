@@ -1,0 +1,50 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
+import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.oci.install.RuntimeHealth;
+import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The host whose engines are told of our runtime.
+ *
+ * @param engine that can be asked
+ * @param real the runtime that ours becomes, by our configuration
+ * @param config our configuration
+ */
+public record RuntimeHost(
+        RuntimeInstaller installer,
+        DockerEngine engine,
+        GpuInventory inventory,
+        Optional<Path> real,
+        Path config) {
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    /** How each that was laid out fares. */
+    List<RuntimeHealth> health() throws IOException, RefusedException {
+        return installer.health(this::runtimes);
+    }
+
+    /** Those that the engine has; empty when it does not answer. */
+    Optional<EngineRuntimes> runtimes() {
+        try {
+            return Optional.of(engine.facts(LIMIT).runtimes());
+        } catch (EngineException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Names of the engine's containers that need a runtime, running or not. */
+    List<String> containers(String runtime) throws EngineException {
+        return engine.ofRuntime(runtime, LIMIT);
+    }
+}

@@ -1,0 +1,229 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.CallersFolder;
+import jnvdocker.oci.install.EngineKind;
+import jnvdocker.oci.install.OwnConfig;
+import jnvdocker.oci.install.Registration;
+import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.oci.install.RuntimeInstaller.Plan;
+import jnvdocker.oci.install.SwarmResources;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+
+@Command(
+        name = "install",
+        description = {
+            "Lays out our OCI runtime and names it in an engine's configuration, for root.",
+            "Run it again, with the same options, after each upgrade of jnvdocker. It neither"
+                    + " reloads nor restarts the engine."
+        })
+final class RuntimeInstall implements Callable<Integer> {
+    private final RuntimeHost host;
+    private final ClientRequest request;
+
+    @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--engine",
+            paramLabel = "ENGINE",
+            defaultValue = "docker",
+            description = "docker, podman or containerd; ${DEFAULT-VALUE}.")
+    private String engine;
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description =
+                    "The engine's configuration: /etc/docker/daemon.json,"
+                            + " /etc/containers/containers.conf.d/jnvdocker.conf or"
+                            + " /etc/containerd/config.toml.")
+    private String config;
+
+    @Option(
+            names = "--runtime-dir",
+            paramLabel = "DIR",
+            description = "Where the runtime is laid out; " + RuntimeInstaller.FOLDER + "/ENGINE.")
+    private String folder;
+
+    @Option(
+            names = "--name",
+            paramLabel = "NAME",
+            defaultValue = RuntimeInstaller.NAME,
+            description = "The name for --runtime; ${DEFAULT-VALUE}.")
+    private String name;
+
+    @Option(
+            names = "--real",
+            paramLabel = "FILE",
+            description =
+                    "The runtime that does the work: runc or crun. Without it, 'real' of our"
+                            + " configuration; else the engine's own.")
+    private String real;
+
+    @Option(
+            names = "--default",
+            description =
+                    "Make it the engine's default runtime, which containers get that name none.")
+    private boolean standard;
+
+    @Option(
+            names = "--swarm",
+            description =
+                    "Tell Swarm of this host's GPUs, as resources " + SwarmResources.KIND + ".")
+    private boolean swarm;
+
+    @Option(
+            names = "--hook-dir",
+            paramLabel = "DIR",
+            defaultValue = RuntimeInstaller.HOOKS,
+            description =
+                    "A folder in dockerd's PATH for the program without which docker takes no"
+                            + " --gpus; ${DEFAULT-VALUE}. NVIDIA's is left as it is.")
+    private String hooks;
+
+    @Option(names = "--dry-run", description = "Print what would be done, and change nothing.")
+    private boolean dryRun;
+
+    RuntimeInstall(RuntimeHost host, ClientRequest request) {
+        this.host = host;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        Caller.refuseUnlessRoot(request, "lay out an OCI runtime", "runtime install");
+        Plan plan = host.installer().plan(wanted());
+        OwnConfig own = new OwnConfig(host.config());
+        Optional<String> need = standard ? own.imageNeed() : Optional.of("");
+        if (!dryRun) {
+            host.installer().carryOut(plan);
+            if (need.isEmpty()) {
+                own.giveImagesNone();
+            }
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        report(plan, need).forEach(out::println);
+        remarks(plan, need).forEach(spec.commandLine().getErr()::println);
+        return ExitCode.OK.code();
+    }
+
+    private RuntimeInstaller.Wanted wanted() throws IOException, RefusedException {
+        EngineKind kind = EngineWord.parse(engine, spec);
+        return new RuntimeInstaller.Wanted(
+                kind,
+                config == null ? kind.config() : path(config),
+                name,
+                folder == null ? Path.of(RuntimeInstaller.FOLDER, kind.word()) : path(folder),
+                Optional.ofNullable(real).map(this::path).or(host::real),
+                standard,
+                swarm ? SwarmResources.of(host.inventory().read().gpus()) : List.of(),
+                kind == EngineKind.DOCKER ? Optional.of(path(hooks)) : Optional.empty());
+    }
+
+    private Path path(String text) throws ParameterException {
+        return CallersFolder.of(text, request, spec);
+    }
+
+    private List<String> report(Plan plan, Optional<String> need) {
+        Registration registration = plan.registration();
+        String done = dryRun ? "would " : "";
+        List<String> lines = new ArrayList<>();
+        lines.add(
+                verb("lay out", "laid out")
+                        + registration.program()
+                        + ", which becomes "
+                        + plan.real());
+        registration
+                .hook()
+                .ifPresent(hook ->
+                        lines.add(verb("link", "linked") + hook + ", so that docker takes --gpus"));
+        if (need.isEmpty()) {
+            lines.add(
+                    verb("write", "wrote")
+                            + "image_need = \"none\" into "
+                            + host.config()
+                            + ": no image gets GPUs unasked");
+        }
+        lines.add(
+                plan.changesConfig()
+                        ? verb("write", "wrote")
+                                + registration.config()
+                                + ", with the runtime '"
+                                + registration.name()
+                                + (standard ? "', the default" : "'")
+                        : registration.config() + " stays as it is");
+        if (dryRun && plan.changesConfig()) {
+            plan.after().lines().forEach(line -> lines.add("    " + line));
+        }
+        if (!dryRun) {
+            lines.addAll(next(plan, need.isEmpty()));
+        }
+        return lines;
+    }
+
+    private String verb(String would, String did) {
+        return (dryRun ? "would " + would : did) + " ";
+    }
+
+    private List<String> next(Plan plan, boolean ownChanged) {
+        List<String> commands = new ArrayList<>();
+        if (ownChanged) {
+            commands.add("systemctl restart jnvdocker   # containers run on");
+        }
+        if (plan.changesConfig()) {
+            plan.registration().engine().reload().ifPresent(commands::add);
+        }
+        if (plan.registration().hook().isPresent() && plan.changesConfig()) {
+            commands.add(
+                    "systemctl restart docker   # when it suits: until then plain 'docker run"
+                            + " --gpus' fails, if it did before");
+        }
+        if (commands.isEmpty()) {
+            return List.of("nothing is left to do");
+        }
+        commands.replaceAll(command -> "    " + command);
+        commands.addFirst("now run:");
+        return commands;
+    }
+
+    private List<String> remarks(Plan plan, Optional<String> need) {
+        List<String> remarks = new ArrayList<>();
+        plan.nvidiasHook()
+                .ifPresent(hook ->
+                        remarks.add(
+                                "jnvdocker: "
+                                        + hook
+                                        + " is NVIDIA's, and gives GPUs to containers of other"
+                                        + " runtimes without asking"));
+        if (standard && need.isPresent() && !need.get().equals("none")) {
+            remarks.add(
+                    "jnvdocker: "
+                            + host.config()
+                            + " has image_need = \""
+                            + need.get()
+                            + "\", so 'docker build' on an image that needs GPUs takes some, too");
+        }
+        if (swarm && !standard) {
+            remarks.add(
+                    "jnvdocker: a Swarm service gets the default runtime, which this one is only"
+                            + " with --default");
+        }
+        return remarks;
+    }
+}

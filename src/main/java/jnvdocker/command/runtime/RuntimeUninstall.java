@@ -1,0 +1,137 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.CallersFolder;
+import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.oci.install.EngineKind;
+import jnvdocker.oci.install.Registration;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+@Command(
+        name = "uninstall",
+        description = {
+            "Takes our OCI runtime out of the engines' configurations, for root.",
+            "The program stays until no engine needs it: what runs is ended with it. Run this"
+                    + " again then."
+        })
+final class RuntimeUninstall implements Callable<Integer> {
+    private final RuntimeHost host;
+    private final ClientRequest request;
+
+    @Spec private CommandSpec spec;
+
+    @Option(
+            names = "--engine",
+            paramLabel = "ENGINE",
+            description = "Of this engine alone: docker, podman or containerd.")
+    private String engine;
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description = "Out of this configuration alone.")
+    private String config;
+
+    @Option(names = "--dry-run", description = "Print what would be done, and change nothing.")
+    private boolean dryRun;
+
+    RuntimeUninstall(RuntimeHost host, ClientRequest request) {
+        this.host = host;
+        this.request = request;
+    }
+
+    @Override
+    public Integer call() throws IOException, RefusedException {
+        Caller.refuseUnlessRoot(request, "remove an OCI runtime", "runtime uninstall");
+        List<Registration> all = wanted();
+        PrintWriter out = spec.commandLine().getOut();
+        if (all.isEmpty()) {
+            out.println("our OCI runtime is laid out for no such engine");
+        }
+        for (Registration each : all) {
+            uninstall(each).forEach(out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    private List<Registration> wanted() throws IOException, RefusedException {
+        Optional<EngineKind> kind =
+                Optional.ofNullable(engine).map(word -> EngineWord.parse(word, spec));
+        Optional<Path> file =
+                Optional.ofNullable(config).map(text -> CallersFolder.of(text, request, spec));
+        return host.installer().registered().stream()
+                .filter(each -> kind.isEmpty() || kind.get() == each.engine())
+                .filter(each -> file.isEmpty() || file.get().equals(each.config()))
+                .toList();
+    }
+
+    private List<String> uninstall(Registration registration) throws IOException, RefusedException {
+        List<String> lines = new ArrayList<>();
+        String named = "the runtime '" + registration.name() + "'";
+        if (dryRun) {
+            lines.add("would take " + named + " out of " + registration.config());
+        } else if (host.installer().removeName(registration)) {
+            lines.add("took " + named + " out of " + registration.config());
+        }
+        Optional<String> need = needs(registration);
+        if (need.isPresent()) {
+            lines.add(registration.program() + " stays: " + need.get());
+        } else if (dryRun) {
+            lines.add("would remove " + registration.program());
+        } else {
+            host.installer().removePrograms(registration);
+            lines.add("removed " + registration.program());
+        }
+        return lines;
+    }
+
+    /** Why the program can't go yet, and what is to be typed. */
+    private Optional<String> needs(Registration registration) throws IOException {
+        String again = "then 'jnvdocker runtime uninstall' again";
+        if (registration.engine() != EngineKind.DOCKER) {
+            return Optional.of(
+                    registration.engine().word()
+                            + " may have containers that need it; when there are none: rm -r "
+                            + registration.folder());
+        }
+        List<String> containers = host.containers(registration.name());
+        if (!containers.isEmpty()) {
+            return Optional.of(
+                    "these containers can't do without it: "
+                            + names(containers, ", ")
+                            + "; remove them when it suits (docker rm "
+                            + names(containers, " ")
+                            + "), "
+                            + again);
+        }
+        // A reload does not make dockerd forget what its configuration no longer names.
+        return host.runtimes()
+                .map(EngineRuntimes::paths)
+                .filter(paths -> paths.containsValue(registration.program().toString()))
+                .map(_ ->
+                        "the engine has it still; restart it when it suits (systemctl restart"
+                                + " docker), "
+                                + again);
+    }
+
+    private static String names(List<String> containers, String separator) {
+        return containers.stream().map(Quote::shown).collect(Collectors.joining(separator));
+    }
+}

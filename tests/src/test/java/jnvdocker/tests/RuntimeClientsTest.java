@@ -1,0 +1,274 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Client;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.RuntimeInstallation;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Those who ask an engine and know nothing of us, each with what its manual says: two that ask for
+ * two of four GPUs get different ones, and the third is told who has them.
+ */
+@Tag("docker")
+@Tag("root")
+class RuntimeClientsTest {
+    /** A service as both releases of compose read it; its name is that of the project's. */
+    private static final String SERVICE =
+            """
+            version: "3.8"
+            services:
+              train:
+                image: plain
+                command: sleep 1000
+                stop_signal: KILL
+                network_mode: none
+                runtime: nvidia
+            """;
+
+    private static final String DEVICES =
+            "    deploy: {resources: {reservations: {devices: [{%scapabilities: [gpu]}]}}}\n";
+
+    private static Lab lab;
+    private static RuntimeInstallation runtime;
+    private static Path folder;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.NEWEST);
+        runtime = RuntimeInstallation.of(lab);
+        folder = Folders.make("c");
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+        runtime.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.engine().removeContainers();
+        awaitNumbers(Map.of());
+    }
+
+    /** Waits until containers whose names begin so, and no others, have so many. */
+    private static void awaitNumbers(Map<String, Integer> numbers) {
+        Lab.await(() -> {
+            Map<String, Integer> now = new TreeMap<>();
+            lab.registry()
+                    .holders()
+                    .values()
+                    .forEach(name -> now.merge(name.split("[_-]")[0], 1, Integer::sum));
+            return now.equals(new TreeMap<>(numbers))
+                    ? List.of()
+                    : List.of("should be " + numbers + " and are " + now);
+        });
+    }
+
+    private static Command.Result up(Client compose, String project, String gpus)
+            throws IOException {
+        Path file = folder.resolve(compose + "-" + project + ".yml");
+        Files.writeString(file, SERVICE + gpus);
+        return compose.command(lab, "-p", project, "-f", file, "up", "-d").in(folder).run();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"COMPOSE_1", "COMPOSE_2"})
+    void composeGetsFreeOnesByADeploymentsDevices(Client compose) throws Exception {
+        up(compose, "one", DEVICES.formatted("count: 2, ")).ok();
+        up(compose, "two", DEVICES.formatted("count: 2, ")).ok();
+        awaitNumbers(Map.of("one", 2, "two", 2));
+        Command.Result third = up(compose, "three", DEVICES.formatted("count: 2, "));
+        assertTrue(third.exitCode() != 0, third::toString);
+        assertTrue(third.err().contains("'s container one"), third::toString);
+        assertTrue(third.err().contains("'s container two"), third::toString);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"COMPOSE_1", "COMPOSE_2"})
+    void composeGetsCertainOnesAndAll(Client compose) throws Exception {
+        up(compose, "ids", DEVICES.formatted("device_ids: ['1', '3'], ")).ok();
+        up(compose, "env", "    environment: [NVIDIA_VISIBLE_DEVICES=0]\n").ok();
+        awaitNumbers(Map.of("ids", 2, "env", 1));
+        lab.engine().removeContainers();
+        awaitNumbers(Map.of());
+        up(compose, "all", DEVICES.formatted("")).ok();
+        awaitNumbers(Map.of("all", 4));
+    }
+
+    @Test
+    void composeHasAWordForGpus() throws Exception {
+        up(Client.COMPOSE_2, "every", "    gpus: all\n").ok();
+        awaitNumbers(Map.of("every", 4));
+    }
+
+    @Test
+    void ownerOfAProjectIsGuessedByItsFolder() throws Exception {
+        up(Client.COMPOSE_2, "one", DEVICES.formatted("count: 1, ")).ok();
+        awaitNumbers(Map.of("one", 1));
+        String table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(table.matches("(?s).* HELD +root\\? +one-train-1 .*"), table);
+    }
+
+    @Test
+    void pythonGetsThemByRequestAndRuntime() {
+        String script =
+                """
+                import docker
+                client = docker.from_env()
+                def run(name, **more):
+                    return client.containers.run('plain', ['sleep', '1000'], name=name, detach=True,
+                        runtime='nvidia', network_mode='none', stop_signal='KILL', **more)
+                def gpus(count):
+                    return [docker.types.DeviceRequest(count=count, capabilities=[['gpu']])]
+                run('one', device_requests=gpus(2))
+                run('two', environment={'JNVDOCKER_GPUS': '2'})
+                try:
+                    run('three', device_requests=gpus(2))
+                except docker.errors.APIError as refused:
+                    print(refused)
+                """;
+        String out = Client.DOCKER_PY.command(lab, "-c", script).run().ok().out();
+        awaitNumbers(Map.of("one", 2, "two", 2));
+        assertTrue(out.contains("held by somebody's container one"), out);
+    }
+
+    @Test
+    void podmanGetsTheGpuWhoseNodeItNames() throws Exception {
+        Path config = folder.resolve("podman.conf");
+        String runc = Command.of("which", "runc").run().ok().out().strip();
+        lab.jnvdocker(
+                        "runtime",
+                        "install",
+                        "--engine=podman",
+                        "--config",
+                        config,
+                        "--runtime-dir",
+                        folder.resolve("podman"),
+                        "--real",
+                        runc)
+                .ok();
+        Path image = folder.resolve("plain.tar");
+        lab.docker("save", "-o", image, "plain").ok();
+        podman("load", "-q", "-i", image).run().ok();
+        try {
+            Command.Result run = podmanRun("one", 1, "-d").ok();
+            Lab.await(() ->
+                    lab.registry().holders().keySet().equals(Set.of(1))
+                            ? List.of()
+                            : List.of(lab.registry().holders() + " " + run));
+            String libraries = podman("exec", "one", "env").run().ok().out();
+            assertTrue(libraries.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), libraries);
+            Command.Result second = podmanRun("two", 1, "--rm");
+            assertEquals(126, second.exitCode(), second::toString);
+            assertTrue(
+                    second.err().contains("nvidia: jnvdocker: GPU 1 (GPU-5c1a1003) is held by"),
+                    second::toString);
+        } finally {
+            podman("rm", "-f", "-t", "0", "one").run();
+            lab.jnvdocker("runtime", "uninstall", "--engine=podman").ok();
+        }
+        awaitNumbers(Map.of());
+    }
+
+    private static Command.Result podmanRun(String name, int gpu, String option) {
+        String node = "/dev/nvidia" + gpu;
+        return podman(
+                        "run",
+                        option,
+                        "--name",
+                        name,
+                        "--network=none",
+                        // What podman would set takes rights that a container's root may lack.
+                        "--ulimit=nofile=1024:1024",
+                        "--ulimit=nproc=1000:1000",
+                        "--runtime=nvidia",
+                        "--device=" + lab.host().folder().resolve(node.substring(1)) + ":" + node,
+                        "plain",
+                        "sleep",
+                        "1000")
+                .run();
+    }
+
+    private static Command podman(Object... words) {
+        List<Object> all =
+                new ArrayList<>(
+                        List.of(
+                                Client.PODMAN.program(),
+                                "--root",
+                                folder.resolve("containers"),
+                                "--runroot",
+                                // Podman takes 50 characters at most.
+                                folder.resolve("r"),
+                                "--cgroup-manager=cgroupfs",
+                                "--events-backend=file"));
+        all.addAll(Arrays.asList(words));
+        return Command.of(all.toArray()).with("CONTAINERS_CONF", folder.resolve("podman.conf"));
+    }
+
+    @Test
+    void containerdsOwnClientGetsFreeOnesByAnAnnotation() {
+        Path image = folder.resolve("for-ctr.tar");
+        lab.docker("save", "-o", image, "plain").ok();
+        ctr("images", "import", image).ok();
+        ctrRun("-d", "one").ok();
+        ctrRun("-d", "two").ok();
+        try {
+            awaitNumbers(Map.of("one", 2, "two", 2));
+            Command.Result third = ctrRun("--rm", "three");
+            assertTrue(third.exitCode() != 0, third::toString);
+            assertTrue(third.err().contains("jnvdocker: 2 GPUs"), third::toString);
+        } finally {
+            for (String name : List.of("one", "two")) {
+                ctr("task", "kill", "-s", "KILL", name);
+                ctr("task", "rm", "-f", name);
+                ctr("container", "rm", name);
+            }
+        }
+        awaitNumbers(Map.of());
+    }
+
+    private static Command.Result ctrRun(String option, String name) {
+        return ctr(
+                "run",
+                option,
+                "--runc-binary",
+                runtime.program(),
+                "--annotation",
+                "jnvdocker.gpus=2",
+                "docker.io/library/plain:latest",
+                name,
+                "sleep",
+                "1000");
+    }
+
+    private static Command.Result ctr(Object... words) {
+        List<Object> all = new ArrayList<>(List.of("ctr", "-a", lab.engine().containerd()));
+        all.addAll(Arrays.asList(words));
+        return lab.engine().inside(all.toArray()).run();
+    }
+}

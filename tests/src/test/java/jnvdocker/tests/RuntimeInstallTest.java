@@ -1,0 +1,248 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.RuntimeInstallation;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** What an administrator sees of {@code jnvdocker runtime}, with an engine that obeys it. */
+@Tag("docker")
+@Tag("root")
+class RuntimeInstallTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String BEFORE = "{\n    \"debug\": false\n}\n";
+
+    private static Lab lab;
+    private RuntimeInstallation runtime;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.NEWEST);
+        lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+    }
+
+    @BeforeEach
+    void plan() throws IOException {
+        runtime = RuntimeInstallation.planned(lab);
+        lab.engine().path(runtime.hooks());
+        Files.writeString(runtime.config(), BEFORE);
+        lab.daemon().config("");
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.engine().removeContainers();
+        if (lab.jnvdocker("runtime", "uninstall").ok().out().contains("stays")) {
+            lab.engine().restart();
+            lab.jnvdocker("runtime", "uninstall").ok();
+        }
+        runtime.close();
+    }
+
+    private static JsonNode status() throws IOException {
+        return JSON.readTree(lab.jnvdocker("runtime", "status", "--json").out()).path(0);
+    }
+
+    @Test
+    void engineHasItFromAReloadOnAndTakesGpusFromARestartOn() throws Exception {
+        lab.engine().restart();
+        Command.Result installed = runtime.install().ok();
+        assertTrue(installed.out().contains("    systemctl reload docker\n"), installed.out());
+        JsonNode status = status();
+        assertFalse(status.path("works").asBoolean(), status::toString);
+        assertEquals("systemctl reload docker", status.path("remedy").asText());
+        lab.engine().reload();
+        Lab.await(() -> {
+            Command.Result now = lab.jnvdocker("runtime", "status");
+            return now.exitCode() == 0 ? List.of() : List.of(now.toString());
+        });
+        Command.Result run = lab.docker("run", "--rm", "--gpus=1", "--runtime=nvidia", "plain");
+        assertTrue(run.err().contains("could not select device driver"), run::toString);
+        lab.engine().restart();
+        assertEquals(
+                "nvidia1\nnvidia2\n",
+                lab.docker(
+                                "run",
+                                "--rm",
+                                "--gpus=\"device=1,2\"",
+                                "--runtime=nvidia",
+                                "plain",
+                                "sh",
+                                "-c",
+                                "ls /dev | grep nvidia[0-9]")
+                        .ok()
+                        .out());
+        run = lab.docker("run", "--rm", "--gpus=1", "plain", "true");
+        assertEquals(125, run.exitCode(), run::toString);
+        assertTrue(run.err().contains("jnvdocker: --gpus needs the runtime that"), run::toString);
+    }
+
+    @Test
+    void defaultGivesGpusToWhoeverAsksAndToNoImage() throws Exception {
+        Command.Result installed = runtime.install("--default", "--swarm").ok();
+        JsonNode config = JSON.readTree(runtime.config().toFile());
+        assertEquals("nvidia", config.path("default-runtime").asText());
+        assertEquals(4, config.path("node-generic-resources").size());
+        assertTrue(installed.out().contains("systemctl restart jnvdocker "), installed.out());
+        lab.engine().restart();
+        lab.daemon().stop();
+        lab.startDaemon();
+        assertTrue(status().path("is_default").asBoolean());
+        lab.docker("run", "-d", "--name=two", "--gpus=2", "plain", "sleep", "1000").ok();
+        assertEquals(
+                "", lab.docker("run", "--rm", "cuda", "sh", "-c", "ls /dev | grep nvidia").out());
+        lab.jnvdocker("run", "-d", "--name=one", "--gpus=1", "plain", "sleep", "1000").ok();
+        Lab.await(() ->
+                lab.registry().holders().size() == 3
+                        ? List.of()
+                        : List.of(lab.registry().holders().toString()));
+        String nodes = lab.docker("exec", "one", "sh", "-c", "ls /dev | grep -c nvidia").out();
+        assertEquals("4", nodes.strip());
+        assertEquals(2, lab.registry().live().size());
+        Command.Result third = lab.docker("run", "--rm", "--gpus=2", "plain", "true");
+        assertEquals(125, third.exitCode(), third::toString);
+        assertTrue(third.err().contains("held by somebody's container two"), third::toString);
+    }
+
+    /** Each replica gets GPUs that Swarm has chosen by their UUIDs. */
+    @Test
+    void replicasOfAServiceHaveGpusOfTheirOwn() {
+        runtime.install("--default", "--swarm").ok();
+        lab.engine().restart();
+        lab.docker("swarm", "init", "--advertise-addr", "127.0.0.1").ok();
+        try {
+            lab.docker(
+                            "service",
+                            "create",
+                            "-d",
+                            "--name=train",
+                            "--replicas=2",
+                            "--generic-resource=NVIDIA-GPU=2",
+                            "--network=host",
+                            "--stop-signal=KILL",
+                            "plain",
+                            "sleep",
+                            "1000")
+                    .ok();
+            Lab.await(() -> {
+                Map<Integer, String> holders = lab.registry().holders();
+                return holders.size() == 4
+                                && holders.values().stream().distinct().count() == 2
+                                && holders.values().stream()
+                                        .allMatch(name -> name.startsWith("train."))
+                        ? List.of()
+                        : List.of(holders.toString());
+            });
+        } finally {
+            lab.docker("service", "rm", "train");
+            lab.docker("swarm", "leave", "--force").ok();
+        }
+        Lab.await(() ->
+                lab.registry().holders().isEmpty()
+                        ? List.of()
+                        : List.of(lab.registry().holders().toString()));
+    }
+
+    @Test
+    void uninstallLeavesTheProgramUntilNothingNeedsIt() throws Exception {
+        runtime.install("--default", "--swarm").ok();
+        lab.engine().restart();
+        lab.docker("create", "--name=old", "--runtime=nvidia", "plain", "true").ok();
+        Command.Result first = lab.jnvdocker("gpu", "uninstall");
+        assertEquals(125, first.exitCode(), first::toString);
+        assertTrue(first.err().contains("remove it first: jnvdocker runtime uninstall"));
+        first = lab.jnvdocker("runtime", "uninstall").ok();
+        assertEquals(BEFORE.replace(" ", ""), Files.readString(runtime.config()).replace(" ", ""));
+        assertTrue(first.out().contains("can't do without it: old; remove"), first::toString);
+        lab.docker("rm", "old").ok();
+        Command.Result second = lab.jnvdocker("runtime", "uninstall").ok();
+        assertTrue(second.out().contains("the engine has it still; restart it"), second.out());
+        assertTrue(Files.exists(runtime.program()));
+        lab.engine().restart();
+        lab.jnvdocker("runtime", "uninstall").ok();
+        assertFalse(Files.exists(runtime.program()));
+        assertFalse(Files.exists(runtime.hooks().resolve("nvidia-container-runtime-hook")));
+        assertEquals(
+                "our OCI runtime is laid out for no engine: jnvdocker runtime install\n",
+                lab.jnvdocker("runtime", "status").ok().out());
+    }
+
+    @Test
+    void dryRunChangesNothing() throws Exception {
+        Command.Result dry = runtime.install("--default", "--swarm", "--dry-run").ok();
+        assertTrue(dry.out().contains("\n        \"default-runtime\": \"nvidia\","), dry.out());
+        assertEquals(BEFORE, Files.readString(runtime.config()));
+        assertFalse(Files.exists(runtime.program()));
+        assertFalse(Files.exists(runtime.hooks()));
+        assertFalse(Files.exists(lab.daemon().state().resolve("runtimes.json")));
+    }
+
+    @Test
+    void whatCantBeLaidOutIsRefusedAndNothingChanged() throws Exception {
+        Path open = Files.createDirectories(runtime.hooks().resolveSibling("open"));
+        Command.of("chmod", "777", open).run().ok();
+        Path copy = Files.createDirectories(runtime.hooks().resolveSibling("copy")).resolve("runc");
+        Files.copy(Project.tree().resolve("lib/oci/nvidia-container-runtime"), copy);
+        Map<List<Object>, String> wrongs =
+                Map.of(
+                        List.of("--real", copy), "would run itself; name runc or crun with --real",
+                        List.of("--real", "/nowhere"), "there is no program /nowhere; name runc",
+                        List.of("--name", "runc"), "can't be the name of a runtime of ours",
+                        List.of("--engine", "lxc"), "there is no engine 'lxc'; take docker,");
+        for (Map.Entry<List<Object>, String> wrong : wrongs.entrySet()) {
+            Command.Result result = runtime.install(wrong.getKey().toArray());
+            assertTrue(result.exitCode() != 0, result::toString);
+            assertTrue(result.err().contains(wrong.getValue()), result::toString);
+        }
+        Command.Result anybodys =
+                lab.jnvdocker(
+                        "runtime", "install", "--config", runtime.config(), "--runtime-dir", open);
+        assertTrue(
+                anybodys.err().contains("others than root may write to " + open),
+                anybodys::toString);
+        Files.writeString(
+                runtime.config(),
+                "{\"runtimes\": {\"nvidia\": {\"path\": \"/usr/bin/nvidia-container-runtime\"}}}");
+        Command.Result taken = runtime.install();
+        assertTrue(
+                taken.err()
+                        .contains(
+                                "is '/usr/bin/nvidia-container-runtime', which is not jnvdocker's;"
+                                        + " remove it there, or take another name with --name"),
+                taken::toString);
+        assertFalse(Files.exists(runtime.program()));
+        Command.Result other =
+                lab.daemon()
+                        .jnvdocker("runtime", "install")
+                        .after("setpriv", "--reuid=65534")
+                        .run();
+        assertEquals(125, other.exitCode(), other::toString);
+        assertFalse(Files.exists(Path.of("/usr/libexec/jnvdocker-runtime")));
+    }
+}

@@ -1,0 +1,38 @@
+package jnvdocker.tests.world;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/** A program with which people ask an engine for containers, other than docker. */
+public enum Client {
+    /** docker-compose 1.29, in Python. */
+    COMPOSE_1,
+    /** The plugin of docker, 2.x, which is a program of its own, too. */
+    COMPOSE_2,
+    /** A Python with the module docker. */
+    DOCKER_PY,
+    PODMAN;
+
+    /** The program, which is installed or fetched the first time. */
+    public Path program() {
+        String name = name().toLowerCase(Locale.ROOT).replace('_', '-');
+        return Path.of(
+                Command.of(Project.world("client"), name)
+                        .run()
+                        .ok()
+                        .out()
+                        .lines()
+                        .toList()
+                        .getLast());
+    }
+
+    /** A command that asks a lab's engine. */
+    public Command command(Lab lab, Object... words) {
+        List<Object> all = new ArrayList<>(List.of(program()));
+        all.addAll(Arrays.asList(words));
+        return Command.of(all.toArray()).with("DOCKER_HOST", lab.engine().url());
+    }
+}

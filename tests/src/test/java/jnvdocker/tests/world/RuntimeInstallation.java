@@ -1,0 +1,66 @@
+package jnvdocker.tests.world;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Our OCI runtime, as {@code jnvdocker runtime install} lays it out for a lab's engine. */
+public final class RuntimeInstallation implements AutoCloseable {
+    private final Path folder = Folders.make("oci");
+    private final Lab lab;
+
+    private RuntimeInstallation(Lab lab) {
+        this.lab = lab;
+    }
+
+    /** The engine is restarted with it. */
+    public static RuntimeInstallation of(Lab lab, Object... options) {
+        RuntimeInstallation installation = new RuntimeInstallation(lab);
+        installation.install(options).ok();
+        lab.engine().path(installation.hooks());
+        lab.engine().restart();
+        return installation;
+    }
+
+    /** One that is not laid out yet. */
+    public static RuntimeInstallation planned(Lab lab) {
+        return new RuntimeInstallation(lab);
+    }
+
+    /** Lays it out; the engine is not told to read its configuration again. */
+    public Command.Result install(Object... options) {
+        List<Object> words =
+                new ArrayList<>(
+                        List.of(
+                                "runtime",
+                                "install",
+                                "--config",
+                                config(),
+                                "--runtime-dir",
+                                program().getParent(),
+                                "--hook-dir",
+                                hooks()));
+        words.addAll(Arrays.asList(options));
+        return lab.jnvdocker(words.toArray());
+    }
+
+    /** The engine's daemon.json. */
+    public Path config() {
+        return lab.engine().plugins().resolveSibling("etc/daemon.json");
+    }
+
+    public Path program() {
+        return folder.resolve("runtime/nvidia-container-runtime");
+    }
+
+    /** A folder in dockerd's PATH. */
+    public Path hooks() {
+        return folder.resolve("hooks");
+    }
+
+    @Override
+    public void close() {
+        Folders.remove(folder);
+    }
+}
