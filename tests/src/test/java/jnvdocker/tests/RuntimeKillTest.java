@@ -1,0 +1,289 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.KillPoint;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Registry;
+import jnvdocker.tests.world.RuntimeInstallation;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Executor;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * Daemon, runtime and engine are killed at any moment while docker has our runtime create
+ * containers: no GPU ever has two holders, and nothing is left. Of the many moments each test takes
+ * a few, or all with {@code KILL_POINTS=all} in the environment.
+ */
+@Tag("docker")
+@Tag("root")
+class RuntimeKillTest {
+    private static final int FEW = 2;
+    private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
+    private static final Executor THREADS = Thread::startVirtualThread;
+    private static final String LISTED = "{{.Names}} {{.Label \"jnvdocker.gpus\"}}";
+
+    private static Lab lab;
+    private static RuntimeInstallation runtime;
+    private static Path folder;
+
+    @BeforeAll
+    static void open() throws IOException {
+        lab = new Lab(TestEngine.Release.NEWEST);
+        runtime = RuntimeInstallation.of(lab);
+        folder = Folders.make("kill");
+        Path script = folder.resolve("nvidia-container-runtime");
+        Files.writeString(
+                script,
+                "#!/bin/bash\n"
+                        + ("[[ \" $* \" != *' create '* ]] || exec strace -qq -o " + trace())
+                        + (" $(cat " + folder.resolve("inject") + ") " + runtime.program())
+                        + " \"$@\"\n"
+                        + ("exec " + runtime.program() + " \"$@\"\n"));
+        Command.of("chmod", "755", script).run().ok();
+        Files.writeString(
+                runtime.config(),
+                Files.readString(runtime.config())
+                        .replace(
+                                "\"runtimes\": {",
+                                "\"runtimes\": {\"killed\": {\"path\": \"" + script + "\"},"));
+        lab.engine().restart();
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+        runtime.close();
+        Folders.remove(folder);
+    }
+
+    private static Path trace() {
+        return folder.resolve("trace");
+    }
+
+    private static Command.Result start(String name, int gpus, String option) {
+        return lab.docker(
+                "run",
+                option,
+                "--runtime=nvidia",
+                "--name=" + name,
+                "--network=none",
+                "--stop-signal=KILL",
+                "--label=jnvdocker.gpus=" + gpus,
+                "plain",
+                "sleep",
+                option.equals("-d") ? "1000" : "0");
+    }
+
+    /** What users do, whether or not it succeeds. */
+    private static void useGpus() {
+        start("train", 1, "-d");
+        start("big", 2, "-d");
+        lab.docker("restart", "train");
+        lab.docker("stop", "train");
+        lab.docker("start", "train");
+        lab.docker("rm", "-f", "big");
+        start("short", 2, "--rm");
+    }
+
+    /** What is not as it should be: each container that runs has what it asked for, by a lease. */
+    private static List<String> untruths() {
+        List<String> twice = lab.registry().heldTwice();
+        if (!twice.isEmpty()) {
+            throw new AssertionError("in two leases: " + twice);
+        }
+        Map<String, Integer> running = new HashMap<>();
+        lab.docker("ps", "--format", LISTED)
+                .ok()
+                .out()
+                .lines()
+                .map(line -> line.split(" "))
+                .forEach(words -> running.put(words[0], Integer.parseInt(words[1])));
+        Map<String, Integer> leased = new HashMap<>();
+        List<Registry.Lease> live = lab.registry().live();
+        live.forEach(lease -> leased.merge(lease.container(), lease.minors().size(), Integer::sum));
+        List<String> wrong = new ArrayList<>();
+        if (!running.equals(leased)) {
+            wrong.add("running " + running + ", leased " + leased);
+        }
+        Set<String> claims =
+                live.stream()
+                        .map(Registry.Lease::claim)
+                        .collect(Collectors.toCollection(TreeSet::new));
+        if (!lab.folders().equals(claims)) {
+            wrong.add("folders " + lab.folders() + " of " + claims);
+        }
+        return wrong;
+    }
+
+    private static void assertSound(String when) {
+        try {
+            Lab.await(RuntimeKillTest::untruths);
+            lab.engine().removeContainers();
+            Lab.await(RuntimeKillTest::untruths);
+            start("all", 4, "--rm").ok();
+            Lab.await(RuntimeKillTest::untruths);
+        } catch (AssertionError e) {
+            throw new AssertionError(when + ": " + e.getMessage() + "\n" + lab.log(), e);
+        }
+    }
+
+    private static List<Integer> chosen(String what, int moments) {
+        int step = ALL ? 1 : Math.max(1, moments / FEW);
+        List<Integer> all =
+                IntStream.iterate(1, moment -> moment <= moments, moment -> moment + step)
+                        .boxed()
+                        .toList();
+        System.out.println(what + ": " + all + " of " + moments);
+        return all;
+    }
+
+    /** Where the daemon is killed. */
+    enum Strike {
+        BEFORE_A_WRITE(KillPoint::before),
+        AMID_A_WRITE(KillPoint::amid),
+        IN_ITS_TALK(moment -> KillPoint.talking(lab.daemon().socket(), moment));
+
+        private final IntFunction<KillPoint> at;
+
+        Strike(IntFunction<KillPoint> at) {
+            this.at = at;
+        }
+
+        /** How many moments there are. */
+        private int moments() {
+            lab.daemon().stop();
+            try (KillPoint point = this == IN_ITS_TALK ? at.apply(0) : KillPoint.never()) {
+                lab.daemon().launch(point.environment());
+                useGpus();
+                lab.engine().removeContainers();
+                lab.daemon().stop();
+                return point.calls();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void daemonIsKilled(Strike strike) {
+        for (int moment : chosen("the daemon is killed " + strike, strike.moments())) {
+            lab.daemon().stop();
+            try (KillPoint point = strike.at.apply(moment)) {
+                Process process = lab.daemon().launch(point.environment());
+                var next = process.onExit().thenRunAsync(lab::startDaemon, THREADS);
+                useGpus();
+                if (!process.isAlive()) {
+                    next.join();
+                }
+                assertSound(strike + " " + moment);
+            }
+        }
+    }
+
+    /** The engine is told that the creation failed, and nothing has a GPU. */
+    @Test
+    void runtimeIsKilledAtItsSystemCalls() throws Exception {
+        lab.startDaemon();
+        List<String> calls = calls();
+        assertTrue(calls.size() > 40, calls::toString);
+        for (int i : chosen("the runtime is killed", calls.size())) {
+            Command.Result run = killed("-e inject=" + calls.get(i - 1));
+            assertTrue(run.exitCode() != 0, calls.get(i - 1) + " " + run);
+            assertSound("the runtime at " + calls.get(i - 1));
+        }
+    }
+
+    private static Command.Result killed(String options) throws IOException {
+        Files.writeString(folder.resolve("inject"), options);
+        return lab.docker(
+                "run",
+                "--rm",
+                "--runtime=killed",
+                "--network=none",
+                "--label=jnvdocker.gpus=2",
+                "plain",
+                "true");
+    }
+
+    /** What it calls until it is the real runtime, each as strace names it for an injection. */
+    private static List<String> calls() throws IOException {
+        killed("").ok();
+        Map<String, Integer> seen = new HashMap<>();
+        List<String> calls = new ArrayList<>();
+        for (String line : Files.readAllLines(trace())) {
+            String name = line.replaceFirst("\\(.*", "");
+            int when = seen.merge(name, 1, Integer::sum);
+            if (name.equals("execve") && when == 2) {
+                break;
+            }
+            calls.add(name + ":signal=KILL:when=" + when);
+        }
+        return calls.subList(1, calls.size());
+    }
+
+    /** Each of them at the same time as the daemon, or alone. */
+    @ParameterizedTest
+    @EnumSource
+    void engineIsKilled(Victims victims) throws Exception {
+        lab.startDaemon();
+        start("train", 1, "-d").ok();
+        start("big", 2, "-d").ok();
+        Lab.await(RuntimeKillTest::untruths);
+        List<Long> shims = victims == Victims.ENGINE ? List.of() : shims();
+        if (victims != Victims.SHIMS) {
+            lab.engine().kill();
+        }
+        for (long shim : shims) {
+            ProcessHandle.of(shim).ifPresent(ProcessHandle::destroyForcibly);
+        }
+        if (victims == Victims.ALL) {
+            lab.daemon().kill();
+            lab.startDaemon();
+        }
+        if (victims != Victims.SHIMS) {
+            // What runs on without an engine keeps its GPUs.
+            assertEquals(3, lab.registry().holders().size());
+            lab.engine().start();
+        }
+        assertSound(victims.toString());
+    }
+
+    /** Who is killed. */
+    enum Victims {
+        SHIMS,
+        ENGINE,
+        ENGINE_AND_SHIMS,
+        ALL
+    }
+
+    private static List<Long> shims() {
+        List<Long> shims = new ArrayList<>();
+        for (String name : List.of("train", "big")) {
+            long init = Long.parseLong(lab.inspect(name, "{{.State.Pid}}"));
+            shims.add(ProcessHandle.of(init).orElseThrow().parent().orElseThrow().pid());
+        }
+        return shims;
+    }
+}

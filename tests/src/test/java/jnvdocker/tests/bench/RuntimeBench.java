@@ -1,0 +1,107 @@
+package jnvdocker.tests.bench;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.RuntimeInstallation;
+import jnvdocker.tests.world.TestEngine;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * What our OCI runtime costs: the same container by runc, by ours, and by ours with a GPU, one
+ * after the other, whichever is first changing from one round to the next.
+ */
+public final class RuntimeBench {
+    private static final int ROUNDS = 60;
+    private static final int WARM_UP = 8;
+
+    /** What is compared, and the options that make it so. */
+    private static final Map<String, List<String>> KINDS = new LinkedHashMap<>();
+
+    static {
+        KINDS.put("runc", List.of());
+        KINDS.put("ours", List.of("--runtime=nvidia"));
+        KINDS.put("ours, with a GPU", List.of("--runtime=nvidia", "--label", "jnvdocker.gpus=1"));
+    }
+
+    private final Lab lab;
+
+    private RuntimeBench(Lab lab) {
+        this.lab = lab;
+    }
+
+    public static void main(String[] arguments) {
+        int rounds = arguments.length == 0 ? ROUNDS : Integer.parseInt(arguments[0]);
+        for (TestEngine.Release release : TestEngine.Release.values()) {
+            try (Lab lab = new Lab(release, 8);
+                    RuntimeInstallation _ = RuntimeInstallation.of(lab)) {
+                System.out.println("Docker " + lab.engine().version());
+                RuntimeBench bench = new RuntimeBench(lab);
+                bench.compare(rounds, "run --rm", bench::run);
+                bench.compare(rounds, "start", bench::start);
+            }
+        }
+    }
+
+    private void compare(int rounds, String what, Function<List<String>, Long> timed) {
+        List<String> names = List.copyOf(KINDS.keySet());
+        Map<String, Samples> times = new LinkedHashMap<>();
+        Map<String, Samples> added = new LinkedHashMap<>();
+        for (String name : names) {
+            times.put(name, new Samples(rounds));
+            added.put(name, new Samples(rounds));
+            for (int i = 0; i < WARM_UP; i++) {
+                timed.apply(KINDS.get(name));
+            }
+        }
+        for (int round = 0; round < rounds; round++) {
+            Map<String, Long> each = new LinkedHashMap<>();
+            for (int i = 0; i < names.size(); i++) {
+                String name = names.get((round + i) % names.size());
+                each.put(name, timed.apply(KINDS.get(name)));
+            }
+            long plain = each.get(names.getFirst());
+            each.forEach((name, time) -> {
+                times.get(name).add(time);
+                added.get(name).add(time - plain);
+            });
+        }
+        System.out.println(what);
+        for (String name : names) {
+            System.out.println("  " + name + "   " + times.get(name));
+            if (!name.equals(names.getFirst())) {
+                System.out.println("    added   " + added.get(name));
+            }
+        }
+    }
+
+    private long run(List<String> options) {
+        List<Object> words = new ArrayList<>(List.of("run", "--rm", "--network=none"));
+        words.addAll(options);
+        words.addAll(List.of("plain", "true"));
+        return time(lab.engine().docker(words.toArray()));
+    }
+
+    /** Of a container that was created before, and is removed afterwards. */
+    private long start(List<String> options) {
+        List<Object> words =
+                new ArrayList<>(
+                        List.of("create", "--network=none", "--stop-signal=KILL", "--name=it"));
+        words.addAll(options);
+        words.addAll(List.of("plain", "sleep", "1000"));
+        lab.docker(words.toArray()).ok();
+        long time = time(lab.engine().docker("start", "it"));
+        lab.docker("rm", "-f", "it").ok();
+        return time;
+    }
+
+    private static long time(Command command) {
+        long start = System.nanoTime();
+        command.run().ok();
+        return System.nanoTime() - start;
+    }
+}
