@@ -289,8 +289,7 @@ final class Reservations {
     }
 
     private void write(Claim claim) throws IOException {
-        boolean created = claim.origin().isMounted() && claim.container().isPresent();
-        if (claim.origin().isKnownToDocker() || created) {
+        if (claim.origin().isKnownToDocker()) {
             files.write(claim);
         }
     }

@@ -58,7 +58,9 @@ public final class LeaseHistory {
      * next start is for what it had.
      */
     public Optional<Lease> lastOf(String root, String container) throws IOException {
-        return reading(transaction -> LeaseRows.lastOfOci(transaction, root, container));
+        // A few rows by their index: a connection of its own would take longer.
+        return database.transaction(
+                transaction -> LeaseRows.lastOfOci(transaction, root, container));
     }
 
     /** Leases of one GPU that have ended, the latest first. */
