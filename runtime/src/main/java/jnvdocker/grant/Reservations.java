@@ -16,6 +16,7 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.ProcessGroup;
 import jnvdocker.registry.ClaimFiles;
+import jnvdocker.registry.Earlier;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -30,6 +31,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
 final class Reservations {
@@ -514,11 +516,19 @@ final class Reservations {
 
         GpuChoice.Outcome of(Holdings all) throws RefusedException {
             UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen.orElse(List.of()), all, policy);
-            Holdings holdings =
+            Optional<Lease> earlier =
                     request.creation()
                             .flatMap(LeaseRequest.Creation::earlier)
-                            .map(earlier -> all.without(earlier.lease()))
-                            .orElse(all);
+                            .map(Earlier.Over::lease);
+            Holdings holdings = earlier.map(all::without).orElse(all);
+            if (earlier.isPresent()) {
+                // Whoever waits: these were not given back.
+                GpuChoice first = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy);
+                Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
+                if (same.isPresent()) {
+                    return same.get();
+                }
+            }
             GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy);
             keepers = choice.keepers();
             Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
@@ -528,6 +538,19 @@ final class Reservations {
                 return same;
             }
             return outcome(choice, request.candidates());
+        }
+
+        /** Those of a lease, if they are what is asked for. */
+        private Optional<GpuChoice.Chosen> ofIts(Lease lease, GpuChoice choice)
+                throws RefusedException {
+            Set<String> its =
+                    lease.claim().gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.toSet());
+            boolean any = request.request() instanceof GpuRequest.Count;
+            return outcome(choice, any ? its : request.candidates())
+                                    instanceof GpuChoice.Chosen chosen
+                            && chosen.gpus().stream().allMatch(gpu -> its.contains(gpu.uuid()))
+                    ? Optional.of(chosen)
+                    : Optional.empty();
         }
 
         private GpuChoice.Outcome outcome(GpuChoice choice, Set<String> candidates)

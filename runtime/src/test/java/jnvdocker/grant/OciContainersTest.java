@@ -175,6 +175,46 @@ class OciContainersTest {
         assertTrue(world.machine.nanos() - begun >= GRACE.toNanos());
     }
 
+    /** They were not given back, whoever waits for them. */
+    @Test
+    void restartWithinAMomentAndReservationComeBeforeTheQueue() throws Exception {
+        ProcessId client = world.machine.spawn();
+        GpuRequest all = new GpuRequest.Count(world.gpus().size());
+        Claim reserved =
+                parts().leases()
+                        .claim(
+                                new LeaseRequest(
+                                        all,
+                                        TestingLeases.ALICE,
+                                        client,
+                                        new Origin.OciContainer("", Optional.of("cuda")),
+                                        Optional.empty()))
+                        .orElseThrow();
+        world.waiters.enter(
+                new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, false),
+                Optional.empty());
+        assertEquals(1, parts().registry().tickets().size());
+        Lease first =
+                parts().oci()
+                        .claim(
+                                new OciContainers.Creation(
+                                        named("a"),
+                                        "train",
+                                        Optional.of("cuda"),
+                                        world.machine.spawn(),
+                                        Optional.empty(),
+                                        TestingLeases.ALICE,
+                                        all,
+                                        Optional.of(reserved.id())))
+                        .orElseThrow();
+        assertEquals(world.gpus().size(), first.claim().gpus().size());
+        world.machine.end(begin(first));
+        Lease again = ask("a", all);
+        assertEquals(uuids(first), uuids(again));
+        begin(again);
+        assertEquals(1, parts().registry().tickets().size());
+    }
+
     @Test
     void laterStartHasTheSameIfItIsFreeAndElseAnother() throws Exception {
         Lease first = ask("a", 1);

@@ -59,7 +59,7 @@ record LeaseJson(
             case Origin.EngineContainer(String engine, _) -> Optional.of(engine);
             case Origin.OtherEngineContainer(String address, _) -> Optional.of(address);
             case Origin.HostProcess _ -> Optional.empty();
-            case Origin.OciContainer(String root, _) -> Optional.of(root);
+            case Origin.OciContainer _ -> Optional.of("oci");
             case Origin.MesosTask _ -> Optional.of("mesos");
         };
     }

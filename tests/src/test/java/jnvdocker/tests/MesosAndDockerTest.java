@@ -13,6 +13,7 @@ import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.MesosAgent;
 import jnvdocker.tests.world.MesosContainer;
 import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterEach;
@@ -24,6 +25,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,7 +41,11 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Docker and a Mesos agent on one host: whatever dies meanwhile, a GPU has one holder. */
+/**
+ * All who give or ask for GPUs, on one host: containers by the volume plugin, by our OCI runtime
+ * and by whoever asks docker for that, programs of the host, a Mesos agent. Whatever dies
+ * meanwhile, a GPU has one holder.
+ */
 @Tag("docker")
 @Tag("root")
 class MesosAndDockerTest {
@@ -53,6 +59,9 @@ class MesosAndDockerTest {
     private static final int GROUPS_AT_A_TIME = 2;
     private static final int TRIES = 10;
 
+    /** Who asks docker does not wait, and so has to ask again and again. */
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+
     /** Nobody but one can make a folder, and it is there as long as he has the GPU. */
     private static final String WORK =
             """
@@ -61,19 +70,28 @@ class MesosAndDockerTest {
             done
             sleep 0.1
             for node in /dev/nvidia[0-9]*; do rmdir "/share/held/${node##*/}"; done
-            echo %1$s $(ls -d /dev/nvidia[0-9]* | wc -l) >> /share/done
+            echo %1$s $(printf "%%s\\n" /dev/nvidia[0-9]* | wc -l) >> /share/done
             """;
+
+    /** The same of a program of the host, which is told them by UUID. */
+    private static final String PROGRAM =
+            WORK.replace(
+                    "/dev/nvidia[0-9]*",
+                    "$(echo $CUDA_VISIBLE_DEVICES | sed -E"
+                            + " 's|GPU-5c1a([0-9])[^,]*|/dev/nvidia\\1|g; s|,| |g')");
 
     private final AtomicInteger deaths = new AtomicInteger();
     private final AtomicInteger tries = new AtomicInteger();
     private final ReadWriteLock agentLives = new ReentrantReadWriteLock();
     private Lab lab;
+    private RuntimeInstallation runtime;
     private MesosAgent agent;
     private Path share;
 
     @BeforeEach
     void open() throws IOException {
         lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
+        runtime = RuntimeInstallation.of(lab);
         agent = new MesosAgent(lab.daemon().socket());
         share = Folders.make("share");
         Files.createDirectory(share.resolve("held"));
@@ -85,6 +103,7 @@ class MesosAndDockerTest {
     void close() {
         agent.close();
         lab.close();
+        runtime.close();
         Folders.remove(share);
     }
 
@@ -181,19 +200,56 @@ class MesosAndDockerTest {
 
     private void container(int number) throws Exception {
         String name = "container-" + number + "-" + gpus(number);
-        Object[] words = {
-            "run",
-            "--rm",
-            "--gpu-wait",
-            "--gpus=" + gpus(number),
-            "-v",
-            share + ":/share",
-            "plain",
-            "sh",
-            "-c",
-            WORK.formatted(name)
-        };
-        untilDone(name, () -> lab.jnvdocker(words));
+        String gpus = "--gpus=" + gpus(number);
+        List<Object> container = List.of("-v", share + ":/share", "plain", "sh", "-c");
+        String work = WORK.formatted(name);
+        switch (number % 4) {
+            case 0 -> waited(name, List.of("run", "--rm", "--gpu-wait", gpus), container, work);
+            case 1 ->
+                    waited(
+                            name,
+                            List.of("run", "--rm", "--runtime=runc", "--gpu-wait", gpus),
+                            container,
+                            work);
+            case 2 ->
+                    waited(
+                            name,
+                            List.of("gpu", "run", "--gpu-wait", gpus, "--", "sh", "-c"),
+                            List.of(),
+                            PROGRAM.formatted(name).replace("/share", share.toString()));
+            default -> asked(name, gpus(number), container, work);
+        }
+    }
+
+    private void waited(String name, List<Object> first, List<Object> then, String work)
+            throws Exception {
+        List<Object> words = new ArrayList<>(first);
+        words.addAll(then);
+        words.add(work);
+        untilDone(name, () -> lab.jnvdocker(words.toArray()));
+    }
+
+    /** Of docker, with no other client of ours. */
+    private void asked(String name, int gpus, List<Object> container, String work)
+            throws Exception {
+        List<Object> words =
+                new ArrayList<>(
+                        List.of(
+                                "run",
+                                "--rm",
+                                "--runtime=nvidia",
+                                "--label=jnvdocker.gpus=" + gpus));
+        words.addAll(container);
+        words.add(work);
+        Instant end = Instant.now().plus(PATIENCE);
+        while (!done().containsKey(name) && Instant.now().isBefore(end)) {
+            Command.Result result = lab.docker(words.toArray());
+            assertTrue(
+                    result.exitCode() == 0 || result.err().contains("jnvdocker: "),
+                    result::toString);
+            Thread.sleep(100);
+        }
+        assertTrue(done().containsKey(name), name + " was not served");
     }
 
     private void task(int number) throws Exception {
@@ -310,7 +366,8 @@ class MesosAndDockerTest {
                 turns.add(new Turn(gpu.get("uuid").asText(), since, until));
             }
         }
-        assertEquals(2, engines.size(), engines::toString);
+        // One is docker's, and that of programs is null.
+        assertEquals(4, engines.size(), engines::toString);
         int least = IntStream.range(0, CONTAINERS).map(MesosAndDockerTest::gpus).sum();
         assertTrue(turns.size() > least + TASKS + GROUPS * NESTED, turns.size() + " turns");
         Map<String, Turn> last = new HashMap<>();
