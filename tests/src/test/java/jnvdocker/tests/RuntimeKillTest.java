@@ -17,16 +17,19 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
@@ -41,6 +44,7 @@ import java.util.stream.IntStream;
 @Tag("root")
 class RuntimeKillTest {
     private static final int FEW = 2;
+    private static final Duration LATE = Duration.ofSeconds(4);
     private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
     private static final Executor THREADS = Thread::startVirtualThread;
     private static final String LISTED = "{{.Names}} {{.Label \"jnvdocker.gpus\"}}";
@@ -268,6 +272,43 @@ class RuntimeKillTest {
             lab.engine().start();
         }
         assertSound(victims.toString());
+    }
+
+    /** With a daemon that runs, and one that comes a moment after the engine. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void engineThatStartsHasItsContainersBack(boolean late) throws Exception {
+        lab.startDaemon();
+        for (String name : List.of("train", "big")) {
+            lab.docker(
+                            "run",
+                            "-d",
+                            "--runtime=nvidia",
+                            "--name=" + name,
+                            "--network=none",
+                            "--restart=always",
+                            "--stop-signal=KILL",
+                            "--label=jnvdocker.gpus=2",
+                            "plain",
+                            "sleep",
+                            "1000")
+                    .ok();
+        }
+        Lab.await(RuntimeKillTest::untruths);
+        if (late) {
+            lab.daemon().kill();
+        }
+        var engine = CompletableFuture.runAsync(lab.engine()::restart, THREADS);
+        if (late) {
+            Thread.sleep(LATE);
+            lab.startDaemon();
+        }
+        engine.join();
+        Lab.await(() ->
+                lab.registry().holders().size() == 4
+                        ? untruths()
+                        : List.of(lab.registry().holders().toString()));
+        assertSound("after the engine's start");
     }
 
     /** Who is killed. */
