@@ -7,17 +7,15 @@ import java.util.Optional;
 
 /** An engine that can be told of other OCI runtimes. */
 public enum EngineKind {
-    DOCKER("/etc/docker/daemon.json", List.of("runc")),
+    DOCKER("/etc/docker/daemon.json"),
     /** A file of our own, which it reads beside its others. */
-    PODMAN("/etc/containers/containers.conf.d/jnvdocker.conf", List.of("crun", "runc")),
-    CONTAINERD("/etc/containerd/config.toml", List.of("runc"));
+    PODMAN("/etc/containers/containers.conf.d/jnvdocker.conf"),
+    CONTAINERD("/etc/containerd/config.toml");
 
     private final Path config;
-    private final List<String> runtimes;
 
-    EngineKind(String config, List<String> runtimes) {
+    EngineKind(String config) {
         this.config = Path.of(config);
-        this.runtimes = runtimes;
     }
 
     /** As it is typed: {@code docker}. */
@@ -32,7 +30,10 @@ public enum EngineKind {
 
     /** The programs that it takes of its own accord, the first that is there. */
     List<String> runtimes() {
-        return runtimes;
+        return switch (this) {
+            case DOCKER, CONTAINERD -> List.of("runc");
+            case PODMAN -> List.of("crun", "runc");
+        };
     }
 
     EngineSettings settings() {
