@@ -142,13 +142,12 @@ final class RuntimeInstall implements Callable<Integer> {
 
     private List<String> report(Plan plan, Optional<String> need) {
         Registration registration = plan.registration();
-        String done = dryRun ? "would " : "";
         List<String> lines = new ArrayList<>();
         lines.add(
                 verb("lay out", "laid out")
                         + registration.program()
                         + ", which becomes "
-                        + plan.real());
+                        + plan.settings().real());
         registration
                 .hook()
                 .ifPresent(hook ->

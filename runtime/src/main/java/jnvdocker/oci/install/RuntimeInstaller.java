@@ -78,18 +78,17 @@ public final class RuntimeInstaller {
     /**
      * What is to be done.
      *
-     * @param real the runtime that ours becomes
+     * @param settings of the program
      * @param before what the engine's configuration says; empty without one
      * @param after what it is to say
      * @param nvidiasHook which has the place of ours
      */
     public record Plan(
             Registration registration,
-            Path real,
+            RuntimeProgram.Settings settings,
             String before,
             String after,
-            Optional<Path> nvidiasHook,
-            byte[] program) {
+            Optional<Path> nvidiasHook) {
         /** Whether the engine must read its configuration again. */
         public boolean changesConfig() {
             return !before.equals(after);
@@ -131,12 +130,11 @@ public final class RuntimeInstaller {
                                 registration.program(),
                                 wanted.standard(),
                                 wanted.resources()));
-        byte[] program =
-                RuntimeProgram.settle(
-                        read(),
-                        new RuntimeProgram.Settings(
-                                real, place.markers(), place.socket(), place.wake()));
-        return new Plan(registration, real, before, after, nvidias, program);
+        RuntimeProgram.Settings told =
+                new RuntimeProgram.Settings(real, place.markers(), place.socket(), place.wake());
+        // So that a path that does not fit is refused now.
+        RuntimeProgram.settle(read(), told);
+        return new Plan(registration, told, before, after, nvidias);
     }
 
     /** The one that the engine takes now, unless that is ours by now. */
@@ -169,7 +167,10 @@ public final class RuntimeInstaller {
         synchronized (ONE_AT_A_TIME) {
             Registration registration = plan.registration();
             Files.createDirectories(registration.folder());
-            ProgramFile.put(registration.folder(), RuntimeProgram.NAME, plan.program());
+            ProgramFile.put(
+                    registration.folder(),
+                    RuntimeProgram.NAME,
+                    RuntimeProgram.settle(read(), plan.settings()));
             registrations.add(registration);
             if (registration.hook().isPresent()) {
                 HookLink.make(registration.hook().get().getParent(), registration.program());
