@@ -17,6 +17,7 @@ import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,10 +107,15 @@ final class RuntimeUninstall implements Callable<Integer> {
     private Optional<String> needs(Registration registration) throws IOException {
         String again = "then 'jnvdocker runtime uninstall' again";
         if (registration.engine() != EngineKind.DOCKER) {
-            return Optional.of(
-                    registration.engine().word()
-                            + " may have containers that need it; when there are none: rm -r "
-                            + registration.folder());
+            return Optional.of(registration.program())
+                    .filter(Files::exists)
+                    .map(_ ->
+                            registration.engine().word()
+                                    + " may have containers that need it; when there are none: rm"
+                                    + " -r "
+                                    + registration.folder()
+                                    + ", "
+                                    + again);
         }
         List<String> containers = host.containers(registration.name());
         if (!containers.isEmpty()) {

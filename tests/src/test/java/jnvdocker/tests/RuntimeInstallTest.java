@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RuntimeInstallation;
@@ -191,6 +192,32 @@ class RuntimeInstallTest {
         assertEquals(
                 "our OCI runtime is laid out for no engine: jnvdocker runtime install\n",
                 lab.jnvdocker("runtime", "status").ok().out());
+    }
+
+    /** Where any handler is named, containerd 1.x forgets the one of its own. */
+    @Test
+    void containerdHasOurHandlerBesideItsOwn() throws Exception {
+        Path folder = runtime.hooks().resolveSibling("containerd");
+        Path config = folder.resolve("config.toml");
+        Object[] install = {
+            "runtime",
+            "install",
+            "--engine=containerd",
+            "--config",
+            config,
+            "--runtime-dir",
+            folder.resolve("runtime")
+        };
+        Command.Result installed = lab.jnvdocker(install).ok();
+        assertTrue(installed.out().contains("    systemctl restart containerd\n"), installed.out());
+        String dump =
+                Command.of("containerd", "--config", config, "config", "dump").run().ok().out();
+        assertTrue(dump.contains(".containerd.runtimes.runc]\n"), dump);
+        assertTrue(dump.contains("\"" + folder.resolve("runtime/nvidia-container-runtime")), dump);
+        assertTrue(status().path("works").asBoolean());
+        lab.jnvdocker("runtime", "uninstall").ok();
+        assertFalse(Files.exists(config));
+        Folders.remove(folder.resolve("runtime"));
     }
 
     @Test

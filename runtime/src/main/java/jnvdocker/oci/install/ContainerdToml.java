@@ -26,6 +26,9 @@ final class ContainerdToml implements EngineSettings {
     private static final String PROGRAM = "BinaryName";
     private static final String NEW = "version = 2\n";
 
+    /** containerd's own handler. */
+    private static final String RUNC = "runc";
+
     @Override
     public String with(String text, Entry entry) throws RefusedException {
         String others = others(text);
@@ -55,11 +58,15 @@ final class ContainerdToml implements EngineSettings {
             ours.append('[').append(header(plugin)).append("]\n");
             ours.append("  default_runtime_name = \"").append(entry.name()).append("\"\n");
         }
-        appendHandler(ours, handler(plugin, entry.name()), toml.getTable(handler(plugin, "runc")));
+        if (toml.getTable(handler(plugin, RUNC)) == null) {
+            // containerd 1.x forgets its own handler where there is any other.
+            appendHandler(ours, handler(plugin, RUNC), null);
+        }
+        appendHandler(ours, handler(plugin, entry.name()), toml.getTable(handler(plugin, RUNC)));
         appendOptions(
                 ours,
                 handler(plugin, entry.name()),
-                toml.getTable(options(plugin, "runc")),
+                toml.getTable(options(plugin, RUNC)),
                 entry.program());
         String result = ours.append(END).toString();
         // What stands there may leave no room for a table of ours, {@code runtimes = {}} say.
@@ -146,7 +153,7 @@ final class ContainerdToml implements EngineSettings {
             return Optional.empty();
         }
         TomlParseResult toml = parse(others(text), file);
-        List<String> program = at(options(plugin(toml, file), "runc"), PROGRAM);
+        List<String> program = at(options(plugin(toml, file), RUNC), PROGRAM);
         return Optional.ofNullable(toml.getString(program))
                 .filter(path -> path.startsWith("/"))
                 .map(Path::of);

@@ -95,6 +95,7 @@ class TomlSettingsTest {
     void containerdWithoutAConfigurationGetsOne() throws Exception {
         String made = containerd.with("", entry(true));
         assertEquals(found(true), containerd.find(made, FILE, "nvidia"));
+        assertTrue(containerd.find(made, FILE, "runc").isPresent(), made);
         assertEquals(
                 Optional.empty(), containerd.without(made, registration(EngineKind.CONTAINERD)));
         assertTrue(
