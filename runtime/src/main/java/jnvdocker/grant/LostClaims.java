@@ -51,7 +51,10 @@ final class LostClaims {
         for (String id : all) {
             boolean used = mounted.filter(those -> !those.contains(id)).isEmpty();
             if (!used && isOfOneStart(id)) {
-                files.delete(id);
+                // One that is just being created has yet to mount it.
+                if (registry.liveOf(id).isEmpty()) {
+                    files.delete(id);
+                }
             } else if (!complete || used) {
                 restore(id, mounted.isPresent() && used);
             } else if (registry.claims().claim(id).isEmpty()) {

@@ -330,6 +330,30 @@ class OciContainersTest {
         assertEquals(List.of(), live());
     }
 
+    /** Also where the daemon has not seen its first process yet. */
+    @Test
+    void registryThatIsLostKnowsWhatHasJustBegun() throws Exception {
+        Lease lease = ask("a", 2);
+        spawn(lease);
+        world.machine.end(lease.holder().process());
+        world.daemon.kill();
+        world.disk.loseRegistry(false);
+        world.daemon.start();
+        assertEquals(
+                List.of(lease.claim().id()), live().stream().map(it -> it.claim().id()).toList());
+    }
+
+    /** It mounts the folder of its claim when the next daemon has started. */
+    @Test
+    void daemonThatStartsLeavesWhatIsBeingCreatedItsFolder() throws Exception {
+        Lease lease = ask("a", 1);
+        world.daemon.kill();
+        world.daemon.start();
+        assertTrue(Files.exists(parts().oci().folder(lease.claim())));
+        begin(lease);
+        assertEquals(1, live().size());
+    }
+
     @Test
     void endThatNoDaemonSawIsSeenAtItsStart() throws Exception {
         Lease lease = ask("a", 1);
