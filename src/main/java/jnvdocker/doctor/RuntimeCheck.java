@@ -78,10 +78,10 @@ final class RuntimeCheck implements Check {
             List<RuntimeHealth> all = installer.health(() -> now);
             return all.isEmpty()
                     ? List.of(
-                            Finding.hint(
-                                    "containers that 'jnvdocker run' has not started, of docker"
-                                            + " compose say, get no GPUs from jnvdocker",
-                                    "register its OCI runtime: jnvdocker runtime install"))
+                            Finding.ok(
+                                    "our OCI runtime is not installed: 'jnvdocker runtime install'"
+                                            + " lets docker compose and plain docker have GPUs,"
+                                            + " too"))
                     : all.stream().map(RuntimeCheck::finding).toList();
         } catch (RefusedException e) {
             return List.of(Finding.wrong(e));

@@ -22,8 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 
 /** Who uses GPUs without a lease of them, of all who were seen to use them. */
 final class UnmanagedLook {
@@ -65,25 +63,22 @@ final class UnmanagedLook {
      * that, or none.
      */
     List<GpuUse> look(List<Gpu> gpus, Duration limit) throws IOException {
-        return withClaims(gpus, () -> uses.look(gpus, limit));
+        return withClaims(gpus, uses.look(gpus, limit));
     }
 
     /** The same, asking no engine. */
     List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
-        return withClaims(gpus, () -> uses.lookWithoutEngine(gpus));
+        return withClaims(gpus, uses.lookWithoutEngine(gpus));
     }
 
     /**
      * Whoever has a claim mounted has its GPUs, idle or not: one of ours that has no lease, or one
      * of another daemon's.
      */
-    private List<GpuUse> withClaims(List<Gpu> gpus, Supplier<List<GpuUse>> look)
-            throws IOException {
-        // Each reads all of /proc; somebody waits for both.
-        var seen = CompletableFuture.supplyAsync(look, Thread::startVirtualThread);
-        List<GpuUse> all = new ArrayList<>(unleased.uses(gpus));
+    private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
+        List<GpuUse> all = withoutClaims(seen);
+        all.addAll(unleased.uses(gpus));
         all.addAll(otherClaims.uses(gpus));
-        all.addAll(withoutClaims(seen.join()));
         return all;
     }
 

@@ -126,6 +126,8 @@ class DoctorTest extends EachEngineTest {
                         "leftovers ok",
                         "others ok",
                         "files ok",
+                        "runtime ok",
+                        "runtime ok",
                         "cordon ok",
                         "claims ok",
                         "state ok",
@@ -145,7 +147,7 @@ class DoctorTest extends EachEngineTest {
         JsonNode root = json();
         assertEquals(0, root.path("wrong").asInt(-1));
         assertEquals(0, root.path("hints").asInt(-1));
-        assertEquals(15, root.path("checks").size());
+        assertEquals(16, root.path("checks").size());
         JsonNode driver = root.path("checks").path(0);
         assertEquals("driver", driver.path("check").asText());
         assertEquals("ok", driver.path("state").asText());
@@ -346,7 +348,8 @@ class DoctorTest extends EachEngineTest {
                     "engine",
                     "the engine's default runtime is nvidia, which gives GPUs to any image that"
                             + " asks, past jnvdocker; take \"default-runtime\" out of"
-                            + " /etc/docker/daemon.json, and restart docker");
+                            + " /etc/docker/daemon.json, and restart docker; or have jnvdocker's:"
+                            + " 'jnvdocker runtime install --default'");
         } finally {
             lab.engine().restart(new String[0]);
         }
