@@ -516,10 +516,7 @@ final class Reservations {
 
         GpuChoice.Outcome of(Holdings all) throws RefusedException {
             UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen.orElse(List.of()), all, policy);
-            Optional<Lease> earlier =
-                    request.creation()
-                            .flatMap(LeaseRequest.Creation::earlier)
-                            .map(Earlier.Over::lease);
+            Optional<Lease> earlier = earlier(all).map(Earlier.Over::lease);
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
                 // Whoever waits: these were not given back.
@@ -565,10 +562,16 @@ final class Reservations {
 
         LeaseRegistry.Reservation reservation(List<Gpu> chosen, Holdings holdings) {
             return new LeaseRegistry.Reservation(
-                    claim(chosen, holdings),
-                    request.holder(),
-                    request.kept(),
-                    request.creation().flatMap(LeaseRequest.Creation::earlier));
+                    claim(chosen, holdings), request.holder(), request.kept(), earlier(holdings));
+        }
+
+        /** What ends when this begins, unless somebody has ended it meanwhile. */
+        private Optional<Earlier.Over> earlier(Holdings holdings) {
+            return request.creation()
+                    .flatMap(LeaseRequest.Creation::earlier)
+                    .filter(over ->
+                            holdings.held().values().stream()
+                                    .anyMatch(lease -> lease.id() == over.lease().id()));
         }
 
         private Claim claim(List<Gpu> chosen, Holdings holdings) {
