@@ -16,7 +16,6 @@ import com.github.dockerjava.api.model.Event;
 import com.github.dockerjava.api.model.EventType;
 import com.github.dockerjava.core.DefaultDockerClientConfig;
 import com.github.dockerjava.core.DockerClientImpl;
-import com.github.dockerjava.httpclient5.ApacheDockerHttpClient;
 import com.github.dockerjava.transport.DockerHttpClient;
 
 import jnvdocker.grant.ContainerEngine;
@@ -30,7 +29,7 @@ import jnvdocker.words.Quote;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.net.URI;
+import java.net.ConnectException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,6 +41,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -62,6 +62,10 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private final RunningMemory runs = new RunningMemory(Processes.ofThisMachine());
     private final SocketServers servers = SocketServers.ofThisMachine();
     private final EngineCalls calls = new EngineCalls();
+
+    /** How many questions are being asked for somebody, who may have it started by that. */
+    private final AtomicInteger onBehalf = new AtomicInteger();
+
     private final Predicate<String> guarded;
 
     /** One that has none of our OCI runtimes. */
@@ -90,7 +94,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
      * @throws EngineException when the engine does not answer
      */
     public Optional<ImageConfig> image(String name) throws EngineException {
-        return ask(
+        return askForSomebody(
                 "inspect image " + Quote.shown(name),
                 LIMIT,
                 docker -> {
@@ -108,11 +112,17 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
+     * Asks on somebody's behalf.
+     *
      * @throws EngineException when the engine does not answer
      */
     public EngineRuntimes runtimes() throws EngineException {
-        return memory.runtimes(() ->
-                ask("list runtimes", LIMIT, docker -> EngineRuntimes.of(docker.infoCmd().exec())));
+        return memory.runtimes(() -> askForSomebody("list runtimes", LIMIT, EngineRuntimes::ask));
+    }
+
+    /** So that they need not be asked for when the next container starts. */
+    EngineRuntimes learnRuntimes() throws EngineException {
+        return memory.runtimes(() -> askInBackground("list runtimes", LIMIT, EngineRuntimes::ask));
     }
 
     /** What the engine says of itself now, whatever is remembered. */
@@ -166,7 +176,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Containers with volumes of a plugin, running or not, each with those volumes alone. */
     public List<Listed> withVolumesOf(String plugin, Duration limit) throws EngineException {
-        return ask(
+        return askForSomebody(
                 "list containers",
                 limit,
                 docker ->
@@ -230,7 +240,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     private Optional<RunningContainer> lookInto(String container, Duration limit)
             throws EngineException {
-        EngineRuntimes runtimes = runtimes();
+        EngineRuntimes runtimes = learnRuntimes();
         return record(container, limit).flatMap(found -> running(found, runtimes));
     }
 
@@ -253,7 +263,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /** Names of the volumes of a plugin that it lists. */
     public List<String> volumesOf(String plugin, Duration limit) throws EngineException {
-        return ask(
+        return askForSomebody(
                 "list volumes",
                 limit,
                 docker -> {
@@ -402,21 +412,39 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return ImageConfig.of(config.getLabels(), Arrays.asList(environment));
     }
 
-    /**
-     * Asks on nobody's behalf. To connect to an engine that is stopped would start it, where
-     * systemd listens for it; one that is told to stop listens no more long before its events end.
-     */
+    /** Has an engine that is stopped started by that, where systemd listens for it. */
+    private <T> T askForSomebody(String what, Duration limit, Function<DockerClient, T> question)
+            throws EngineException {
+        onBehalf.incrementAndGet();
+        try {
+            return ask(what, limit, question);
+        } finally {
+            onBehalf.decrementAndGet();
+        }
+    }
+
+    /** Asks on nobody's behalf, of an engine that runs. */
     private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         if (!Files.exists(socket)) {
             // What a client would find out, once it had been built.
             throw noAnswer("No such file or directory", null);
         }
-        if (!servers.isServed(socket)) {
-            throw new EngineException(
-                    "the Docker engine at " + socket + " is stopped", START, null);
-        }
         return ask(what, limit, question);
+    }
+
+    /**
+     * To connect to an engine that is stopped would start it, where systemd listens for it; one
+     * that is told to stop listens no more long before its events end.
+     */
+    private void passGate() throws StoppedException {
+        if (onBehalf.get() == 0 && !servers.isServed(socket)) {
+            throw new StoppedException();
+        }
+    }
+
+    private static final class StoppedException extends ConnectException {
+        private static final long serialVersionUID = 1;
     }
 
     /** The engine may be in the middle of something with it, and not answer before that is done. */
@@ -503,11 +531,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     private DockerClient connect() {
-        DockerHttpClient transport =
-                new ApacheDockerHttpClient.Builder()
-                        .dockerHost(URI.create("unix://" + socket))
-                        .maxConnections(CONNECTIONS)
-                        .build();
+        DockerHttpClient transport = new EngineTransport(socket, CONNECTIONS, this::passGate);
         // The builder alone, not its defaults: those read the environment and root's own files.
         try {
             var config =
@@ -542,6 +566,9 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         Throwable root = e;
         while (root.getCause() != null) {
             root = root.getCause();
+        }
+        if (root instanceof StoppedException) {
+            return new EngineException("the Docker engine at " + socket + " is stopped", START, e);
         }
         if (root instanceof JsonProcessingException) {
             return new EngineException(

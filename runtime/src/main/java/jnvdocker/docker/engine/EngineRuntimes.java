@@ -1,5 +1,6 @@
 package jnvdocker.docker.engine;
 
+import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.model.Info;
 
 import java.nio.file.Path;
@@ -20,6 +21,10 @@ public record EngineRuntimes(String standard, Map<String, String> paths) {
 
     public EngineRuntimes {
         paths = Map.copyOf(paths);
+    }
+
+    static EngineRuntimes ask(DockerClient docker) {
+        return of(docker.infoCmd().exec());
     }
 
     static EngineRuntimes of(Info info) {

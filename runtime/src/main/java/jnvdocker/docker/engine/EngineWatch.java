@@ -73,7 +73,7 @@ public final class EngineWatch implements AutoCloseable {
         try (Closeable _ = engine.events(events)) {
             engine.memory().follow();
             reconciler.reconcile();
-            engine.runtimes(); // what the first run would wait for
+            engine.learnRuntimes(); // what the first run would wait for
             engine.running(LIMIT);
             startRefused();
             LOG.info("following the engine at {}", engine.socket());

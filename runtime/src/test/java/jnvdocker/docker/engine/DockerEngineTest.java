@@ -150,6 +150,15 @@ class DockerEngineTest {
         assertTrue(engine.image("cuda").isPresent());
     }
 
+    /** The transport would look first whether such a connection still lives, and wait for that. */
+    @Test
+    void connectionThatWasIdleForSecondsIsUsed() throws Exception {
+        engine.image("cuda");
+        Thread.sleep(2_500);
+        assertTrue(engine.image("cuda").isPresent());
+        assertEquals(3, dockerd.requests().size());
+    }
+
     @Test
     void newerEngineIsAskedWithItsOwnVersion() throws IOException {
         engine.image("cuda");
@@ -195,6 +204,8 @@ class DockerEngineTest {
         dockerd.goMute();
         String text = assertFailure(() -> engine.image("cuda"));
         assertTrue(text.endsWith("start it: systemctl start docker"), text);
+        // Not again, which might start an engine that has stopped meanwhile.
+        assertEquals(List.of("GET /_ping"), dockerd.requests());
     }
 
     @Test
