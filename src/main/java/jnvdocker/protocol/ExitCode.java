@@ -3,6 +3,8 @@ package jnvdocker.protocol;
 /** What the client exits with when it does not become docker. */
 public enum ExitCode {
     OK(0),
+    /** We have looked, and something is wrong. */
+    WRONG(1),
     /** Wrong usage of our own commands. */
     USAGE(2),
     /** Our refusal or failure; docker's own code for them. The C client has it too. */

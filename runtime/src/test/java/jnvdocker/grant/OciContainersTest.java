@@ -175,21 +175,25 @@ class OciContainersTest {
         assertTrue(world.machine.nanos() - begun >= GRACE.toNanos());
     }
 
+    /** As {@code jnvdocker run} does before docker creates the container. */
+    private Claim reserve(ProcessId client, GpuRequest request) throws Exception {
+        return parts().leases()
+                .claim(
+                        new LeaseRequest(
+                                request,
+                                TestingLeases.ALICE,
+                                client,
+                                new Origin.OciContainer("", Optional.of("cuda")),
+                                Optional.empty()))
+                .orElseThrow();
+    }
+
     /** They were not given back, whoever waits for them. */
     @Test
     void restartWithinAMomentAndReservationComeBeforeTheQueue() throws Exception {
         ProcessId client = world.machine.spawn();
         GpuRequest all = new GpuRequest.Count(world.gpus().size());
-        Claim reserved =
-                parts().leases()
-                        .claim(
-                                new LeaseRequest(
-                                        all,
-                                        TestingLeases.ALICE,
-                                        client,
-                                        new Origin.OciContainer("", Optional.of("cuda")),
-                                        Optional.empty()))
-                        .orElseThrow();
+        Claim reserved = reserve(client, all);
         world.waiters.enter(
                 new SimulatedClients.RunOptions(new GpuRequest.All(), false, true, false, false),
                 Optional.empty());
@@ -274,16 +278,7 @@ class OciContainersTest {
     @Test
     void reservationBecomesItsContainersAndNobodyElses() throws Exception {
         ProcessId client = world.machine.spawn();
-        Claim claim =
-                parts().leases()
-                        .claim(
-                                new LeaseRequest(
-                                        new GpuRequest.Count(1),
-                                        TestingLeases.ALICE,
-                                        client,
-                                        new Origin.OciContainer("", Optional.of("cuda")),
-                                        Optional.empty()))
-                        .orElseThrow();
+        Claim claim = reserve(client, new GpuRequest.Count(1));
         assertTrue(parts().oci().made(claim.id(), named("a")).isPresent());
         var made = parts().oci().made(claim.id(), named("a")).orElseThrow();
         assertEquals(TestingLeases.ALICE, made.owner());

@@ -27,8 +27,6 @@ import java.util.concurrent.Callable;
             "Exits with 1 if anything is wrong; hints do not count."
         })
 final class GpuDoctor implements Callable<Integer> {
-    private static final int SOMETHING_IS_WRONG = 1;
-
     private final Doctor doctor;
     private final Screen screen;
 
@@ -53,7 +51,7 @@ final class GpuDoctor implements Callable<Integer> {
             table(all).lines(screen).forEach(out::println);
             out.println(summary(all));
         }
-        return count(all, Finding.State.WRONG) == 0 ? ExitCode.OK.code() : SOMETHING_IS_WRONG;
+        return (count(all, Finding.State.WRONG) == 0 ? ExitCode.OK : ExitCode.WRONG).code();
     }
 
     private static TextTable table(List<Diagnosis> all) {

@@ -27,9 +27,6 @@ import java.util.concurrent.Callable;
             "Fails when it does not, for one of them."
         })
 final class RuntimeStatus implements Callable<Integer> {
-    /** As doctor's. */
-    private static final int SOMETHING_IS_WRONG = 1;
-
     private final RuntimeHost host;
     private final Screen screen;
 
@@ -53,7 +50,7 @@ final class RuntimeStatus implements Callable<Integer> {
             lines(all, screen).forEach(out::println);
         }
         boolean works = all.stream().allMatch(each -> each.wrong().isEmpty());
-        return works ? ExitCode.OK.code() : SOMETHING_IS_WRONG;
+        return (works ? ExitCode.OK : ExitCode.WRONG).code();
     }
 
     static List<String> lines(List<RuntimeHealth> all, Screen screen) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.KillPoint;
+import jnvdocker.tests.world.Moments;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.SocketRelay;
 
@@ -15,13 +16,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
-import java.util.stream.IntStream;
 
 /**
  * The daemon is killed at any moment while GPUs are used: the next one goes on with what is true.
@@ -31,7 +30,6 @@ import java.util.stream.IntStream;
 class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
     private static final int FEW = 3;
-    private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
     private static final Executor THREADS = Thread::startVirtualThread;
 
     /** What users do, whether or not it succeeds. */
@@ -64,16 +62,6 @@ class DaemonCrashTest extends OneEngineTest {
         }
     }
 
-    private static List<Integer> chosen(String what, int moments) {
-        int step = ALL ? 1 : Math.max(1, moments / FEW);
-        List<Integer> all =
-                IntStream.iterate(1, moment -> moment <= moments, moment -> moment + step)
-                        .boxed()
-                        .toList();
-        System.out.println(what + ": " + all + " of " + moments);
-        return all;
-    }
-
     enum Strike {
         BEFORE(KillPoint::before),
         AMID(KillPoint::amid);
@@ -88,7 +76,7 @@ class DaemonCrashTest extends OneEngineTest {
     @ParameterizedTest
     @EnumSource
     void killedAtAnyWriteToTheRegistry(Strike strike) throws Exception {
-        for (int write : chosen("killed " + strike + " a write", writes())) {
+        for (int write : Moments.some("killed " + strike + " a write", 1, writes(), FEW)) {
             lab.daemon().stop();
             try (KillPoint point = strike.at.apply(write)) {
                 Process process = lab.daemon().launch(point.environment());
@@ -162,7 +150,8 @@ class DaemonCrashTest extends OneEngineTest {
         try (PluginRelay relay = new PluginRelay()) {
             useGpus();
             lab.clear();
-            for (int piece : chosen("killed at a request or its answer", relay.passed())) {
+            for (int piece :
+                    Moments.some("killed at a request or its answer", 1, relay.passed(), FEW)) {
                 relay.kill(piece, passage);
                 useGpus();
                 relay.join();

@@ -11,6 +11,7 @@ import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.MesosAgent;
 import jnvdocker.tests.world.MesosContainer;
 import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.Moments;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.TestDaemon;
@@ -39,7 +40,6 @@ import java.util.stream.IntStream;
 class MesosCrashTest {
     private static final int GPUS = 2;
     private static final int FEW = 4;
-    private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
     private static final String REFUSED = "Failed to execute pre-exec command";
 
     private DriverRoot host;
@@ -108,9 +108,7 @@ class MesosCrashTest {
             daemon.stop();
         }
         assertTrue(last > first, "a launch is of moments " + first + " to " + last);
-        System.out.println("a launch is of moments " + first + " to " + last);
-        int step = ALL ? 1 : Math.max(1, (last - first + 1) / FEW);
-        for (int moment = first; moment <= last; moment += step) {
+        for (int moment : Moments.some("the daemon is killed at a launch", first, last, FEW)) {
             try (KillPoint point = at.apply(moment)) {
                 Process process = daemon.launch(point.environment());
                 Thread next = Thread.ofVirtual().unstarted(this::startDaemon);

@@ -7,6 +7,7 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.KillPoint;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Moments;
 import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
@@ -33,7 +34,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
  * Daemon, runtime and engine are killed at any moment while docker has our runtime create
@@ -45,7 +45,6 @@ import java.util.stream.IntStream;
 class RuntimeKillTest {
     private static final int FEW = 2;
     private static final Duration LATE = Duration.ofSeconds(4);
-    private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
     private static final Executor THREADS = Thread::startVirtualThread;
     private static final String LISTED = "{{.Names}} {{.Label \"jnvdocker.gpus\"}}";
 
@@ -154,16 +153,6 @@ class RuntimeKillTest {
         }
     }
 
-    private static List<Integer> chosen(String what, int moments) {
-        int step = ALL ? 1 : Math.max(1, moments / FEW);
-        List<Integer> all =
-                IntStream.iterate(1, moment -> moment <= moments, moment -> moment + step)
-                        .boxed()
-                        .toList();
-        System.out.println(what + ": " + all + " of " + moments);
-        return all;
-    }
-
     /** Where the daemon is killed. */
     enum Strike {
         BEFORE_A_WRITE(KillPoint::before),
@@ -192,7 +181,8 @@ class RuntimeKillTest {
     @ParameterizedTest
     @EnumSource
     void daemonIsKilled(Strike strike) {
-        for (int moment : chosen("the daemon is killed " + strike, strike.moments())) {
+        for (int moment :
+                Moments.some("the daemon is killed " + strike, 1, strike.moments(), FEW)) {
             lab.daemon().stop();
             try (KillPoint point = strike.at.apply(moment)) {
                 Process process = lab.daemon().launch(point.environment());
@@ -212,7 +202,7 @@ class RuntimeKillTest {
         lab.startDaemon();
         List<String> calls = calls();
         assertTrue(calls.size() > 40, calls::toString);
-        for (int i : chosen("the runtime is killed", calls.size())) {
+        for (int i : Moments.some("the runtime is killed", 1, calls.size(), FEW)) {
             Command.Result run = killed("-e inject=" + calls.get(i - 1));
             assertTrue(run.exitCode() != 0, calls.get(i - 1) + " " + run);
             assertSound("the runtime at " + calls.get(i - 1));

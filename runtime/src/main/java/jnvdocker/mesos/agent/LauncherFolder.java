@@ -1,7 +1,7 @@
 package jnvdocker.mesos.agent;
 
 import jnvdocker.posix.Posix;
-import jnvdocker.program.ProgramFile;
+import jnvdocker.posix.WholeFile;
 import jnvdocker.program.TrustedFolder;
 import jnvdocker.words.RefusedException;
 
@@ -80,14 +80,18 @@ public final class LauncherFolder {
             checkContents();
             Files.createDirectories(folder);
             Posix.chmod(folder, MODE);
-            ProgramFile.put(folder, PRESTART, prestart);
+            put(PRESTART, prestart);
             for (String name : others) {
                 // One that leads elsewhere is from before the agent's folder was another.
-                ProgramFile.link(folder, name, libexec.resolve(name));
+                WholeFile.link(folder.resolve(name), libexec.resolve(name));
             }
-            ProgramFile.put(folder, CONTAINERIZER, containerizer);
+            put(CONTAINERIZER, containerizer);
             return others;
         }
+    }
+
+    private void put(String name, byte[] program) throws IOException {
+        WholeFile.write(folder.resolve(name), program, WholeFile.Access.root(MODE));
     }
 
     private void checkLibexec(Path libexec) throws RefusedException, IOException {
@@ -141,8 +145,13 @@ public final class LauncherFolder {
         }
         return name.equals(CONTAINERIZER)
                 ? isOurs(entry)
-                : Set.of(PRESTART, ProgramFile.fresh(PRESTART), ProgramFile.fresh(CONTAINERIZER))
-                        .contains(name);
+                : name.equals(PRESTART)
+                        || name.equals(fresh(PRESTART))
+                        || name.equals(fresh(CONTAINERIZER));
+    }
+
+    private static String fresh(String name) {
+        return WholeFile.fresh(Path.of(name)).toString();
     }
 
     private static boolean isOurs(Path program) throws IOException {

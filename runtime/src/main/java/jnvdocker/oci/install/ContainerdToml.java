@@ -1,6 +1,5 @@
 package jnvdocker.oci.install;
 
-import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import org.tomlj.Toml;
@@ -24,6 +23,7 @@ final class ContainerdToml implements EngineSettings {
     private static final String END = "# jnvdocker runtime install: end\n";
     private static final String TYPE = "io.containerd.runc.v2";
     private static final String PROGRAM = "BinaryName";
+    private static final String DEFAULT = "default_runtime_name";
     private static final String NEW = "version = 2\n";
 
     /** containerd's own handler. */
@@ -49,60 +49,54 @@ final class ContainerdToml implements EngineSettings {
             if (toml.getTable(plugin) != null) {
                 throw new RefusedException(
                         entry.file() + " says already which handlers containerd has",
-                        "leave --default out, and write default_runtime_name = \""
+                        "leave --default out, and write "
+                                + DEFAULT
+                                + " = \""
                                 + entry.name()
                                 + "\" below ["
                                 + header(plugin)
                                 + "]");
             }
-            ours.append('[').append(header(plugin)).append("]\n");
-            ours.append("  default_runtime_name = \"").append(entry.name()).append("\"\n");
+            appendTable(ours, plugin, DEFAULT, entry.name(), null);
         }
         if (toml.getTable(handler(plugin, RUNC)) == null) {
             // containerd 1.x forgets its own handler where there is any other.
-            appendHandler(ours, handler(plugin, RUNC), null);
+            appendTable(ours, handler(plugin, RUNC), "runtime_type", TYPE, null);
         }
-        appendHandler(ours, handler(plugin, entry.name()), toml.getTable(handler(plugin, RUNC)));
-        appendOptions(
+        appendTable(
                 ours,
                 handler(plugin, entry.name()),
-                toml.getTable(options(plugin, RUNC)),
-                entry.program());
+                "runtime_type",
+                TYPE,
+                toml.getTable(handler(plugin, RUNC)));
+        appendTable(
+                ours,
+                options(plugin, entry.name()),
+                PROGRAM,
+                entry.program().toString(),
+                toml.getTable(options(plugin, RUNC)));
         String result = ours.append(END).toString();
         // What stands there may leave no room for a table of ours, {@code runtimes = {}} say.
         parse(result, entry.file());
         return result;
     }
 
-    private static void appendHandler(StringBuilder to, List<String> path, TomlTable like) {
+    /** A table with a value, and with all others of one that is like it. */
+    private static void appendTable(
+            StringBuilder to, List<String> path, String key, String value, TomlTable like) {
         to.append('[').append(header(path)).append("]\n");
-        to.append("  runtime_type = \"" + TYPE + "\"\n");
+        appendValue(to, key, value);
         if (like != null) {
-            for (String key : like.keySet()) {
-                if (!key.equals("runtime_type")) {
-                    appendValue(to, key, like.get(List.of(key)));
-                }
-            }
-        }
-    }
-
-    private static void appendOptions(
-            StringBuilder to, List<String> path, TomlTable like, Path program) {
-        to.append('[').append(header(path)).append(".options]\n");
-        to.append("  " + PROGRAM + " = \"").append(program).append("\"\n");
-        if (like != null) {
-            for (String key : like.keySet()) {
-                if (!key.equals(PROGRAM)) {
-                    appendValue(to, key, like.get(List.of(key)));
-                }
-            }
+            like.keySet().stream()
+                    .filter(each -> !each.equals(key))
+                    .forEach(each -> appendValue(to, each, like.get(List.of(each))));
         }
     }
 
     /** Tables have tables of their own here, which are seen to apart. */
     private static void appendValue(StringBuilder to, String key, Object value) {
         if (!(value instanceof TomlTable)) {
-            to.append("  ").append(quoted(key)).append(" = ").append(toml(value)).append('\n');
+            to.append("  ").append(key(key)).append(" = ").append(toml(value)).append('\n');
         }
     }
 
@@ -143,7 +137,7 @@ final class ContainerdToml implements EngineSettings {
             return Optional.empty();
         }
         String program = handler.getString(List.of("options", PROGRAM), () -> TYPE);
-        boolean standard = name.equals(toml.getString(at(plugin, "default_runtime_name")));
+        boolean standard = name.equals(toml.getString(at(plugin, DEFAULT)));
         return Optional.of(new Found(Path.of(program), standard));
     }
 
@@ -168,17 +162,7 @@ final class ContainerdToml implements EngineSettings {
     }
 
     private static TomlParseResult parse(String text, Path file) throws RefusedException {
-        TomlParseResult toml = Toml.parse(text);
-        if (toml.hasErrors()) {
-            throw new RefusedException(
-                    file
-                            + ":"
-                            + toml.errors().getFirst().position().line()
-                            + " can't be read, or leaves no room for a handler: "
-                            + Quote.shown(toml.errors().getFirst().getMessage()),
-                    "mend it; nothing was changed");
-        }
-        return toml;
+        return TomlText.parse(text, file, " can't be read, or leaves no room for a handler: ");
     }
 
     /** The table with the handlers, by the version of the file. */
@@ -211,8 +195,10 @@ final class ContainerdToml implements EngineSettings {
     }
 
     private static String header(List<String> path) {
-        return path.stream()
-                .map(part -> part.matches("[A-Za-z0-9_-]+") ? part : quoted(part))
-                .collect(Collectors.joining("."));
+        return path.stream().map(ContainerdToml::key).collect(Collectors.joining("."));
+    }
+
+    private static String key(String key) {
+        return key.matches("[A-Za-z0-9_-]+") ? key : quoted(key);
     }
 }

@@ -1,6 +1,6 @@
 package jnvdocker.oci.install;
 
-import jnvdocker.program.ProgramFile;
+import jnvdocker.posix.WholeFile;
 import jnvdocker.program.TrustedFolder;
 import jnvdocker.words.RefusedException;
 
@@ -33,7 +33,7 @@ final class HookLink {
     static void make(Path folder, Path program) throws IOException, RefusedException {
         TrustedFolder.check(folder);
         Files.createDirectories(folder);
-        ProgramFile.link(folder, NAME, program);
+        WholeFile.link(folder.resolve(NAME), program);
     }
 
     /** Removes it, unless it is somebody else's by now. */

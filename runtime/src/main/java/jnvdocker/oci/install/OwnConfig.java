@@ -2,7 +2,6 @@ package jnvdocker.oci.install;
 
 import jnvdocker.words.RefusedException;
 
-import org.tomlj.Toml;
 import org.tomlj.TomlParseResult;
 
 import java.io.IOException;
@@ -69,16 +68,6 @@ public final class OwnConfig {
     }
 
     private TomlParseResult parse(String text) throws RefusedException {
-        TomlParseResult toml = Toml.parse(text);
-        if (toml.hasErrors()) {
-            throw new RefusedException(
-                    file
-                            + ":"
-                            + toml.errors().getFirst().position().line()
-                            + " can't be read: "
-                            + toml.errors().getFirst().getMessage(),
-                    "mend it; nothing was changed in it");
-        }
-        return toml;
+        return TomlText.parse(text, file, " can't be read: ");
     }
 }

@@ -3,18 +3,18 @@ package jnvdocker.oci.install;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
+import jnvdocker.posix.WholeFile;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
 /** What was laid out for which engines: {@code runtimes.json} in the state folder. */
 final class Registrations {
+    private static final int MODE = 0644;
     private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
     private final Path file;
@@ -82,12 +82,10 @@ final class Registrations {
     }
 
     private void write(List<Registration> all) throws IOException {
-        Path fresh = file.resolveSibling("runtimes.json.new");
-        Files.write(
-                fresh,
+        WholeFile.write(
+                file,
                 MAPPER.writerWithDefaultPrettyPrinter()
-                        .writeValueAsBytes(all.stream().map(Stored::of).toList()));
-        Files.move(
-                fresh, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+                        .writeValueAsBytes(all.stream().map(Stored::of).toList()),
+                WholeFile.Access.root(MODE));
     }
 }

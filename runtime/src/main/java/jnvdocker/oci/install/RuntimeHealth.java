@@ -27,35 +27,29 @@ public record RuntimeHealth(
     public static RuntimeHealth of(
             Registration registration, Path socket, Optional<EngineRuntimes> engine) {
         Optional<RuntimeProgram.Settings> told = RuntimeProgram.read(registration.program());
-        Optional<EngineSettings.Found> found;
+        Optional<Path> real = told.map(RuntimeProgram.Settings::real);
         try {
-            found =
-                    registration
-                            .engine()
-                            .settings()
-                            .find(
-                                    SettingsFile.read(registration.config()),
-                                    registration.config(),
-                                    registration.name());
+            Optional<EngineSettings.Found> found = found(registration);
+            return new RuntimeHealth(
+                    registration,
+                    real,
+                    found.map(EngineSettings.Found::standard).orElse(false),
+                    wrong(registration, told, found, socket)
+                            .or(() -> engine.flatMap(now -> notLoaded(registration, found, now))));
         } catch (RefusedException e) {
-            return new RuntimeHealth(
-                    registration,
-                    told.map(RuntimeProgram.Settings::real),
-                    false,
-                    Optional.of(e.refusal()));
+            return new RuntimeHealth(registration, real, false, Optional.of(e.refusal()));
         } catch (IOException e) {
-            return new RuntimeHealth(
-                    registration,
-                    told.map(RuntimeProgram.Settings::real),
-                    false,
-                    Optional.of(FileErrors.refusal(e)));
+            return new RuntimeHealth(registration, real, false, Optional.of(FileErrors.refusal(e)));
         }
-        return new RuntimeHealth(
-                registration,
-                told.map(RuntimeProgram.Settings::real),
-                found.map(EngineSettings.Found::standard).orElse(false),
-                wrong(registration, told, found, socket)
-                        .or(() -> engine.flatMap(now -> notLoaded(registration, found, now))));
+    }
+
+    private static Optional<EngineSettings.Found> found(Registration registration)
+            throws IOException, RefusedException {
+        String text = SettingsFile.read(registration.config());
+        return registration
+                .engine()
+                .settings()
+                .find(text, registration.config(), registration.name());
     }
 
     private static Optional<Refusal> wrong(

@@ -1,7 +1,7 @@
 package jnvdocker.oci.install;
 
 import jnvdocker.docker.engine.EngineRuntimes;
-import jnvdocker.program.ProgramFile;
+import jnvdocker.posix.WholeFile;
 import jnvdocker.program.TrustedFolder;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -32,6 +32,7 @@ public final class RuntimeInstaller {
     public static final String HOOKS = "/usr/local/bin";
 
     private static final Pattern PLAIN = Pattern.compile("[a-z0-9][a-z0-9-]{0,30}");
+    private static final int MODE = 0755;
     private static final Object ONE_AT_A_TIME = new Object();
 
     private final Path source;
@@ -167,10 +168,10 @@ public final class RuntimeInstaller {
         synchronized (ONE_AT_A_TIME) {
             Registration registration = plan.registration();
             Files.createDirectories(registration.folder());
-            ProgramFile.put(
-                    registration.folder(),
-                    RuntimeProgram.NAME,
-                    RuntimeProgram.settle(read(), plan.settings()));
+            WholeFile.write(
+                    registration.program(),
+                    RuntimeProgram.settle(read(), plan.settings()),
+                    WholeFile.Access.root(MODE));
             registrations.add(registration);
             if (registration.hook().isPresent()) {
                 HookLink.make(registration.hook().get().getParent(), registration.program());
@@ -221,7 +222,7 @@ public final class RuntimeInstaller {
             }
             Optional<String> after = registration.engine().settings().without(before, registration);
             if (after.isEmpty()) {
-                SettingsFile.remove(registration.config());
+                WholeFile.delete(registration.config());
                 return true;
             }
             if (after.get().equals(before)) {

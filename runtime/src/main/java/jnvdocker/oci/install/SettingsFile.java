@@ -1,21 +1,17 @@
 package jnvdocker.oci.install;
 
-import jnvdocker.posix.Posix;
+import jnvdocker.posix.WholeFile;
 import jnvdocker.program.TrustedFolder;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.util.Map;
 
 /**
  * The file of an engine's configuration, which others write, too, and which is never half there.
@@ -64,37 +60,9 @@ final class SettingsFile {
         if (!read(file).equals(before)) {
             throw new RefusedException(file + " was just changed by another program", "try again");
         }
-        Path fresh = real.resolveSibling("." + real.getFileName() + ".jnvdocker");
-        Files.deleteIfExists(fresh);
-        try (FileChannel channel =
-                FileChannel.open(fresh, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
-            ByteBuffer rest = ByteBuffer.wrap(after.getBytes(StandardCharsets.UTF_8));
-            while (rest.hasRemaining()) {
-                channel.write(rest);
-            }
-            channel.force(true);
-        }
-        if (Files.exists(real)) {
-            Map<String, Object> old = Files.readAttributes(real, "unix:uid,gid,mode");
-            Posix.chown(fresh, (Integer) old.get("uid"), (Integer) old.get("gid"));
-            Posix.chmod(fresh, (Integer) old.get("mode") & 07777);
-        } else {
-            Posix.chmod(fresh, MODE);
-        }
-        Files.move(
-                fresh, real, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
-        sync(real.getParent());
-    }
-
-    /** Removes a file of ours. */
-    static void remove(Path file) throws IOException {
-        Files.deleteIfExists(file);
-        sync(file.getParent());
-    }
-
-    private static void sync(Path folder) throws IOException {
-        try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
-            directory.force(true);
-        }
+        WholeFile.write(
+                real,
+                after.getBytes(StandardCharsets.UTF_8),
+                Files.exists(real) ? WholeFile.Access.of(real) : WholeFile.Access.root(MODE));
     }
 }

@@ -73,11 +73,11 @@ class TomlSettingsTest {
                         # jnvdocker runtime install: begin
                         [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
                           runtime_type = "io.containerd.runc.v2"
-                          "pod_annotations" = ["a.*", "b"]
-                          "privileged_without_host_devices" = false
+                          pod_annotations = ["a.*", "b"]
+                          privileged_without_host_devices = false
                         [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
                           BinaryName = "/opt/rt/nvidia-container-runtime"
-                          "SystemdCgroup" = true
+                          SystemdCgroup = true
                         # jnvdocker runtime install: end
                         """,
                 after);

@@ -1,0 +1,90 @@
+package jnvdocker.posix;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+
+/** Files that nobody finds half written, a crash of the machine included. */
+public final class WholeFile {
+    private static final int RIGHTS = 07777;
+
+    private WholeFile() {}
+
+    /**
+     * Who may do what with a file.
+     *
+     * @param mode as chmod takes it
+     */
+    public record Access(int uid, int gid, int mode) {
+        /** Root's, with a mode. */
+        public static Access root(int mode) {
+            return new Access(0, 0, mode);
+        }
+
+        /** That of a file that is there. */
+        public static Access of(Path file) throws IOException {
+            Map<String, Object> has = Files.readAttributes(file, "unix:uid,gid,mode");
+            return new Access(
+                    (Integer) has.get("uid"),
+                    (Integer) has.get("gid"),
+                    (Integer) has.get("mode") & RIGHTS);
+        }
+    }
+
+    /** Puts a file in the place of what has its name; a link is replaced itself. */
+    public static void write(Path file, byte[] content, Access access) throws IOException {
+        Path fresh = fresh(file);
+        Files.deleteIfExists(fresh);
+        try (FileChannel channel =
+                FileChannel.open(fresh, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW)) {
+            for (ByteBuffer rest = ByteBuffer.wrap(content); rest.hasRemaining(); ) {
+                channel.write(rest);
+            }
+            Posix.chown(fresh, access.uid(), access.gid());
+            Posix.chmod(fresh, access.mode());
+            channel.force(true);
+        } catch (IOException e) {
+            Files.deleteIfExists(fresh);
+            throw e;
+        }
+        rename(fresh, file);
+    }
+
+    /** Puts a link in the place of what has its name, unless it leads there already. */
+    public static void link(Path link, Path target) throws IOException {
+        if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(target)) {
+            return;
+        }
+        Path fresh = fresh(link);
+        Files.deleteIfExists(fresh);
+        Files.createSymbolicLink(fresh, target);
+        rename(fresh, link);
+    }
+
+    public static void delete(Path file) throws IOException {
+        Files.deleteIfExists(file);
+        sync(file.getParent());
+    }
+
+    /** What it is called until it is whole; one that was killed on the way may leave that. */
+    public static Path fresh(Path file) {
+        return file.resolveSibling("." + file.getFileName() + ".new");
+    }
+
+    private static void rename(Path fresh, Path file) throws IOException {
+        Files.move(
+                fresh, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        sync(file.getParent());
+    }
+
+    private static void sync(Path folder) throws IOException {
+        try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
+            directory.force(true);
+        }
+    }
+}
