@@ -7,7 +7,8 @@
  *   - where the daemon refuses, or can't be asked: refuse, so that the engine's user reads why
  *   - a command in a container of ours: have the daemon add variables, if that takes no time
  *   - in the end become the real runtime, with the same arguments, variables and descriptors
- *   - by another name be the hook that docker wants for --gpus, which only ever refuses
+ *   - by other names be hooks: the one that docker wants for --gpus, which only ever refuses, and that of our CDI
+ *     devices, which has the daemon lease them or refuses
  *
  * Not its business: what is in a config.json, who gets which GPU, mounts, device nodes and cgroups. It looks
  * for a few words in the texts about a container (need.c); whatever has none of them is started without the
@@ -40,6 +41,8 @@
 #define INSTALL "jnvdocker runtime install"
 /* Docker takes --gpus only where its PATH has a program of this name. */
 #define HOOK "nvidia-container-runtime-hook"
+/* What our CDI file calls this program, as its first argument. */
+#define CDI_HOOK "jnvdocker-cdi-hook"
 
 /* Of the three together, so that they and a few paths go into one frame. */
 enum { MAX_TEXTS = MAX_FRAME - (1 << 20) };
@@ -49,6 +52,8 @@ enum { RETURN_MS = 10000 };
 #ifndef ANSWER_MS
 #define ANSWER_MS 10000
 #endif
+/* What a hook is told of its container, annotations included. */
+enum { MAX_STATE = 1 << 20 };
 /* A command is not held up for the sake of variables. */
 enum { EXEC_ANSWER_MS = 1000 };
 
@@ -279,17 +284,14 @@ static void edit_exec(const struct settings *settings, const struct call *call)
 }
 
 /* Not waited for: that the container is gone the daemon sees itself, if later. */
-static void announce_delete(const struct settings *settings, const struct call *call)
+static void announce_delete(const struct settings *settings, const char *id)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	if (!is_marked(settings, call))
-		return;
 	int wake = above_standard(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	if (wake < 0)
 		return;
 	memcpy(address.sun_path, settings->wake, sizeof address.sun_path);
-	sendto(wake, call->id, strlen(call->id), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
+	sendto(wake, id, strlen(id), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
 	close(wake);
 }
 
@@ -307,11 +309,78 @@ static void act_as_hook(const struct call *call, char *const *argv)
 		     " the engine's default with '" INSTALL " --default'");
 }
 
-static bool is_hook(const char *name)
+static bool read_state(struct buffer *state)
+{
+	char part[4096];
+	ssize_t count;
+
+	while ((count = read(STDIN_FILENO, part, sizeof part)) != 0) {
+		if (count > 0)
+			put_bytes(state, part, count);
+		else if (errno != EINTR)
+			return false;
+		if (state->length > MAX_STATE) {
+			errno = EFBIG;
+			return false;
+		}
+	}
+	if (!end_text(state))
+		errno = EILSEQ;
+	return memchr(state->data, '\0', state->length) == NULL;
+}
+
+/* Whatever else is called so in the state: the daemon believes nobody that a container is gone, and looks. */
+static bool announce_id(void *settings, const char *id, size_t length)
+{
+	char *text = joined("%.*s", (int)length, id);
+
+	if (is_plain_id(text))
+		announce_delete(settings, text);
+	free(text);
+	return false;
+}
+
+/*
+ * Before it starts, the container has the nodes already; it is not started unless its GPUs are its own. When it
+ * is gone, somebody may wait for them.
+ */
+static void act_as_cdi_hook(struct settings *settings, const struct call *call, const char *stage) __attribute__((noreturn));
+
+static void act_as_cdi_hook(struct settings *settings, const struct call *call, const char *stage)
+{
+	struct buffer state = { 0 };
+	bool whole = read_state(&state);
+
+	if (stage != NULL && strcmp(stage, "poststop") == 0) {
+		if (whole)
+			each_string(&state, "\"id\"", announce_id, settings);
+		exit(EXIT_SUCCESS);
+	}
+	if (!whole) {
+		struct answer why = failed("cannot read the state of the container: %s; start it again", strerror(errno));
+		refuse(call, why.text);
+	}
+	char *const arguments[] = { "runtime", "hook", state.data, NULL };
+	char *const variables[] = { NULL };
+	struct answer answer = ask(&(struct question){
+		.words = &words,
+		.socket = settings->socket,
+		.arguments = arguments,
+		.variables = variables,
+		.patience_ms = ANSWER_MS,
+		.in_all = true,
+		.return_ms = RETURN_MS,
+	});
+	if (answer.kind == FAILED)
+		refuse(call, answer.text);
+	exit(EXIT_SUCCESS);
+}
+
+static bool is_called(const char *name, const char *wanted)
 {
 	const char *slash = strrchr(name, '/');
 
-	return strcmp(slash != NULL ? slash + 1 : name, HOOK) == 0;
+	return strcmp(slash != NULL ? slash + 1 : name, wanted) == 0;
 }
 
 int main(int argc, char **argv)
@@ -319,15 +388,17 @@ int main(int argc, char **argv)
 	struct settings settings;
 	struct call call = parse_call(argv);
 
-	if (argc > 0 && is_hook(argv[0]))
+	if (argc > 0 && is_called(argv[0], HOOK))
 		act_as_hook(&call, argv);
 	if (!read_settings(&settings))
 		refuse(&call, "this nvidia-container-runtime does not know the real runtime, which it stands for; run '" INSTALL "'");
+	if (argc > 0 && is_called(argv[0], CDI_HOOK))
+		act_as_cdi_hook(&settings, &call, argv[1]);
 	if (call.kind == CALL_CREATE && *call.id != '\0')
 		edit_create(&settings, &call);
 	if (call.kind == CALL_EXEC)
 		edit_exec(&settings, &call);
-	if (call.kind == CALL_DELETE)
-		announce_delete(&settings, &call);
+	if (call.kind == CALL_DELETE && is_marked(&settings, &call))
+		announce_delete(&settings, call.id);
 	become_runtime(&settings, &call, argv);
 }

@@ -8,9 +8,11 @@ import jnvdocker.command.mesos.MesosClaims;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.mesos.MesosLaunch;
 import jnvdocker.command.mesos.MesosTaskLaunch;
+import jnvdocker.command.runtime.CdiHost;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.runtime.RuntimeExec;
+import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.container.ContainerPlanner;
@@ -197,14 +199,18 @@ final class Daemon implements AutoCloseable {
                         new MesosTaskLaunch(served));
         parts.ociKeeper().start(folders.markers(), folders.wake());
         started.push(parts.ociKeeper());
+        GpuWishes wishes = new GpuWishes(wishes(config, folders));
+        RuntimeHost runtimeHost =
+                new RuntimeHost(
+                        installer,
+                        engine,
+                        inventory,
+                        config.runtime().real(),
+                        folders.config(),
+                        new CdiHost(host, inventory, nodes, volumes, served));
         RuntimeCommand runtime =
                 new RuntimeCommand(
-                        new RuntimeHost(
-                                installer,
-                                engine,
-                                inventory,
-                                config.runtime().real(),
-                                folders.config()),
+                        runtimeHost,
                         new RuntimeCreate(
                                 host,
                                 inventory,
@@ -216,7 +222,7 @@ final class Daemon implements AutoCloseable {
                                 parts.leases(),
                                 parts.oci(),
                                 parts.ociKeeper(),
-                                new GpuWishes(wishes(config, folders)),
+                                wishes,
                                 engine,
                                 new RuntimeCreate.Retries(
                                         config.runtime().busyRetries(),
@@ -224,9 +230,20 @@ final class Daemon implements AutoCloseable {
                                                 .tree()
                                                 .resolve("lib/oci/refused/jnvdocker-refused")),
                                 folders.state().resolve(ClaimFiles.FOLDER)),
-                        new RuntimeExec(parts.oci()));
+                        new RuntimeExec(parts.oci()),
+                        new RuntimeHook(
+                                host,
+                                inventory,
+                                nodes,
+                                cuda,
+                                served,
+                                parts.oci(),
+                                parts.ociKeeper(),
+                                wishes,
+                                folders.state().resolve(ClaimFiles.FOLDER)));
         Commands commands = new Commands(start, gpu, mesos, runtime);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
+        Thread.ofVirtual().start(runtimeHost::refreshCdi);
         parts.examine();
     }
 

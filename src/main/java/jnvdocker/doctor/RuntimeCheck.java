@@ -8,6 +8,7 @@ import jnvdocker.host.Host;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.words.Quote;
@@ -94,13 +95,18 @@ final class RuntimeCheck implements Check {
                 .map(why -> Finding.wrong(why.precededBy(name + "'s runtime of ours: ")))
                 .orElseGet(() ->
                         Finding.ok(
-                                name
-                                        + "'s "
-                                        + (health.standard() ? "default " : "")
-                                        + "runtime '"
-                                        + health.registration().name()
-                                        + "' is ours, and becomes "
-                                        + health.real().map(Path::toString).orElse("-")));
+                                health.registration().engine() == EngineKind.CDI
+                                        ? "'--device "
+                                                + health.registration().name()
+                                                + "=…' gives containers of any runtime exactly"
+                                                + " these GPUs"
+                                        : name
+                                                + "'s "
+                                                + (health.standard() ? "default " : "")
+                                                + "runtime '"
+                                                + health.registration().name()
+                                                + "' is ours, and becomes "
+                                                + health.real().map(Path::toString).orElse("-")));
     }
 
     private List<Finding> others(EngineRuntimes runtimes) {

@@ -132,6 +132,16 @@ final class ProcFolder implements Processes {
     }
 
     @Override
+    public boolean isAlone(ProcessId process, String cgroup) {
+        try {
+            return isAlive(process)
+                    && new CgroupFolder(Path.of(cgroup)).pids().equals(List.of(process.pid()));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
     public SeenMounts mounts(Predicate<String> root) {
         return mountLook.everywhere(root);
     }

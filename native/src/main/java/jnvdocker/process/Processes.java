@@ -76,6 +76,9 @@ public interface Processes {
      */
     boolean hasProcesses(String cgroup);
 
+    /** Whether a process is all that is in a cgroup folder and below it. */
+    boolean isAlone(ProcessId process, String cgroup);
+
     /**
      * What is mounted in the mount namespaces that are root's, our own left out. One of a user
      * namespace that anybody else has made is not looked at: whoever is in there may mount what he

@@ -300,6 +300,12 @@ class ProcessesTest {
             Process child = start("sleep", "1000");
             Files.writeString(group.resolve("cgroup.procs"), String.valueOf(child.pid()));
             assertTrue(processes.hasProcesses(group.toString()), hierarchy.toString());
+            ProcessId id = find(child).orElseThrow();
+            assertTrue(processes.isAlone(id, group.toString()), hierarchy.toString());
+            Process other = start("sleep", "1000");
+            Files.writeString(group.resolve("cgroup.procs"), String.valueOf(other.pid()));
+            assertFalse(processes.isAlone(id, group.toString()), hierarchy.toString());
+            kill(other);
 
             kill(child);
             await(() -> !processes.hasProcesses(group.toString()));

@@ -18,7 +18,8 @@ import java.util.stream.Stream;
 
 /** Decides what a container with GPUs gets. Which GPUs, was decided before. */
 public final class ContainerPlanner {
-    private static final String DRIVER_FOLDER = "/usr/local/nvidia";
+    /** Where containers have the driver volume. */
+    public static final String DRIVER_FOLDER = "/usr/local/nvidia";
 
     /** What docker gives a container whose image has no PATH (moby: DefaultPathEnv). */
     private static final String DEFAULT_PATH =

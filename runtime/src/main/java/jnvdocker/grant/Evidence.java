@@ -271,6 +271,31 @@ final class Evidence {
                                         + ") has ended, and nothing of it runs"));
     }
 
+    /**
+     * Whether what lives of a container is the first process of its next start, and nothing else.
+     */
+    boolean isNext(ProcessId first, Lease lease) {
+        try {
+            return switch (lease.holder()) {
+                case Holder.OciContainer last ->
+                        !processes.isAlive(last.process())
+                                && last.init().filter(processes::isAlive).isEmpty()
+                                && last.cgroup()
+                                        .filter(it -> processes.isAlone(first, it))
+                                        .isPresent()
+                                && !containers().containsKey(lease.claim().id());
+                case Holder.Client _,
+                        Holder.Process _,
+                        Holder.MesosContainer _,
+                        Holder.Container _ ->
+                        false;
+            };
+        } catch (UncheckedIOException e) {
+            LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
+            return false;
+        }
+    }
+
     private Finding container(Lease lease, Holder.Container container) {
         Optional<ProcessId> init = container.init();
         if (init.isPresent() && processes.isAlive(init.get())) {

@@ -107,6 +107,21 @@ public final class OciContainers {
      * @throws RefusedException saying who has them
      */
     public Optional<Lease> claim(Creation creation) throws RefusedException, IOException {
+        return claim(creation, Optional.empty());
+    }
+
+    /**
+     * The same for a container whose first process is there already, in the cgroup that its last
+     * start may have had as well.
+     *
+     * @param init its pid; the process has not begun with anything of the container's
+     */
+    public Optional<Lease> claim(Creation creation, int init) throws RefusedException, IOException {
+        return claim(creation, evidence.process(init));
+    }
+
+    private Optional<Lease> claim(Creation creation, Optional<ProcessId> init)
+            throws RefusedException, IOException {
         begin(creation.container());
         try {
             Optional<Lease> last = live(creation.container());
@@ -115,7 +130,7 @@ public final class OciContainers {
                 return last;
             }
             Optional<Earlier.Over> earlier =
-                    last.isPresent() ? Optional.of(over(last.get())) : reservation(creation);
+                    last.isPresent() ? Optional.of(over(last.get(), init)) : reservation(creation);
             return make(creation, earlier);
         } finally {
             end(creation.container());
@@ -159,12 +174,15 @@ public final class OciContainers {
     }
 
     /** Of the last start of a container, of which something may still be about to end. */
-    private Earlier.Over over(Lease last) throws RefusedException {
+    private Earlier.Over over(Lease last, Optional<ProcessId> next) throws RefusedException {
         long begun = pace.nanos();
         while (true) {
             Evidence.Finding finding = evidence.of(last);
             if (finding instanceof Evidence.Gone(String why)) {
                 return new Earlier.Over(last, why);
+            }
+            if (next.filter(it -> evidence.isNext(it, last)).isPresent()) {
+                return new Earlier.Over(last, "its container is started again");
             }
             if (pace.nanos() - begun > LAST_START.toNanos()) {
                 throw new RefusedException(

@@ -147,6 +147,21 @@ public final class OciKeeper implements AutoCloseable {
         }
     }
 
+    /**
+     * Learns of the first process of a container that does not run yet.
+     *
+     * @return whether it is one of that container
+     */
+    public boolean begin(Lease lease, int init) throws IOException {
+        Optional<ProcessId> process =
+                evidence.process(init).filter(it -> evidence.isInside(it, lease));
+        if (process.isPresent()) {
+            folders.add(lease.claim().id());
+            began(lease, process.get());
+        }
+        return process.isPresent();
+    }
+
     private void learn(Lease lease, Optional<Path> pidFile) throws IOException {
         for (int step = 0; !closed && !look(lease, pidFile); step++) {
             pace.sleep(step < FEW ? FIRST_STEPS : LATER_STEPS);

@@ -237,6 +237,42 @@ class OciContainersTest {
         assertNotEquals(uuids(first), uuids(ask("a", 1)));
     }
 
+    /** As a hook tells it: the next start's first process is where the last one's were. */
+    @Test
+    void startWhoseFirstProcessIsThereEndsTheLastOneUnlessSomethingOfThatIsLeft() throws Exception {
+        ProcessId first = spawnIn("a");
+        Lease before = hooked(first);
+        world.machine.end(first);
+        ProcessId left = spawnIn("a");
+        ProcessId next = spawnIn("a");
+        var error = assertThrows(RefusedException.class, () -> hooked(next));
+        assertTrue(error.getMessage().contains("this very container"), error::getMessage);
+        world.machine.end(left);
+        Lease after = hooked(next);
+        assertEquals(uuids(before), uuids(after));
+        assertEquals(List.of(after.id()), live().stream().map(Lease::id).toList());
+        pass(GRACE);
+        assertEquals(1, live().size());
+        world.machine.end(next);
+        pass(GRACE);
+        assertEquals(List.of(), live());
+    }
+
+    private ProcessId spawnIn(String container) {
+        return world.machine.spawn(Optional.empty(), Optional.of("/docker/" + container));
+    }
+
+    private Lease hooked(ProcessId init) throws Exception {
+        ProcessId hook = world.machine.spawn();
+        Lease lease =
+                parts().oci()
+                        .claim(creation("a", new GpuRequest.Count(1), hook), init.pid())
+                        .orElseThrow();
+        assertTrue(parts().ociKeeper().begin(lease, init.pid()));
+        world.machine.end(hook);
+        return parts().registry().liveOf(lease.claim().id()).orElseThrow();
+    }
+
     @Test
     void sameIdUnderAnotherRootIsAnotherContainer() throws Exception {
         begin(ask("a", 1));

@@ -254,6 +254,16 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     @Override
+    public boolean isAlone(ProcessId process, String cgroup) {
+        moment.run();
+        return running.values().stream()
+                .filter(each -> each.cgroup().equals(Optional.of(cgroup)))
+                .map(Running::id)
+                .toList()
+                .equals(List.of(process));
+    }
+
+    @Override
     public SeenMounts mounts(Predicate<String> root) {
         moment.run();
         Map<MountedFolder, ProcessId> oldest = new HashMap<>();

@@ -1,6 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.container.ContainerEdits;
+import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.UserSettings;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.labels.ImageConfig;
@@ -35,6 +36,7 @@ record CreateCall(
         Optional<ImageConfig> image,
         ClientRequest request,
         ClientConnection client) {
+    private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
     /** As people know a container that has no other name. */
@@ -99,6 +101,10 @@ record CreateCall(
                         }
                     });
         }
-        return new UserSettings(variables, spec.mountTargets(), Set.of());
+        Set<String> mounted = spec.mountTargets();
+        if (docker.filter(it -> it.hasCdi() && !it.mounted().contains(DRIVER)).isPresent()) {
+            mounted.remove(DRIVER);
+        }
+        return new UserSettings(variables, mounted, Set.of());
     }
 }

@@ -17,15 +17,19 @@ public final class RuntimeCommand {
     private final RuntimeHost host;
     private final RuntimeCreate create;
     private final RuntimeExec exec;
+    private final RuntimeHook hook;
 
     /**
      * @param create what our runtime asks of a container
      * @param exec what it asks of a command in one
+     * @param hook what it asks as the hook of our CDI devices
      */
-    public RuntimeCommand(RuntimeHost host, RuntimeCreate create, RuntimeExec exec) {
+    public RuntimeCommand(
+            RuntimeHost host, RuntimeCreate create, RuntimeExec exec, RuntimeHook hook) {
         this.host = host;
         this.create = create;
         this.exec = exec;
+        this.hook = hook;
     }
 
     @Command(
@@ -42,6 +46,7 @@ public final class RuntimeCommand {
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
             case RuntimeCreate.WORD -> create.run(arguments, request, client);
             case RuntimeExec.WORD -> exec.run(arguments, request, client);
+            case RuntimeHook.WORD -> hook.run(arguments, request, client);
             default -> typed(arguments, request, client);
         }
     }

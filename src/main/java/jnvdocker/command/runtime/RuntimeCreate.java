@@ -138,10 +138,14 @@ public final class RuntimeCreate {
         }
     }
 
+    static boolean isId(String container) {
+        return ID.matcher(container).matches();
+    }
+
     static void refuseUnless(boolean wellFormed) throws RefusedException {
         if (!wellFormed) {
             throw new RefusedException(
-                    "'runtime create' and 'runtime exec' are what nvidia-container-runtime asks",
+                    "'runtime create', 'exec' and 'hook' are what nvidia-container-runtime asks",
                     "take 'jnvdocker runtime --help' for what people may type");
         }
     }
@@ -153,7 +157,7 @@ public final class RuntimeCreate {
             throws IOException {
         try {
             refuseOthersThanEngines(request);
-            refuseUnless(words.size() == 8 && ID.matcher(words.get(1)).matches());
+            refuseUnless(words.size() == 8 && isId(words.get(1)));
             CreateCall call = call(words, request, client);
             try {
                 create(call);
@@ -273,7 +277,7 @@ public final class RuntimeCreate {
         call.client().exit(ExitCode.OK);
     }
 
-    private static Set<Integer> minors(List<Gpu> gpus) {
+    static Set<Integer> minors(List<Gpu> gpus) {
         return gpus.stream().filter(Gpu::isSound).map(Gpu::minor).collect(Collectors.toSet());
     }
 

@@ -4,9 +4,14 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.host.GpuInventory;
+import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -20,18 +25,36 @@ import java.util.Optional;
  * @param engine that can be asked
  * @param real the runtime that ours becomes, by our configuration
  * @param config our configuration
+ * @param cdi what CDI devices are made of
  */
 public record RuntimeHost(
         RuntimeInstaller installer,
         DockerEngine engine,
         GpuInventory inventory,
         Optional<Path> real,
-        Path config) {
+        Path config,
+        CdiHost cdi) {
+    private static final Logger LOG = LoggerFactory.getLogger(RuntimeHost.class);
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
     /** How each that was laid out fares. */
     List<RuntimeHealth> health() throws IOException, RefusedException {
         return installer.health(this::runtimes);
+    }
+
+    /** Has our CDI file offer the GPUs and the driver that are there by now. */
+    public void refreshCdi() {
+        try {
+            if (installer.registered().stream().anyMatch(it -> it.engine() == EngineKind.CDI)) {
+                installer
+                        .refresh(cdi.devices())
+                        .forEach(file -> LOG.info("{} offers what is there now", file));
+            }
+        } catch (RefusedException e) {
+            LOG.warn("{}", e.getMessage());
+        } catch (IOException e) {
+            LOG.warn("the CDI file stays as it is: {}", FileErrors.describe(e));
+        }
     }
 
     /** Those that the engine has; empty when it does not answer. */

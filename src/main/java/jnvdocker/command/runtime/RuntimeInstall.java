@@ -43,7 +43,9 @@ final class RuntimeInstall implements Callable<Integer> {
             names = "--engine",
             paramLabel = "ENGINE",
             defaultValue = "docker",
-            description = "docker, podman or containerd; ${DEFAULT-VALUE}.")
+            description =
+                    "docker, podman, containerd, or cdi for devices of any engine's;"
+                            + " ${DEFAULT-VALUE}.")
     private String engine;
 
     @Option(
@@ -51,8 +53,8 @@ final class RuntimeInstall implements Callable<Integer> {
             paramLabel = "FILE",
             description =
                     "The engine's configuration: /etc/docker/daemon.json,"
-                            + " /etc/containers/containers.conf.d/jnvdocker.conf or"
-                            + " /etc/containerd/config.toml.")
+                            + " /etc/containers/containers.conf.d/jnvdocker.conf,"
+                            + " /etc/containerd/config.toml or /etc/cdi/jnvdocker.json.")
     private String config;
 
     @Option(
@@ -128,12 +130,13 @@ final class RuntimeInstall implements Callable<Integer> {
         return new RuntimeInstaller.Wanted(
                 kind,
                 config == null ? kind.config() : path(config),
-                name,
+                kind == EngineKind.CDI ? RuntimeInstaller.CDI_KIND : name,
                 folder == null ? Path.of(RuntimeInstaller.FOLDER, kind.word()) : path(folder),
                 Optional.ofNullable(real).map(this::path).or(host::real),
                 standard,
                 swarm ? SwarmResources.of(host.inventory().read().gpus()) : List.of(),
-                kind == EngineKind.DOCKER ? Optional.of(path(hooks)) : Optional.empty());
+                kind == EngineKind.DOCKER ? Optional.of(path(hooks)) : Optional.empty(),
+                kind == EngineKind.CDI ? Optional.of(host.cdi().devices()) : Optional.empty());
     }
 
     private Path path(String text) throws ParameterException {
@@ -143,11 +146,13 @@ final class RuntimeInstall implements Callable<Integer> {
     private List<String> report(Plan plan, Optional<String> need) {
         Registration registration = plan.registration();
         List<String> lines = new ArrayList<>();
+        boolean cdi = registration.engine() == EngineKind.CDI;
         lines.add(
                 verb("lay out", "laid out")
                         + registration.program()
-                        + ", which becomes "
-                        + plan.settings().real());
+                        + (cdi
+                                ? ", which leases the devices"
+                                : ", which becomes " + plan.settings().real()));
         registration
                 .hook()
                 .ifPresent(hook ->
@@ -163,7 +168,7 @@ final class RuntimeInstall implements Callable<Integer> {
                 plan.changesConfig()
                         ? verb("write", "wrote")
                                 + registration.config()
-                                + ", with the runtime '"
+                                + (cdi ? ", with the devices '" : ", with the runtime '")
                                 + registration.name()
                                 + (standard ? "', the default" : "'")
                         : registration.config() + " stays as it is");

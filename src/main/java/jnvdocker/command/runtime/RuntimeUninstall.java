@@ -41,7 +41,7 @@ final class RuntimeUninstall implements Callable<Integer> {
     @Option(
             names = "--engine",
             paramLabel = "ENGINE",
-            description = "Of this engine alone: docker, podman or containerd.")
+            description = "Of this engine alone: docker, podman, containerd or cdi.")
     private String engine;
 
     @Option(
@@ -85,7 +85,10 @@ final class RuntimeUninstall implements Callable<Integer> {
 
     private List<String> uninstall(Registration registration) throws IOException, RefusedException {
         List<String> lines = new ArrayList<>();
-        String named = "the runtime '" + registration.name() + "'";
+        String named =
+                (registration.engine() == EngineKind.CDI ? "the devices '" : "the runtime '")
+                        + registration.name()
+                        + "'";
         if (dryRun) {
             lines.add("would take " + named + " out of " + registration.config());
         } else if (host.installer().removeName(registration)) {
@@ -106,6 +109,10 @@ final class RuntimeUninstall implements Callable<Integer> {
     /** Why the program can't go yet, and what is to be typed. */
     private Optional<String> needs(Registration registration) throws IOException {
         String again = "then 'jnvdocker runtime uninstall' again";
+        if (registration.engine() == EngineKind.CDI) {
+            // What runs has its lease, and without the file nothing starts that needs the program.
+            return Optional.empty();
+        }
         if (registration.engine() != EngineKind.DOCKER) {
             return Optional.of(registration.program())
                     .filter(Files::exists)

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * and has one value the last counts, as for docker.
  */
 public final class RunCommand implements DockerCommandLine {
-    private static final Pattern CDI_DEVICE = Pattern.compile("nvidia\\.com/[^=]+=.+");
+    private static final Pattern CDI_DEVICE = Pattern.compile("(nvidia\\.com|jnvdocker)/[^=]+=.+");
 
     private final List<String> argv;
     private final TypedOptions globals;

@@ -16,12 +16,14 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** What the engine's answer, of which any part may be missing, says of a container's GPUs. */
 final class AccessRecords {
-    private static final String CDI_KIND = "nvidia.com/gpu=";
+    private static final Pattern CDI = Pattern.compile("^(?:nvidia\\.com|jnvdocker)/gpu=(.*)");
     private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES=";
     private static final Set<String> NONE = Set.of("", "void", "none");
 
@@ -76,8 +78,9 @@ final class AccessRecords {
             return new GpuAccess.Given(
                     GpuUse.Kind.CDI,
                     ids.stream()
-                            .filter(id -> id.startsWith(CDI_KIND))
-                            .map(id -> id.substring(CDI_KIND.length()))
+                            .map(CDI::matcher)
+                            .filter(Matcher::matches)
+                            .map(id -> id.group(1))
                             .toList());
         }
         boolean gpus =
@@ -116,10 +119,7 @@ final class AccessRecords {
                                 GpuUse.Kind.RUNTIME,
                                 Arrays.stream(value.split(","))
                                         .map(String::strip)
-                                        .map(id ->
-                                                id.startsWith(CDI_KIND)
-                                                        ? id.substring(CDI_KIND.length())
-                                                        : id)
+                                        .map(id -> CDI.matcher(id).replaceFirst("$1"))
                                         .toList()))
                 .findFirst();
     }

@@ -5,12 +5,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** An engine that can be told of other OCI runtimes. */
+/** What can be told of our OCI runtime. */
 public enum EngineKind {
     DOCKER("/etc/docker/daemon.json"),
     /** A file of our own, which it reads beside its others. */
     PODMAN("/etc/containers/containers.conf.d/jnvdocker.conf"),
-    CONTAINERD("/etc/containerd/config.toml");
+    CONTAINERD("/etc/containerd/config.toml"),
+    /** No engine: devices that any of them can give to containers of any runtime. */
+    CDI("/etc/cdi/jnvdocker.json");
 
     private final Path config;
 
@@ -32,7 +34,7 @@ public enum EngineKind {
     List<String> runtimes() {
         return switch (this) {
             case DOCKER, CONTAINERD -> List.of("runc");
-            case PODMAN -> List.of("crun", "runc");
+            case PODMAN, CDI -> List.of("crun", "runc");
         };
     }
 
@@ -41,6 +43,7 @@ public enum EngineKind {
             case DOCKER -> new DaemonJson();
             case PODMAN -> new ContainersConf();
             case CONTAINERD -> new ContainerdToml();
+            case CDI -> new CdiFile();
         };
     }
 
@@ -48,7 +51,7 @@ public enum EngineKind {
     public Optional<String> reload() {
         return switch (this) {
             case DOCKER -> Optional.of("systemctl reload docker");
-            case PODMAN -> Optional.empty();
+            case PODMAN, CDI -> Optional.empty();
             case CONTAINERD -> Optional.of("systemctl restart containerd");
         };
     }

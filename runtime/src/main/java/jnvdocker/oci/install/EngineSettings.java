@@ -18,8 +18,15 @@ interface EngineSettings {
      * @param program absolute
      * @param standard whether containers get it that name no runtime
      * @param resources of a Swarm node, {@code NVIDIA-GPU=GPU-5c1a…}; empty to leave them alone
+     * @param devices for CDI alone
      */
-    record Entry(Path file, String name, Path program, boolean standard, List<String> resources) {}
+    record Entry(
+            Path file,
+            String name,
+            Path program,
+            boolean standard,
+            List<String> resources,
+            Optional<CdiDevices> devices) {}
 
     /**
      * What it says.

@@ -11,6 +11,7 @@ import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -24,6 +25,9 @@ import java.util.regex.Pattern;
 public final class RuntimeInstaller {
     /** What it is called unless somebody says otherwise: many tools ask for this name. */
     public static final String NAME = "nvidia";
+
+    /** What our CDI devices are called. */
+    public static final String CDI_KIND = CdiFile.KIND;
 
     /** Below it there is a folder for each engine, since each has its own real runtime. */
     public static final String FOLDER = "/usr/libexec/jnvdocker-runtime";
@@ -65,6 +69,7 @@ public final class RuntimeInstaller {
      * @param standard whether containers get it that name no runtime
      * @param resources of a Swarm node; empty to leave them alone
      * @param hooks where the hook is to be for docker's {@code --gpus}
+     * @param devices for CDI alone
      */
     public record Wanted(
             EngineKind engine,
@@ -74,7 +79,8 @@ public final class RuntimeInstaller {
             Optional<Path> real,
             boolean standard,
             List<String> resources,
-            Optional<Path> hooks) {}
+            Optional<Path> hooks,
+            Optional<CdiDevices> devices) {}
 
     /**
      * What is to be done.
@@ -102,7 +108,8 @@ public final class RuntimeInstaller {
      * @throws RefusedException when it can't be done
      */
     public Plan plan(Wanted wanted) throws IOException, RefusedException {
-        if (!PLAIN.matcher(wanted.name()).matches() || wanted.name().equals("runc")) {
+        boolean plain = PLAIN.matcher(wanted.name()).matches() && !wanted.name().equals("runc");
+        if (!plain && wanted.engine() != EngineKind.CDI) {
             throw new RefusedException(
                     Quote.quoted(wanted.name()) + " can't be the name of a runtime of ours",
                     "take small letters, digits and -, as in " + NAME);
@@ -130,7 +137,8 @@ public final class RuntimeInstaller {
                                 wanted.name(),
                                 registration.program(),
                                 wanted.standard(),
-                                wanted.resources()));
+                                wanted.resources(),
+                                wanted.devices()));
         RuntimeProgram.Settings told =
                 new RuntimeProgram.Settings(real, place.markers(), place.socket(), place.wake());
         // So that a path that does not fit is refused now.
@@ -180,6 +188,38 @@ public final class RuntimeInstaller {
                 SettingsFile.write(registration.config(), plan.before(), plan.after());
             }
         }
+    }
+
+    /**
+     * Has our CDI files offer what the host has now.
+     *
+     * @return those that have changed
+     */
+    public List<Path> refresh(CdiDevices devices) throws IOException, RefusedException {
+        List<Path> changed = new ArrayList<>();
+        synchronized (ONE_AT_A_TIME) {
+            for (Registration each : registered()) {
+                String before = SettingsFile.read(each.config());
+                if (each.engine() == EngineKind.CDI && !before.isEmpty()) {
+                    String after = each.engine().settings().with(before, entry(each, devices));
+                    if (!after.equals(before)) {
+                        SettingsFile.write(each.config(), before, after);
+                        changed.add(each.config());
+                    }
+                }
+            }
+        }
+        return changed;
+    }
+
+    private static EngineSettings.Entry entry(Registration registration, CdiDevices devices) {
+        return new EngineSettings.Entry(
+                registration.config(),
+                registration.name(),
+                registration.program(),
+                false,
+                List.of(),
+                Optional.of(devices));
     }
 
     /** What was laid out, and not removed since. */

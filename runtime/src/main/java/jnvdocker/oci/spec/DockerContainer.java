@@ -106,7 +106,7 @@ public record DockerContainer(
     }
 
     /** Whether GPUs were put into it by CDI, which the engine has resolved. */
-    boolean hasCdi() {
+    public boolean hasCdi() {
         return requests.stream().anyMatch(Request::isCdi);
     }
 
@@ -122,7 +122,7 @@ public record DockerContainer(
     }
 
     /** Docker mounts a container's own files from its folder there. */
-    private static Optional<Path> dataRoot(RuntimeSpec spec, String id) {
+    static Optional<Path> dataRoot(RuntimeSpec spec, String id) {
         return spec.binds().stream()
                 .flatMap(bind -> dataRoot(bind.source(), "/containers/" + id + "/").stream())
                 .findFirst();

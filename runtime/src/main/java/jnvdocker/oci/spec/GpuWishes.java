@@ -126,6 +126,19 @@ public final class GpuWishes {
         return all && none ? new GpuWish.Nothing() : wish.orElseGet(GpuWish.Nothing::new);
     }
 
+    /**
+     * The GPUs whose nodes an engine has given a container, for whom nothing can be chosen any
+     * more.
+     *
+     * @throws RefusedException for one that is privileged, unless that is allowed
+     */
+    public Set<Integer> given(RuntimeSpec spec, World world) throws RefusedException {
+        if (spec.allowsAllDevices()) {
+            refusePrivileged();
+        }
+        return spec.gpuMinors(world.majors().gpu(), world.minors());
+    }
+
     private static boolean isOfGpus(GpuWish wish) {
         return switch (wish) {
             case GpuWish.Gpus(GpuRequest request, _, _) -> !(request instanceof GpuRequest.None);

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.container.ContainerPlanner;
+
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
@@ -20,7 +22,9 @@ final class NvidiaParts {
                     "nvidia-container-runtime-hook",
                     "nvidia-container-toolkit",
                     "nvidia-cdi-hook",
-                    "nvidia-ctk");
+                    "nvidia-ctk",
+                    // Of our CDI devices: our runtime leases them itself.
+                    "jnvdocker-cdi-hook");
 
     private static final List<String> STAGES =
             List.of(
@@ -71,7 +75,11 @@ final class NvidiaParts {
                 root.path("process").path("env"),
                 entry -> entry.asText("").startsWith("NVIDIA_CTK_LIBCUDA_DIR="));
         if (injected) {
-            removeIf(root.path("mounts"), mount -> isDriverFile(mount) && !users.test(mount));
+            removeIf(
+                    root.path("mounts"),
+                    mount ->
+                            (isDriverFile(mount) || cdi && isDriverFolder(mount))
+                                    && !users.test(mount));
         }
     }
 
@@ -93,6 +101,11 @@ final class NvidiaParts {
         String source = mount.path("source").asText("");
         return source.startsWith("/")
                 && (FILE.matcher(last(source)).matches() || source.contains("/nvidia/"));
+    }
+
+    /** Of our CDI devices. */
+    private static boolean isDriverFolder(JsonNode mount) {
+        return mount.path("destination").asText("").equals(ContainerPlanner.DRIVER_FOLDER);
     }
 
     private static String last(String path) {

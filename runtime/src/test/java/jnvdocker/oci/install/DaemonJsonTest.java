@@ -24,7 +24,8 @@ class DaemonJsonTest {
     private final DaemonJson json = new DaemonJson();
 
     private static EngineSettings.Entry entry(boolean standard, String... resources) {
-        return new EngineSettings.Entry(FILE, "nvidia", PROGRAM, standard, List.of(resources));
+        return new EngineSettings.Entry(
+                FILE, "nvidia", PROGRAM, standard, List.of(resources), Optional.empty());
     }
 
     private static String text(String... lines) {

@@ -23,7 +23,8 @@ class TomlSettingsTest {
     private final ContainerdToml containerd = new ContainerdToml();
 
     private static EngineSettings.Entry entry(boolean standard) {
-        return new EngineSettings.Entry(FILE, "nvidia", PROGRAM, standard, List.of());
+        return new EngineSettings.Entry(
+                FILE, "nvidia", PROGRAM, standard, List.of(), Optional.empty());
     }
 
     private static Registration registration(EngineKind engine) {

@@ -1,0 +1,24 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.host.DeviceNode;
+import jnvdocker.host.Gpu;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * What our CDI file offers.
+ *
+ * @param gpus each with its node
+ * @param control nodes that each container with GPUs has
+ * @param driver the folder of the driver volume, as it is served
+ */
+public record CdiDevices(List<Device> gpus, List<DeviceNode> control, Path driver) {
+    public CdiDevices {
+        gpus = List.copyOf(gpus);
+        control = List.copyOf(control);
+    }
+
+    /** A GPU that can be named. */
+    public record Device(Gpu gpu, DeviceNode node) {}
+}

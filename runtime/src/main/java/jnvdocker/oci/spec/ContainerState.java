@@ -1,0 +1,35 @@
+package jnvdocker.oci.spec;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import jnvdocker.words.RefusedException;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+
+/**
+ * A container's state, as a runtime tells it to hooks.
+ *
+ * @param pid of its first process
+ * @param bundle the folder with its {@code config.json}; absolute
+ */
+public record ContainerState(String id, int pid, Path bundle) {
+    /**
+     * @throws RefusedException when it is no such state
+     */
+    public static ContainerState parse(String json) throws RefusedException {
+        ObjectNode root = Json.object(json, "state");
+        String bundle = root.path("bundle").asText("");
+        int pid = root.path("pid").asInt(0);
+        try {
+            if (bundle.startsWith("/") && pid > 0) {
+                return new ContainerState(root.path("id").asText(""), pid, Path.of(bundle));
+            }
+        } catch (InvalidPathException e) {
+            // Refused as any other that is none.
+        }
+        throw new RefusedException(
+                "the runtime's word about this container names no bundle or no process",
+                "use another runtime: hooks of devices need both");
+    }
+}

@@ -1,0 +1,75 @@
+package jnvdocker.oci.spec;
+
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The texts about a container, read where a runtime's hook has said that they are. Our runtime
+ * sends those of its containers itself.
+ */
+public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker) {
+    private static final int LIMIT = 4 << 20;
+
+    /**
+     * @throws RefusedException when one of them is not root's, or is not what it should be
+     */
+    public static ContainerTexts read(ContainerState state) throws RefusedException, IOException {
+        RuntimeSpec spec = RuntimeSpec.parse(text(state.bundle().resolve("config.json")));
+        Optional<Path> root = DockerContainer.dataRoot(spec, state.id());
+        if (root.isEmpty()) {
+            return new ContainerTexts(spec, Optional.empty());
+        }
+        Path folder = root.get().resolve("containers").resolve(state.id());
+        return new ContainerTexts(
+                spec,
+                DockerContainer.parse(
+                        spec,
+                        text(folder.resolve("config.v2.json")),
+                        text(folder.resolve("hostconfig.json"))));
+    }
+
+    private static String text(Path file) throws RefusedException, IOException {
+        try {
+            Map<String, Object> has =
+                    Files.readAttributes(file, "unix:uid,isRegularFile", LinkOption.NOFOLLOW_LINKS);
+            boolean roots = has.get("isRegularFile").equals(true) && has.get("uid").equals(0);
+            if (!roots) {
+                throw unfit(file, "no file of root's");
+            }
+            try (InputStream in =
+                    Files.newInputStream(
+                            file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+                byte[] bytes = in.readNBytes(LIMIT + 1);
+                if (bytes.length > LIMIT) {
+                    throw unfit(file, "longer than 4 MiB");
+                }
+                return StandardCharsets.UTF_8
+                        .newDecoder()
+                        .decode(ByteBuffer.wrap(bytes))
+                        .toString();
+            }
+        } catch (CharacterCodingException e) {
+            throw unfit(file, "not UTF-8");
+        } catch (NoSuchFileException e) {
+            throw unfit(file, "not there for jnvdockerd");
+        }
+    }
+
+    private static RefusedException unfit(Path file, String what) {
+        return new RefusedException(
+                Quote.shown(file.toString()) + " is " + what, "make the container anew");
+    }
+}

@@ -1,0 +1,36 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.oci.install.CdiDevices;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What of this host our CDI file offers. */
+public record CdiHost(
+        Host host,
+        GpuInventory inventory,
+        DeviceNodes nodes,
+        DriverVolumeStore store,
+        ServedVolumes served) {
+
+    CdiDevices devices() throws IOException {
+        HostDriver driver = inventory.read();
+        List<CdiDevices.Device> devices = new ArrayList<>();
+        for (Gpu gpu : driver.gpus()) {
+            if (gpu.isSound()) {
+                devices.add(new CdiDevices.Device(gpu, nodes.of(gpu)));
+            }
+        }
+        served.prepare(host, driver.version());
+        return new CdiDevices(
+                devices, nodes.control(), served.known(store.build(host, driver.version())).path());
+    }
+}

@@ -1,0 +1,178 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.command.caller.Caller;
+import jnvdocker.command.start.NeedsCheck;
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.grant.OciContainers;
+import jnvdocker.grant.OciKeeper;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.labels.GpuNeeds;
+import jnvdocker.lease.Lease;
+import jnvdocker.oci.spec.ContainerState;
+import jnvdocker.oci.spec.ContainerTexts;
+import jnvdocker.oci.spec.DockerContainer;
+import jnvdocker.oci.spec.GpuWishes;
+import jnvdocker.oci.spec.ImageFiles;
+import jnvdocker.oci.spec.Majors;
+import jnvdocker.oci.spec.RuntimeSpec;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * {@code runtime hook}: an engine has given a container our CDI devices, by any runtime, and that
+ * calls their hook before anything runs in it. Nothing can be chosen or edited any more: the
+ * container has a lease of exactly these GPUs, or is not started.
+ */
+public final class RuntimeHook {
+    static final String WORD = "hook";
+
+    private static final Logger LOG = LoggerFactory.getLogger(RuntimeHook.class);
+
+    private final Host host;
+    private final GpuInventory inventory;
+    private final DeviceNodes nodes;
+    private final NeedsCheck needsCheck;
+    private final ServedVolumes volumes;
+    private final OciContainers containers;
+    private final OciKeeper keeper;
+    private final GpuWishes wishes;
+    private final Path claims;
+    private final ImageFiles images = new ImageFiles();
+    private final ContainerOwner owners = new ContainerOwner();
+
+    /**
+     * @param claims the folder of the claims
+     */
+    public RuntimeHook(
+            Host host,
+            GpuInventory inventory,
+            DeviceNodes nodes,
+            CudaVersions cuda,
+            ServedVolumes volumes,
+            OciContainers containers,
+            OciKeeper keeper,
+            GpuWishes wishes,
+            Path claims) {
+        this.host = host;
+        this.inventory = inventory;
+        this.nodes = nodes;
+        this.needsCheck = new NeedsCheck(cuda);
+        this.volumes = volumes;
+        this.containers = containers;
+        this.keeper = keeper;
+        this.wishes = wishes;
+        this.claims = claims;
+    }
+
+    /**
+     * @param words the container's state, as the runtime tells it
+     */
+    void run(List<String> words, ClientRequest request, ClientConnection client)
+            throws IOException {
+        String shown = "?";
+        try {
+            RuntimeCreate.refuseOthersThanEngines(request);
+            RuntimeCreate.refuseUnless(words.size() == 2);
+            ContainerState state = ContainerState.parse(words.get(1));
+            shown = Quote.shown(state.id());
+            RuntimeCreate.refuseUnless(RuntimeCreate.isId(state.id()));
+            ContainerTexts texts = ContainerTexts.read(state);
+            lease(
+                    new CreateCall(
+                            container(state),
+                            Optional.empty(),
+                            texts.spec(),
+                            texts.docker(),
+                            texts.docker().flatMap(images::of),
+                            request,
+                            client),
+                    state.pid());
+            client.exit(ExitCode.OK);
+        } catch (RefusedException e) {
+            LOG.info("container {} is not started: {}", shown, e.getMessage());
+            client.refuseContainer(e.getMessage());
+        } catch (IOException e) {
+            LOG.warn("container {} is not started", shown, e);
+            client.refuseContainer(FileErrors.describe(e));
+        }
+    }
+
+    /** A hook is not told of the runtime's root; engines keep their bundles apart as well. */
+    private static OciContainers.Container container(ContainerState state) {
+        return new OciContainers.Container(
+                String.valueOf(state.bundle().toAbsolutePath().getParent()), state.id());
+    }
+
+    private void lease(CreateCall call, int init) throws RefusedException, IOException {
+        HostDriver driver = inventory.read();
+        Set<Integer> present = RuntimeCreate.minors(driver.gpus());
+        Majors majors = new Majors(nodes.gpuMajor(), nodes.otherMajors());
+        Set<Integer> given =
+                wishes.given(call.spec(), new GpuWishes.World(present, majors, claims));
+        if (given.isEmpty()) {
+            return;
+        }
+        needsCheck.check(GpuNeeds.withGpus(call.merged(), Map.of()), driver, call.client());
+        refuseAnotherDriver(call.spec(), driver, call.request().peer().pid());
+        Lease lease =
+                containers
+                        .claim(
+                                new OciContainers.Creation(
+                                        call.container(),
+                                        call.name(),
+                                        call.docker().map(DockerContainer::imageName),
+                                        Caller.process(call.request()),
+                                        Optional.empty(),
+                                        owners.guess(call.usersLabels()),
+                                        NamedNodes.of(given, driver.gpus()),
+                                        Optional.empty()),
+                                init)
+                        .orElseThrow();
+        if (!keeper.begin(lease, init)) {
+            containers.cancel(lease);
+            throw new RefusedException(
+                    "process "
+                            + init
+                            + " is in no cgroup that is called after its container, so that its end"
+                            + " could not be seen",
+                    "use an engine that gives each container a cgroup");
+        }
+        LOG.info("container {} gets {} (CDI)", Quote.shown(call.name()), lease.claim().gpus());
+    }
+
+    /** The file may be of before an upgrade, and the engine may not see what we have mounted. */
+    private void refuseAnotherDriver(RuntimeSpec spec, HostDriver driver, int viewer)
+            throws RefusedException, IOException {
+        String served = volumes.serve(host, driver.version(), viewer).path().toString();
+        for (RuntimeSpec.BindMount bind : spec.binds()) {
+            if (bind.destination().equals(ContainerPlanner.DRIVER_FOLDER)
+                    && !bind.source().equals(served)) {
+                throw new RefusedException(
+                        "this container is given "
+                                + Quote.shown(bind.source())
+                                + " for the driver's files, which are at "
+                                + served,
+                        "run 'jnvdocker runtime install --engine cdi' again");
+            }
+        }
+    }
+}

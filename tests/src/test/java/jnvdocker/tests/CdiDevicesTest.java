@@ -1,0 +1,286 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Client;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.RuntimeInstallation;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Containers of plain runc get exactly the GPUs that {@code --device} names, or don't start. */
+@Tag("docker")
+@Tag("root")
+class CdiDevicesTest {
+    private static final String OPENS = "cat /dev/nvidia1 2>&1; cat /dev/nvidia2 2>&1; true";
+
+    private static Lab lab;
+    private static RuntimeInstallation runtime;
+    private static Path folder;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.NEWEST);
+        folder = Folders.make("cdi");
+        install().ok();
+        runtime = RuntimeInstallation.planned(lab);
+        runtime.install().ok();
+        lab.engine().restart("--cdi-spec-dir=" + folder);
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+        runtime.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.engine().removeContainers();
+        awaitHolders(Map.of());
+    }
+
+    private static Command.Result install() {
+        return lab.jnvdocker(
+                "runtime",
+                "install",
+                "--engine=cdi",
+                "--config",
+                file(),
+                "--runtime-dir",
+                folder.resolve("program"));
+    }
+
+    private static Path file() {
+        return folder.resolve("jnvdocker.json");
+    }
+
+    private static void awaitHolders(Map<Integer, String> holders) {
+        Lab.await(() ->
+                lab.registry().holders().equals(holders)
+                        ? List.of()
+                        : List.of("should be " + holders + ": " + lab.registry().holders()));
+    }
+
+    private static Command.Result start(String name, String device, Object... more) {
+        List<Object> words =
+                new ArrayList<>(
+                        List.of(
+                                "run",
+                                "-d",
+                                "--name=" + name,
+                                "--network=none",
+                                "--stop-signal=KILL",
+                                "--device=jnvdocker/gpu=" + device));
+        words.addAll(Arrays.asList(more));
+        words.addAll(List.of("plain", "sleep", "1000"));
+        return lab.docker(words.toArray());
+    }
+
+    @Test
+    void dockersContainerHasTheGpuThatItNamesAndTheDriver() {
+        start("one", "1").ok();
+        awaitHolders(Map.of(1, "one"));
+        String opened = lab.docker("exec", "one", "sh", "-c", OPENS).ok().out();
+        assertEquals(
+                "cat: can't open '/dev/nvidia1': No such device or address\n"
+                        + "cat: can't open '/dev/nvidia2': No such file or directory\n",
+                opened);
+        lab.docker("exec", "one", "test", "-x", "/usr/local/nvidia/bin/nvidia-smi").ok();
+        Command.Result second = start("two", "1");
+        assertTrue(second.exitCode() != 0, second::toString);
+        assertTrue(
+                second.err().contains("jnvdocker: GPU 1 (GPU-5c1a1003) is held by"),
+                second::toString);
+        start("all", "0", "--device=jnvdocker/gpu=3").ok();
+        awaitHolders(Map.of(0, "all", 1, "one", 3, "all"));
+    }
+
+    @Test
+    void eachStartHasALeaseOfItsOwn() {
+        start("one", "2").ok();
+        lab.docker("restart", "one").ok();
+        awaitHolders(Map.of(2, "one"));
+        lab.docker("stop", "one").ok();
+        awaitHolders(Map.of());
+        start("two", "2").ok();
+        Command.Result back = lab.docker("start", "one");
+        assertTrue(back.exitCode() != 0 && back.err().contains("container two"), back::toString);
+    }
+
+    @Test
+    void withOurRuntimeItIsOneLease() {
+        start("one", "3", "--runtime=nvidia").ok();
+        awaitHolders(Map.of(3, "one"));
+        assertEquals(1, lab.registry().live().size());
+        String mounts = lab.docker("exec", "one", "cat", "/proc/mounts").ok().out();
+        assertEquals(2, mounts.split(" /usr/local/nvidia | /run/jnvdocker ").length - 1, mounts);
+        String variables = lab.docker("exec", "one", "env").ok().out();
+        assertTrue(variables.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), variables);
+    }
+
+    @Test
+    void privilegedContainerIsRefused() {
+        Command.Result run = start("one", "0", "--privileged");
+        assertTrue(
+                run.exitCode() != 0 && run.err().contains("jnvdocker: a privileged container"),
+                run::toString);
+    }
+
+    @Test
+    void jnvdockerRunSaysHowToAsk() {
+        Command.Result run =
+                lab.jnvdocker("run", "--rm", "--device=jnvdocker/gpu=0", "plain", "true");
+        assertEquals(125, run.exitCode(), run::toString);
+        assertTrue(run.err().contains("use --gpus device=0"), run::toString);
+    }
+
+    @Test
+    void nothingStartsWithoutTheDaemonWhichForgetsNobody() {
+        start("one", "1").ok();
+        awaitHolders(Map.of(1, "one"));
+        lab.daemon().kill();
+        Command.Result run = start("two", "2");
+        assertTrue(run.exitCode() != 0 && run.err().contains("jnvdockerd"), run::toString);
+        lab.startDaemon();
+        awaitHolders(Map.of(1, "one"));
+        start("three", "2").ok();
+        awaitHolders(Map.of(1, "one", 2, "three"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            quoteCharacter = '"',
+            value = {
+                "true; no JSON object",
+                "echo nonsense; no JSON object",
+                "echo {}; names no bundle or no process",
+                "printf '{}\\0'; cannot read the state",
+                "head -c 2000000 /dev/zero | tr '\\0' ' '; cannot read the state",
+            })
+    void hookThatIsToldNonsenseRefuses(String state, String reason) {
+        Command.Result result = hook(state);
+        assertEquals(1, result.exitCode(), result::toString);
+        assertTrue(result.err().startsWith("jnvdocker: "), result::toString);
+        assertTrue(result.err().contains(reason), result::toString);
+        assertEquals("", result.out());
+    }
+
+    /** As a runtime calls it. */
+    private static Command.Result hook(String state) {
+        String call = "(" + state + ") | (exec -a jnvdocker-cdi-hook \"$0\" createRuntime)";
+        return Command.of("bash", "-c", call, folder.resolve("program/nvidia-container-runtime"))
+                .run();
+    }
+
+    /** Whose word counts is root's alone. */
+    @Test
+    void hookBelievesNoBundleOfAnybodyElses() throws IOException {
+        Path bundle = Files.createDirectories(folder.resolve("bundle"));
+        Path config = bundle.resolve("config.json");
+        String state = "echo '{\"id\":\"a\",\"pid\":1,\"bundle\":\"" + bundle + "\"}'";
+        assertTrue(hook(state).err().contains("not there for jnvdockerd"));
+        Files.writeString(config, "{}");
+        Command.of("chown", "1000", config).run().ok();
+        assertTrue(hook(state).err().contains("no file of root's"));
+        Files.delete(config);
+        Files.createSymbolicLink(config, Path.of("/etc/shadow"));
+        assertTrue(hook(state).err().contains("no file of root's"));
+        Files.delete(config);
+        Command.of("mkfifo", config).run().ok();
+        assertTrue(hook(state).err().contains("no file of root's"));
+    }
+
+    @Test
+    void daemonThatStartsMendsTheFile() throws IOException {
+        String good = Files.readString(file());
+        Files.writeString(file(), good.replace("/volumes/nvidia_driver/", "/volumes/other/"));
+        lab.daemon().kill();
+        lab.startDaemon();
+        Lab.await(() -> good.equals(read()) ? List.of() : List.of("it is as it was: " + read()));
+    }
+
+    private static String read() {
+        try {
+            return Files.readString(file());
+        } catch (IOException e) {
+            return e.toString();
+        }
+    }
+
+    @Test
+    void podmansContainerHasTheGpuThatItNames() {
+        Path image = folder.resolve("plain.tar");
+        lab.docker("save", "-o", image, "plain").ok();
+        podman("load", "-q", "-i", image).ok();
+        try {
+            podman("run", "-d", "--name=one", "--device=jnvdocker/gpu=1", "plain", "sleep", "99")
+                    .ok();
+            Lab.await(() ->
+                    lab.registry().holders().keySet().equals(Set.of(1))
+                            ? List.of()
+                            : List.of(lab.registry().holders().toString()));
+            Command.Result second =
+                    podman("run", "--rm", "--device=jnvdocker/gpu=1", "plain", "true");
+            assertTrue(
+                    second.exitCode() != 0 && second.err().contains("GPU 1 (GPU-5c1a1003) is held"),
+                    second::toString);
+        } finally {
+            podman("rm", "-f", "-t", "0", "one");
+            Command.of("rmdir", "--ignore-fail-on-non-empty", "/etc/cdi").run();
+        }
+    }
+
+    /** Which looks for devices in two folders alone. */
+    private static Command.Result podman(Object... words) {
+        List<Object> all =
+                new ArrayList<>(
+                        List.of(
+                                "unshare",
+                                "-m",
+                                "sh",
+                                "-c",
+                                "mkdir -p /etc/cdi && mount --bind \"$0\" /etc/cdi && exec \"$@\"",
+                                folder,
+                                Client.PODMAN.program(),
+                                "--root",
+                                folder.resolve("containers"),
+                                "--runroot",
+                                folder.resolve("r"),
+                                "--runtime=runc",
+                                "--cgroup-manager=cgroupfs",
+                                "--events-backend=file"));
+        for (Object word : words) {
+            all.add(word);
+            if (word.equals("run")) {
+                all.addAll(
+                        List.of(
+                                "--network=none",
+                                "--ulimit=nofile=1024:1024",
+                                "--ulimit=nproc=1000:1000"));
+            }
+        }
+        return Command.of(all.toArray()).run();
+    }
+}
