@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -40,10 +40,13 @@ import java.util.stream.Stream;
 @Tag("docker")
 @Tag("root")
 @ParameterizedClass
-@ValueSource(strings = {"bullseye", "bookworm", "trixie", "sid"})
+@MethodSource("suites")
 class CommandLineTest {
     /** The two that differ most are asked everything. */
     private static final List<String> THOROUGH = List.of("bookworm", "sid");
+
+    /** And others a part of it, when {@code DOCKER_CLIENTS=all}. */
+    private static final List<String> OTHERS = List.of("bullseye", "trixie");
 
     private static final List<String> FILES = List.of("env", "labels", "seccomp.json");
 
@@ -60,6 +63,12 @@ class CommandLineTest {
 
     CommandLineTest(String suite) {
         this.suite = suite;
+    }
+
+    static List<String> suites() {
+        return "all".equals(System.getenv("DOCKER_CLIENTS"))
+                ? Stream.concat(THOROUGH.stream(), OTHERS.stream()).toList()
+                : THOROUGH;
     }
 
     @BeforeParameterizedClassInvocation

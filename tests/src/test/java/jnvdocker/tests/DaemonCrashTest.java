@@ -29,7 +29,7 @@ import java.util.function.IntFunction;
  */
 class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
-    private static final int FEW = 3;
+    private static final int FEW = 2;
     private static final Executor THREADS = Thread::startVirtualThread;
 
     /** What users do, whether or not it succeeds. */

@@ -39,7 +39,7 @@ import java.util.stream.IntStream;
 @Tag("root")
 class MesosCrashTest {
     private static final int GPUS = 2;
-    private static final int FEW = 4;
+    private static final int FEW = 2;
     private static final String REFUSED = "Failed to execute pre-exec command";
 
     private DriverRoot host;
