@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.Claim;
@@ -28,6 +29,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** The leases of containers that our OCI runtime is told to create. */
 class OciContainersTest {
@@ -165,6 +167,31 @@ class OciContainersTest {
         begin(again);
         pass(GRACE);
         assertEquals(List.of(again.id()), live().stream().map(Lease::id).toList());
+    }
+
+    /** A sweep that ends the last start's lease may come at any moment of the next start. */
+    @Test
+    void leaseOfTheLastStartMayEndWhileTheNextIsDecidedOn() throws Exception {
+        for (int moment = 0; moment < 16; moment++) {
+            Lease before = ask("a", 1);
+            world.machine.end(begin(before));
+            live();
+            world.course.during(
+                    moment,
+                    _ -> {
+                        pass(GRACE);
+                        return true;
+                    });
+            AtomicReference<Lease> again = new AtomicReference<>();
+            assertTimeoutPreemptively(
+                    Duration.ofSeconds(20),
+                    () -> world.daemon.perform("start", () -> again.set(ask("a", 1))));
+            world.course.calm();
+            assertEquals(uuids(before), uuids(again.get()), "moment " + moment);
+            assertEquals(List.of(again.get().id()), live().stream().map(Lease::id).toList());
+            world.machine.end(begin(again.get()));
+            pass(GRACE);
+        }
     }
 
     @Test
