@@ -1,11 +1,16 @@
 package jnvdocker.tests.world;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
-/** At which of very many moments a test strikes: some, or all with {@code KILL_POINTS=all}. */
+/**
+ * At which of very many moments a test strikes: some, or, with {@code KILL_POINTS} in the
+ * environment, about that many, or {@code all}.
+ */
 public final class Moments {
-    private static final boolean ALL = "all".equals(System.getenv("KILL_POINTS"));
+    private static final Optional<String> WANTED =
+            Optional.ofNullable(System.getenv("KILL_POINTS"));
 
     private Moments() {}
 
@@ -13,10 +18,12 @@ public final class Moments {
      * Moments at equal distances, which are printed.
      *
      * @param what happens at them
-     * @param about how many, unless all are wanted
+     * @param about how many, unless the environment says
      */
     public static List<Integer> some(String what, int first, int last, int about) {
-        int step = ALL ? 1 : Math.max(1, (last - first + 1) / about);
+        int all = last - first + 1;
+        int wanted = WANTED.map(it -> it.equals("all") ? all : Integer.parseInt(it)).orElse(about);
+        int step = Math.max(1, all / wanted);
         List<Integer> some =
                 IntStream.iterate(first, moment -> moment <= last, moment -> moment + step)
                         .boxed()
