@@ -5,6 +5,8 @@ import jnvdocker.host.Gpu;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 
 /**
  * What our CDI file offers.
@@ -17,6 +19,13 @@ public record CdiDevices(List<Device> gpus, List<DeviceNode> control, Path drive
     public CdiDevices {
         gpus = List.copyOf(gpus);
         control = List.copyOf(control);
+    }
+
+    /** The same with the driver at another place, if that is one of this driver. */
+    CdiDevices keeping(Optional<Path> place) {
+        return place.filter(it -> Objects.equals(it.getFileName(), driver.getFileName()))
+                .map(it -> new CdiDevices(gpus, control, it))
+                .orElse(this);
     }
 
     /** A GPU that can be named. */

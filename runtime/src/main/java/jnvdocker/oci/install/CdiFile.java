@@ -110,6 +110,19 @@ final class CdiFile implements EngineSettings {
                 .map(path -> new Found(Path.of(path), false));
     }
 
+    /** Where a file of ours has the driver: an engine that does not see our mounts has a copy. */
+    static Optional<Path> driver(String text) {
+        return parse(text)
+                .map(root ->
+                        root.path("containerEdits")
+                                .path("mounts")
+                                .path(0)
+                                .path("hostPath")
+                                .asText(""))
+                .filter(path -> path.startsWith("/"))
+                .map(Path::of);
+    }
+
     /** Empty for what is no file of ours. */
     private static Optional<JsonNode> parse(String text) {
         try {

@@ -13,7 +13,7 @@ import java.util.Optional;
 /**
  * Whether a runtime of ours that was laid out works.
  *
- * @param real what it becomes; empty when it does not know
+ * @param real what it becomes; empty when it does not know, and for CDI's hook
  * @param standard whether containers get it that name no runtime, by the engine's configuration
  * @param wrong what is wrong, and how to mend it; empty when nothing is
  */
@@ -27,7 +27,9 @@ public record RuntimeHealth(
     public static RuntimeHealth of(
             Registration registration, Path socket, Optional<EngineRuntimes> engine) {
         Optional<RuntimeProgram.Settings> told = RuntimeProgram.read(registration.program());
-        Optional<Path> real = told.map(RuntimeProgram.Settings::real);
+        Optional<Path> real =
+                told.filter(_ -> registration.engine() != EngineKind.CDI)
+                        .map(RuntimeProgram.Settings::real);
         try {
             Optional<EngineSettings.Found> found = found(registration);
             return new RuntimeHealth(

@@ -201,7 +201,12 @@ public final class RuntimeInstaller {
             for (Registration each : registered()) {
                 String before = SettingsFile.read(each.config());
                 if (each.engine() == EngineKind.CDI && !before.isEmpty()) {
-                    String after = each.engine().settings().with(before, entry(each, devices));
+                    String after =
+                            each.engine()
+                                    .settings()
+                                    .with(
+                                            before,
+                                            entry(each, devices.keeping(CdiFile.driver(before))));
                     if (!after.equals(before)) {
                         SettingsFile.write(each.config(), before, after);
                         changed.add(each.config());

@@ -73,6 +73,17 @@ class CdiFileTest {
         assertEquals(Optional.empty(), file.without(text, OURS));
     }
 
+    @Test
+    void driverStaysWhereTheEngineSeesItUntilItIsAnother() throws Exception {
+        Path copy = Path.of("/var/lib/jnvdocker/volumes/nvidia_driver_copy/535.1");
+        assertEquals(copy, DEVICES.keeping(Optional.of(copy)).driver());
+        Path older = copy.resolveSibling("470.1");
+        assertEquals(DEVICES, DEVICES.keeping(Optional.of(older)));
+        String text = file.with("", entry(false, List.of()));
+        assertEquals(Optional.of(DEVICES.driver()), CdiFile.driver(text));
+        assertEquals(Optional.empty(), CdiFile.driver(""));
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"{", "[]", "{\"kind\": \"nvidia.com/gpu\"}", "kind: jnvdocker/gpu"})
     void whatIsSomebodyElsesStays(String theirs) {
