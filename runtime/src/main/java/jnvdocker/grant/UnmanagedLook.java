@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -138,6 +139,9 @@ final class UnmanagedLook {
     }
 
     private boolean isOurs(GpuUse use, Collection<Lease> live) {
+        if (live.stream().anyMatch(lease -> isOfContainer(use, lease))) {
+            return true;
+        }
         if (use.process().isEmpty()) {
             return false;
         }
@@ -148,6 +152,13 @@ final class UnmanagedLook {
                         .anyMatch(lease -> evidence.isOfHolder(process, lease));
         // One that is gone may have had a lease that has ended since it was seen.
         return leased || !evidence.isAlive(process.id());
+    }
+
+    /** What an engine says that a container was given, which has a lease of it. */
+    private static boolean isOfContainer(GpuUse use, Lease lease) {
+        return lease.isOf(use.gpu().uuid())
+                && id(use).isPresent()
+                && id(use).equals(lease.claim().container().map(Claim.ContainerRef::id));
     }
 
     /** A process of a container that is there already says more of it. */

@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Client;
@@ -107,6 +108,8 @@ class CdiDevicesTest {
                         + "cat: can't open '/dev/nvidia2': No such file or directory\n",
                 opened);
         lab.docker("exec", "one", "test", "-x", "/usr/local/nvidia/bin/nvidia-smi").ok();
+        String table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertFalse(table.contains("used by"), table);
         Command.Result second = start("two", "1");
         assertTrue(second.exitCode() != 0, second::toString);
         assertTrue(

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** A real Docker engine with folders, socket and plugins of its own. */
 public final class TestEngine implements AutoCloseable {
@@ -24,6 +25,11 @@ public final class TestEngine implements AutoCloseable {
 
         Release(List<String> options) {
             this.options = options;
+        }
+
+        /** The one that {@code ENGINE} in the environment names, else the newest. */
+        public static Release wanted() {
+            return valueOf(Objects.requireNonNullElse(System.getenv("ENGINE"), NEWEST.name()));
         }
     }
 
