@@ -22,6 +22,9 @@ public final class Moments {
      */
     public static List<Integer> some(String what, int first, int last, int about) {
         int all = last - first + 1;
+        if (all < 1) {
+            throw new AssertionError(what + ": there is no moment to strike at");
+        }
         int wanted = WANTED.map(it -> it.equals("all") ? all : Integer.parseInt(it)).orElse(about);
         int step = Math.max(1, all / wanted);
         List<Integer> some =
