@@ -12,19 +12,17 @@ final class ConfiguredGpus {
     /**
      * That some of them are no GPU's of this host.
      *
-     * @param does what the configuration does with them: {@code cordons}
      * @param key under which it names them
      */
-    static Finding unknown(String does, List<String> ids, String key, DaemonFacts daemon) {
+    static Finding unknown(List<String> ids, String key, DaemonFacts daemon) {
         return Finding.wrong(
-                "the configuration "
-                        + does
-                        + " "
+                key
+                        + " in the configuration lists "
                         + ids.stream().map(Quote::quoted).collect(Collectors.joining(", "))
-                        + ", which no GPU of this host is called",
-                "correct its key "
-                        + key
-                        + " ('jnvdocker gpu ls' shows what they are called), then "
+                        + ", which "
+                        + (ids.size() == 1 ? "matches" : "match")
+                        + " no GPU on this host",
+                "correct that ('jnvdocker gpu ls' shows what they are called), then "
                         + daemon.restart());
     }
 }

@@ -30,6 +30,6 @@ final class CordonCheck implements Check {
         if (unknown.isEmpty()) {
             return List.of(Finding.ok("each GPU that the configuration cordons is there"));
         }
-        return List.of(ConfiguredGpus.unknown("cordons", unknown, "cordon", daemon));
+        return List.of(ConfiguredGpus.unknown(unknown, "cordon", daemon));
     }
 }

@@ -99,8 +99,6 @@ final class MesosCheck implements Check {
         }
         return unknown.isEmpty()
                 ? List.of()
-                : List.of(
-                        ConfiguredGpus.unknown(
-                                "has Mesos tasks get", unknown, "mesos_gpus", daemon));
+                : List.of(ConfiguredGpus.unknown(unknown, "mesos_gpus", daemon));
     }
 }

@@ -134,9 +134,12 @@ final class Wait {
     private RefusedException inVain() throws RefusedException, IOException {
         Optional<Place.Standing> standing = place.standing();
         String reason = standing.isPresent() ? standing.get().reason() : counter.reason();
-        String longest = longest(" for ", ", the longest that anybody may");
+        String longest = longest("", "");
         return new RefusedException(
-                "waited in vain" + longest + ", " + reason,
+                "gave up after "
+                        + (longest.isEmpty() ? Span.spelled(limit.orElseThrow()) : longest)
+                        + ": "
+                        + reason,
                 switch (request.origin()) {
                     case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "wait " + (longest.isEmpty() ? "longer" : "again") + " with --gpu-wait";

@@ -47,10 +47,13 @@ public final class GpuResolver {
                 throw new RefusedException(
                         "GPU "
                                 + gpu.index()
-                                + " is named twice, as "
-                                + Quote.shown(other)
-                                + " and as "
-                                + Quote.shown(id),
+                                + " is named twice"
+                                + (other.equals(id)
+                                        ? ""
+                                        : ", as "
+                                                + Quote.shown(other)
+                                                + " and as "
+                                                + Quote.shown(id)),
                         "name each GPU once");
             }
             found.add(gpu);

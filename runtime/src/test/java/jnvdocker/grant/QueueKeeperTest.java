@@ -204,7 +204,7 @@ class QueueKeeperTest {
         String words = alice.hear();
         assertTrue(
                 words.startsWith(
-                        "waiting for all GPUs, next in the queue: all GPUs are asked for, and GPU 0"
+                        "waiting for all GPUs, next in the queue: all GPUs requested, but GPU 0"
                                 + " (GPU-5c1a1003) is reserved by alice's gpu run (pid "),
                 words);
         assertTrue(

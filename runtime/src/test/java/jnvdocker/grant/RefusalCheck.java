@@ -62,8 +62,7 @@ final class RefusalCheck {
         assertTrue(!alone || !isToBeHad(request), () -> "refused though it is free: " + message);
         boolean taken = message.matches(TAKEN + "; wait with --gpu-wait.*");
         boolean mine =
-                message.matches(
-                        "[1-3] GPUs? (is|are) asked for, and " + MINE + "; wait with --gpu-wait.*");
+                message.matches("[1-3] GPUs? requested, but " + MINE + "; wait with --gpu-wait.*");
         assertTrue(isForEver(message) || (message.contains("each user") ? mine : taken), message);
     }
 
@@ -76,10 +75,9 @@ final class RefusalCheck {
         boolean inVain =
                 overdue
                         && message.matches(
-                                "waited in vain(, .*; wait longer| for [0-9]+s, the longest that"
-                                        + " anybody may "
+                                "gave up after [0-9]+s(: .*; wait longer| "
                                         + MAX_WAIT
-                                        + ", .*; wait again) with --gpu-wait");
+                                        + ": .*; wait again) with --gpu-wait");
         boolean tooLong =
                 message.matches(
                         "nobody may wait for GPUs longer than [0-9]+s "
@@ -122,10 +120,10 @@ final class RefusalCheck {
     }
 
     private static boolean isForEver(String message) {
-        return message.matches("invalid device: .*|.* GPUs are asked for, and this host has .*")
+        return message.matches("invalid device: .*|.* GPUs requested, but this host has .*")
                 || message.matches("(GPU|of GPU) .* (is not|not all are there) any more; .*")
                 || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
-                || message.matches("[1-3] GPUs are asked for, and " + EACH + "; ask for fewer");
+                || message.matches("[1-3] GPUs requested, but " + EACH + "; ask for fewer");
     }
 
     /** Those for whom GPUs may be kept, also one that asks just now. */

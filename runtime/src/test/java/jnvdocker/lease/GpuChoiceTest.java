@@ -98,13 +98,13 @@ class GpuChoiceTest {
     void allIsEveryGpuOrNone() throws RefusedException {
         assertEquals(ALL, chosen(EVERY, ALL, List.of(), NEVER_USED));
         assertBusy(
-                "all GPUs are asked for, and GPU 1 (GPU-5c1a2006) is held by alice's container"
+                "all GPUs requested, but GPU 1 (GPU-5c1a2006) is held by alice's container"
                         + " train-7 since 2024-01-02 09:12; wait with --gpu-wait, or take"
                         + " others (free: 0,2,3)",
                 EVERY,
                 held(1, ALICE, "train-7", B));
         assertBusy(
-                "all GPUs are asked for, and GPUs 0-3 are held by alice's container big"
+                "all GPUs requested, but GPUs 0-3 are held by alice's container big"
                         + " since 2024-01-02 09:12; wait with --gpu-wait",
                 EVERY,
                 held(1, ALICE, "big", A, B, C, D));
@@ -141,7 +141,7 @@ class GpuChoiceTest {
     @Test
     void aCountThatIsNotFreeNamesEveryHolder() throws RefusedException {
         assertBusy(
-                "2 GPUs are asked for, and free is 2: GPUs 0,1 are held by alice's container"
+                "2 GPUs requested, but only GPU 2 is free: GPUs 0,1 are held by alice's container"
                     + " train-7 since 2024-01-02 09:12, GPU 3 (GPU-88888888) is reserved by bob's"
                     + " docker run (pid 4711) since 2024-01-02 09:12; wait with --gpu-wait, or ask"
                     + " for fewer",
@@ -156,7 +156,7 @@ class GpuChoiceTest {
                         List.of(),
                         POLICY);
         assertEquals(
-                "1 GPU is asked for, and none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
+                "1 GPU requested, but none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; wait with --gpu-wait",
                 ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE)))
                         .message());
@@ -168,14 +168,14 @@ class GpuChoiceTest {
         GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
         assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO, ALICE));
         assertBusy(
-                "3 GPUs are asked for, and free is 1,3: GPU 0 (GPU-5c1a1003) is used by root's"
-                        + " process python3 (pid 4711), which jnvdocker did not start, GPU 2"
-                        + " (GPU-77777777) is used by container plain-1, which jnvdocker did not"
-                        + " start; wait with --gpu-wait, or ask for fewer",
+                "3 GPUs requested, but only GPUs 1,3 are free: GPU 0 (GPU-5c1a1003) is used by"
+                    + " root's process python3 (pid 4711), which jnvdocker did not start, GPU 2"
+                    + " (GPU-77777777) is used by container plain-1, which jnvdocker did not start;"
+                    + " wait with --gpu-wait, or ask for fewer",
                 new GpuRequest.Count(3),
                 used);
         assertBusy(
-                "all GPUs are asked for, and GPUs 0,1 are used by container plain-1, which"
+                "all GPUs requested, but GPUs 0,1 are used by container plain-1, which"
                         + " jnvdocker did not start; wait with --gpu-wait, or take others"
                         + " (free: 2,3)",
                 EVERY,
@@ -230,7 +230,7 @@ class GpuChoiceTest {
                         + " administrator",
                 refusal(choice(policy, A, B, C, D), devices("0", "1"), BOB));
         assertEquals(
-                "4 GPUs are asked for, and this host has 3, and GPU 1 that is cordoned (cordon in"
+                "4 GPUs requested, but this host has 3, and GPU 1 that is cordoned (cordon in"
                         + " /etc/jnvdocker/config.toml); ask for fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 refusal(choice(policy, A, B, C, D), new GpuRequest.Count(4), BOB));
@@ -261,7 +261,7 @@ class GpuChoiceTest {
         GpuChoice.Busy busy =
                 assertInstanceOf(GpuChoice.Busy.class, choice.of(devices("1", "GPU-7777"), ALICE));
         assertEquals(
-                "2 GPUs are asked for, and alice has 1 of the 2 that each user may have at a time"
+                "2 GPUs requested, but alice has 1 of the 2 that each user may have at a time"
                     + " (max_gpus_per_user in /etc/jnvdocker/config.toml): GPU 0 (GPU-5c1a1003) is"
                     + " held by alice's container train-7 since 2024-01-02 09:12; wait with"
                     + " --gpu-wait, or stop one of them, or ask for fewer",
@@ -272,7 +272,7 @@ class GpuChoiceTest {
     @Test
     void moreThanAnybodyMayHaveIsRefusedAtOnce() {
         assertEquals(
-                "4 GPUs are asked for, and each user may have 2 at a time (max_gpus_per_user in"
+                "4 GPUs requested, but each user may have 2 at a time (max_gpus_per_user in"
                         + " /etc/jnvdocker/config.toml); ask for fewer",
                 refusal(choice(policy(2), A, B, C, D), EVERY, BOB));
     }
@@ -400,7 +400,7 @@ class GpuChoiceTest {
                 new GpuChoice(many, holdings(leases), UnmanagedUses.NONE, List.of(), POLICY)
                         .of(ONE, ALICE);
         assertEquals(
-                "1 GPU is asked for, and none is free: GPU 0 (GPU-00000000) is held by alice's"
+                "1 GPU requested, but none is free: GPU 0 (GPU-00000000) is held by alice's"
                         + " container c0 since 2024-01-02 09:12, GPU 1 (GPU-00000001) is held by"
                         + " alice's container c1 since 2024-01-02 09:12, GPU 2 (GPU-00000002) is"
                         + " held by alice's container c2 since 2024-01-02 09:12, GPU 3"
@@ -429,7 +429,7 @@ class GpuChoiceTest {
     @Test
     void whatThisHostCanNeverGiveIsRefused() {
         assertRefused(
-                "5 GPUs are asked for, and this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
+                "5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 new GpuRequest.Count(5),
                 ALL);
@@ -450,7 +450,7 @@ class GpuChoiceTest {
         assertEquals(List.of(B), chosen(EVERY, gpus, List.of(), NEVER_USED));
         assertEquals(List.of(B), chosen(ONE, gpus, List.of(), NEVER_USED));
         assertRefused(
-                "2 GPUs are asked for, and this host has 1, and GPU 0 that can't be given out; ask"
+                "2 GPUs requested, but this host has 1, and GPU 0 that can't be given out; ask"
                         + " for fewer ('jnvdocker gpu ls' shows them)",
                 TWO,
                 gpus);

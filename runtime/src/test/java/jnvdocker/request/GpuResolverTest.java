@@ -46,7 +46,7 @@ class GpuResolverTest {
 
     @Test
     void gpuThatIsNamedTwiceIsRefused() {
-        assertRefusal("GPU 0 is named twice, as 0 and as 0; name each GPU once", "0", "0");
+        assertRefusal("GPU 0 is named twice; name each GPU once", "0", "0");
         assertRefusal(
                 "GPU 1 is named twice, as 1 and as af:00.0; name each GPU once",
                 "1",

@@ -4,6 +4,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
@@ -13,6 +14,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -78,9 +80,31 @@ public final class CommandGroup {
 
     private static int usage(ParameterException e, String[] arguments) {
         CommandLine command = e.getCommandLine();
-        command.getErr().println("jnvdocker: " + e.getMessage());
-        command.usage(command.getErr());
+        command.getErr()
+                .println(
+                        "jnvdocker: "
+                                + (e instanceof UnmatchedArgumentException unmatched
+                                        ? unmatched(unmatched)
+                                        : e.getMessage())
+                                + "; see '"
+                                + command.getCommandSpec().qualifiedName()
+                                + " --help'");
         return ExitCode.USAGE.code();
+    }
+
+    /** {@code no such command: sl (did you mean ls?)}. */
+    private static String unmatched(UnmatchedArgumentException e) {
+        String word = e.getUnmatched().getFirst();
+        String what =
+                e.isUnknownOption()
+                        ? "unknown option: "
+                        : e.getCommandLine().getSubcommands().isEmpty()
+                                ? "unexpected argument: "
+                                : "no such command: ";
+        String similar = String.join(" or ", e.getSuggestions());
+        return what
+                + Quote.shown(word)
+                + (similar.isEmpty() ? "" : " (did you mean " + similar + "?)");
     }
 
     private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)

@@ -16,7 +16,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.Callable;
 
-@Command(name = "uncordon", description = "Has cordoned GPUs given out again, for root.")
+@Command(name = "uncordon", description = "Return cordoned GPUs to service (root only).")
 final class GpuUncordon implements Callable<Integer> {
     private final Host host;
     private final Leases leases;

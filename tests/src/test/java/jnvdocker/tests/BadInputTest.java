@@ -82,9 +82,9 @@ class BadInputTest extends OneEngineTest {
                     device=GPU-ffff | invalid device: GPU-ffff; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
                     device=99:00.0 | invalid device: 99:00.0; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
                     device=../nvidia0 | --gpus: '../nvidia0' is not a GPU's index, UUID or PCI address, as in --gpus '"device=0,1"'
-                    "device=2,2" | GPU 2 is named twice, as 2 and as 2; name each GPU once
+                    "device=2,2" | GPU 2 is named twice; name each GPU once
                     "device=0,GPU-5c1a0000" | GPU 0 is named twice, as 0 and as GPU-5c1a0000; name each GPU once
-                    5 | 5 GPUs are asked for, and this host has 4; ask for fewer ('jnvdocker gpu ls' shows them)
+                    5 | 5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows them)
                     0,1 | --gpus: '0,1' is more than one number of GPUs: write --gpus '"device=0,1"' to name GPUs
                     some | --gpus: 'some' is no number of GPUs: write a number, 'all', 'none' or device=<ids>
                     count=1,driver=amd | --gpus: driver='amd' can't be given with a lease: write driver=nvidia or leave it out
@@ -100,7 +100,7 @@ class BadInputTest extends OneEngineTest {
             textBlock =
                     """
                     9 | invalid device: 9; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
-                    0,0 | GPU 0 is named twice, as 0 and as 0; name each GPU once
+                    0,0 | GPU 0 is named twice; name each GPU once
                     0 07:00.0 | GPU 0 is named twice, as 0 and as 07:00.0; name each GPU once
                     all,0 | NV_GPU: 'all' stands alone: either that or ids, as in NV_GPU=0,1
                     --privileged | invalid device: --privileged; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)

@@ -108,7 +108,7 @@ class ConcurrencyTest {
     /** Before that it may say that the daemon takes its time, as it does on a busy machine. */
     private static void assertRefused(String words) {
         String last = words.lines().reduce("", (_, line) -> line);
-        assertTrue(last.startsWith("jnvdocker: 1 GPU is asked for, and none is free: "), words);
+        assertTrue(last.startsWith("jnvdocker: 1 GPU requested, but none is free: "), words);
     }
 
     /** When a container had a GPU, by the clock of the machine. */

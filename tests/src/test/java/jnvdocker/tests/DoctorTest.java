@@ -677,8 +677,8 @@ class DoctorTest extends EachEngineTest {
             assertTrue(
                     found.getFirst()
                             .startsWith(
-                                    "wrong: the configuration cordons '7', 'GPU-abc', which no GPU"
-                                            + " of this host is called; correct its key cordon"),
+                                    "wrong: cordon in the configuration lists '7', 'GPU-abc',"
+                                            + " which match no GPU on this host; correct that"),
                     found::toString);
         } finally {
             lab.daemon().config("");

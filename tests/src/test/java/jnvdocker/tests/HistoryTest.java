@@ -170,7 +170,8 @@ class HistoryTest extends OneEngineTest {
         "--since, Missing required parameter for option '--since'",
         "-n 5, --limit is about the leases of one GPU; add --gpu",
         "--gpu 0 -n -1, --limit -1 is not between 0 and 100000",
-        "alice, Unmatched argument at index 1: 'alice'"
+        "alice, unexpected argument: alice; see 'jnvdocker gpu history --help'",
+        "--sinc 7d, unknown option: --sinc (did you mean --since?); see"
     })
     void wrongUsageIsToldWithItsExitCode(String options, String message) {
         List<Object> words = new ArrayList<>(List.of("gpu", "history"));

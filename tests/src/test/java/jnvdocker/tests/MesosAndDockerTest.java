@@ -297,7 +297,7 @@ class MesosAndDockerTest {
                 return;
             }
             boolean excused = before % 2 == 1 || deaths.get() != before;
-            assertTrue(excused || result.err().contains("waited in vain"), name + ": " + result);
+            assertTrue(excused || result.err().contains("gave up after"), name + ": " + result);
             tries.incrementAndGet();
         }
         throw new AssertionError(name + " was not served in " + TRIES + " tries");

@@ -139,9 +139,8 @@ class MesosDoctorTest extends OneDaemonTest {
             assertTrue(
                     found.getFirst()
                             .startsWith(
-                                    "wrong: the configuration has Mesos tasks get '7', 'GPU-abc',"
-                                            + " which no GPU of this host is called; correct its"
-                                            + " key mesos_gpus"),
+                                    "wrong: mesos_gpus in the configuration lists '7', 'GPU-abc',"
+                                            + " which match no GPU on this host; correct that"),
                     found::toString);
         } finally {
             daemon.config("");

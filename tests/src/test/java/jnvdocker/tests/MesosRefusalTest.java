@@ -83,7 +83,7 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void moreGpusThanTheHostHasAreRefused() {
         assertRefused(
-                "5 GPUs are asked for, and this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
+                "5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 task(5));
     }
@@ -139,7 +139,7 @@ class MesosRefusalTest extends OneAgentTest {
         assertTrue(
                 remarks.get(1)
                         .startsWith(
-                                "jnvdocker: waited in vain, 1 GPU is asked for, and none is free:"
+                                "jnvdocker: gave up after 1s: 1 GPU requested, but none is free:"
                                         + " GPUs 0-3 are held by root's process sleep (pid"),
                 result::toString);
         assertTrue(remarks.get(1).contains("start the task again later"), result::toString);
@@ -153,7 +153,7 @@ class MesosRefusalTest extends OneAgentTest {
         assertTrue(
                 remarks(result.err()).getFirst().contains("GPU 1 (GPU-5c1a1003) is cordoned by"),
                 result::toString);
-        assertRefusedWith("2 GPUs are asked for, and this host has 1, and GPUs 1-3", task(2));
+        assertRefusedWith("2 GPUs requested, but this host has 1, and GPUs 1-3", task(2));
     }
 
     private static void assertRefusedWith(String beginning, MesosTask task) {
@@ -186,13 +186,13 @@ class MesosRefusalTest extends OneAgentTest {
         configure("mesos_gpus = ['1', '" + uuid(3) + "']\n");
         assertEquals(List.of("1", "3"), lines(task(2)));
         String rule =
-                "and Mesos tasks get 1, "
+                "but Mesos tasks get 1, "
                         + uuid(3)
                         + " alone (mesos_gpus in the configuration); have the agent offer no others"
                         + " ('jnvdocker mesos flags')";
-        assertRefused("3 GPUs are asked for, " + rule, task(3));
-        assertRefused("GPU 0 is asked for, " + rule, of(0));
-        assertRefusedWith("5 GPUs are asked for, and this host has", task(5));
+        assertRefused("3 GPUs requested, " + rule, task(3));
+        assertRefused("GPU 0 requested, " + rule, of(0));
+        assertRefusedWith("5 GPUs requested, but this host has", task(5));
     }
 
     /** What a task may not have is not kept for it while it waits for something else. */
@@ -234,7 +234,7 @@ class MesosRefusalTest extends OneAgentTest {
         assertTrue(remarks(result.err()).getLast().contains("daemon"), result::toString);
         assertEquals(1, result.exitCode());
         assertEquals(1, lines(task(1)).size());
-        assertRefusedWith("2 GPUs are asked for, and", task(2));
+        assertRefusedWith("2 GPUs requested, but", task(2));
     }
 
     @Test

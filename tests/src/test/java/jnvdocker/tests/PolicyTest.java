@@ -95,7 +95,7 @@ class PolicyTest extends OneEngineTest {
                         + " administrator",
                 run(ALICE, "device=1"));
         assertRefused(
-                "3 GPUs are asked for, and this host has 2, and GPUs 1,2 that are cordoned by root"
+                "3 GPUs requested, but this host has 2, and GPUs 1,2 that are cordoned by root"
                         + " since \\d\\d:\\d\\d \\(fan is loud\\); ask for fewer .*",
                 run(ALICE, "3"));
         Command.Result all = lab.jnvdocker("run", "--rm", "--gpus", "all", "plain", "ls", "/dev");
@@ -166,14 +166,14 @@ class PolicyTest extends OneEngineTest {
     void nobodyHasMoreGpusThanTheirQuota() {
         configure("max_gpus_per_user = 2\n");
         assertRefused(
-                "3 GPUs are asked for, and each user may have 2 at a time \\(max_gpus_per_user in "
+                "3 GPUs requested, but each user may have 2 at a time \\(max_gpus_per_user in "
                         + file()
                         + "\\); ask for fewer",
                 run(ALICE, "3"));
         hold(ALICE, "train", "device=1");
         run(ALICE, "1").ok();
         assertRefused(
-                "2 GPUs are asked for, and uid 61001 has 1 of the 2 that each user may have at a"
+                "2 GPUs requested, but uid 61001 has 1 of the 2 that each user may have at a"
                         + " time \\(max_gpus_per_user in "
                         + file()
                         + "\\): GPU 1 \\(GPU-5c1a1003\\) is held by uid 61001's container train"
@@ -221,8 +221,7 @@ class PolicyTest extends OneEngineTest {
                 as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
                         .log(said)
                         .start();
-        Lab.await(
-                () -> says(said, "waiting for 1 GPU, next in the queue: 1 GPU is asked for, and"));
+        Lab.await(() -> says(said, "waiting for 1 GPU, next in the queue: 1 GPU requested, but"));
         run(BOB, "2").ok();
         assertTrue(waiting.isAlive());
         lab.docker("rm", "-f", "train").ok();

@@ -166,7 +166,7 @@ class UnmanagedUseTest extends EachEngineTest {
                         + " not start; wait with --gpu-wait, or take another (free: 0,2,3)",
                 run("device=1"));
         assertRefusal(
-                "all GPUs are asked for, and GPU 1 (GPU-5c1a1003) "
+                "all GPUs requested, but GPU 1 (GPU-5c1a1003) "
                         + user
                         + " not start; wait with --gpu-wait, or take others (free: 0,2,3)",
                 run("all"));

@@ -143,7 +143,7 @@ class WaitingTest {
                 lab.jnvdocker("run", "--rm", "--gpus", "device=3", "--gpu-wait=0m1s", "plain");
         assertEquals(125, result.exitCode(), result::toString);
         assertTrue(
-                result.err().contains("jnvdocker: waited in vain, GPU 3 (GPU-5c1a3009) is held"),
+                result.err().contains("jnvdocker: gave up after 1s: GPU 3 (GPU-5c1a3009) is held"),
                 result::toString);
         assertNobodyWaits();
     }

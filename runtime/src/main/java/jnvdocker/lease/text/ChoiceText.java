@@ -32,7 +32,7 @@ public final class ChoiceText {
         return switch (busy) {
             case GpuChoice.OverQuota over ->
                     asked(over.asked())
-                            + ", and "
+                            + ", but "
                             + LeaseText.excess(over.owner(), over.leases(), over.limit());
             case GpuChoice.Taken taken ->
                     before(taken)
@@ -54,14 +54,19 @@ public final class ChoiceText {
 
     private static String before(GpuChoice.Taken taken) {
         return switch (taken.request()) {
-            case GpuRequest.All _ -> "all GPUs are asked for, and ";
+            case GpuRequest.All _ -> "all GPUs requested, but ";
             case GpuRequest.Count(int count) ->
-                    asked(count)
-                            + ", and "
-                            + (taken.free().isEmpty()
-                                    ? "none is free: "
-                                    : "free is " + indices(taken.free()) + ": ");
+                    asked(count) + ", but " + onlyFree(taken.free()) + ": ";
             case GpuRequest.Devices _, GpuRequest.None _ -> "";
+        };
+    }
+
+    /** {@code only GPUs 1,3 are free}. */
+    private static String onlyFree(List<Gpu> free) {
+        return switch (free.size()) {
+            case 0 -> "none is free";
+            case 1 -> "only GPU " + indices(free) + " is free";
+            default -> "only GPUs " + indices(free) + " are free";
         };
     }
 
@@ -91,7 +96,7 @@ public final class ChoiceText {
     public static Refusal refusal(GpuChoice.Impossible why) {
         return switch (why) {
             case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
-                    new Refusal(asked(asked) + ", and " + LeaseText.rule(limit), "ask for fewer");
+                    new Refusal(asked(asked) + ", but " + LeaseText.rule(limit), "ask for fewer");
             case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", LOOK);
             case GpuChoice.Sick(Gpu gpu) ->
                     new Refusal(
@@ -123,7 +128,7 @@ public final class ChoiceText {
             case GpuChoice.TooFew few ->
                     new Refusal(
                             asked(few.asked())
-                                    + ", and this host has "
+                                    + ", but this host has "
                                     + few.usable()
                                     + sick(few.sick())
                                     + cordoned(few.cordoned()),
@@ -156,7 +161,7 @@ public final class ChoiceText {
     }
 
     private static String asked(int count) {
-        return count == 1 ? "1 GPU is asked for" : count + " GPUs are asked for";
+        return count == 1 ? "1 GPU requested" : count + " GPUs requested";
     }
 
     private static String indices(List<Gpu> gpus) {

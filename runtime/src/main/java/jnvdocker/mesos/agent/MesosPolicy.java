@@ -62,14 +62,14 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         switch (request) {
             case GpuRequest.Devices(List<String> ids) -> {
                 for (Gpu gpu : GpuResolver.resolve(ids, host)) {
-                    refuseUnless(gives(gpu), "GPU " + gpu.index() + " is asked for");
+                    refuseUnless(gives(gpu), "GPU " + gpu.index() + " requested");
                 }
             }
             case GpuRequest.Count(int count) ->
                     refuseUnless(
                             count <= given.size() || count > host.size(),
-                            count + " GPUs are asked for");
-            case GpuRequest.All _ -> refuseUnless(!given.isEmpty(), "GPUs are asked for");
+                            count + " GPUs requested");
+            case GpuRequest.All _ -> refuseUnless(!given.isEmpty(), "GPUs requested");
             case GpuRequest.None _ -> {}
         }
         return given;
@@ -79,7 +79,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         if (!given) {
             throw new RefusedException(
                     asked
-                            + ", and Mesos tasks get "
+                            + ", but Mesos tasks get "
                             + Indices.typed(gpus)
                             + " alone (mesos_gpus in the configuration)",
                     "have the agent offer no others ('jnvdocker mesos flags')");
