@@ -8,10 +8,13 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine;
+import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.MissingParameterException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
@@ -42,13 +45,33 @@ public final class CommandGroup {
 
         @Override
         public final void run() {
-            throw new ParameterException(spec.commandLine(), "a command is missing");
+            throw new ParameterException(spec.commandLine(), "missing argument: COMMAND");
+        }
+    }
+
+    /** Picocli's own cannot be used beside a {@code --help} that commands inherit. */
+    @Command(name = "help", description = "Show this help, or that of a command.")
+    private static final class Help implements Runnable {
+        @Spec private CommandSpec spec;
+
+        @Parameters(arity = "0..1", paramLabel = "COMMAND", description = "A command.")
+        private String name;
+
+        @Override
+        public void run() {
+            CommandLine group = spec.commandLine().getParent();
+            CommandLine shown = name == null ? group : group.getSubcommands().get(name);
+            if (shown == null) {
+                throw new UnmatchedArgumentException(group, name);
+            }
+            shown.usage(spec.commandLine().getOut());
         }
     }
 
     /** Settles how a group with all its commands talks. */
     public static CommandLine of(CommandLine group, ClientRequest request) {
         int columns = request.columns();
+        group.addSubcommand(new Help());
         // It would read any file of root's for whoever may use the socket.
         return group.setExpandAtFiles(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
@@ -83,13 +106,21 @@ public final class CommandGroup {
         command.getErr()
                 .println(
                         "jnvdocker: "
-                                + (e instanceof UnmatchedArgumentException unmatched
-                                        ? unmatched(unmatched)
-                                        : e.getMessage())
+                                + what(e)
                                 + "; see '"
                                 + command.getCommandSpec().qualifiedName()
                                 + " --help'");
         return ExitCode.USAGE.code();
+    }
+
+    private static String what(ParameterException e) {
+        return switch (e) {
+            case UnmatchedArgumentException unmatched -> unmatched(unmatched);
+            case MissingParameterException missing
+                    when missing.getMissing().getFirst().isPositional() ->
+                    "missing argument: " + missing.getMissing().getFirst().paramLabel();
+            default -> e.getMessage();
+        };
     }
 
     /** {@code no such command: sl (did you mean ls?)}. */

@@ -80,7 +80,7 @@ public final class GpuCommand {
 
     @Command(
             name = "jnvdocker gpu",
-            description = "Shows this host's GPUs and driver, and who has them.",
+            description = "Show and manage this host's GPUs, their leases and the driver.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class Gpu extends CommandGroup.Root {}
 

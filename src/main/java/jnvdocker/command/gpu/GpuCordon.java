@@ -25,8 +25,10 @@ import java.util.stream.Collectors;
 @Command(
         name = "cordon",
         description = {
-            "Takes GPUs out, for root: they get no new container. Who has one keeps it.",
-            "It lasts until 'jnvdocker gpu uncordon', across restarts of the daemon and the host."
+            "Take GPUs out of service (root only): they get no new container. What runs on them"
+                    + " goes on.",
+            "A cordon lasts until 'jnvdocker gpu uncordon', across restarts of the daemon and the"
+                    + " host."
         })
 final class GpuCordon implements Callable<Integer> {
     private final Host host;

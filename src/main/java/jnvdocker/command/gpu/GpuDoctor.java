@@ -23,8 +23,8 @@ import java.util.concurrent.Callable;
 @Command(
         name = "doctor",
         description = {
-            "Says what is wrong with this host, and how to mend it.",
-            "Exits with 1 if anything is wrong; hints do not count."
+            "Check this host, and say how to fix what is wrong.",
+            "Exit with 1 if anything is wrong; hints do not count."
         })
 final class GpuDoctor implements Callable<Integer> {
     private final Doctor doctor;

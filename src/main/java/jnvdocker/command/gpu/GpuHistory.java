@@ -34,8 +34,8 @@ import java.util.stream.Collectors;
 @Command(
         name = "history",
         description = {
-            "Adds up for how long users have had GPUs: an hour of two GPUs is two GPU-hours.",
-            "With --gpu, of that one alone, and lists its leases."
+            "Show how long users have had GPUs: an hour of two GPUs is two GPU-hours.",
+            "With --gpu, show one GPU alone, and list its leases."
         })
 final class GpuHistory implements Callable<Integer> {
     private static final String GPU = "--gpu";
@@ -59,21 +59,24 @@ final class GpuHistory implements Callable<Integer> {
                             + " ${DEFAULT-VALUE}.")
     private String since;
 
-    @Option(names = "--user", paramLabel = "NAME", description = "Only that user, or that uid.")
+    @Option(
+            names = "--user",
+            paramLabel = "NAME",
+            description = "Show only this user, by name or uid.")
     private String user;
 
     @Option(
             names = GPU,
             paramLabel = "GPU",
-            description =
-                    "Only that GPU: its index, UUID or the beginning of that, or PCI address.")
+            description = "Show only this GPU, by index, UUID (or its beginning) or PCI address.")
     private String gpu;
 
     @Option(
             names = {"-n", LIMIT},
             paramLabel = "N",
             defaultValue = "20",
-            description = "With --gpu: at most so many leases that have ended (${DEFAULT-VALUE}).")
+            description =
+                    "With --gpu: list at most so many leases that have ended (${DEFAULT-VALUE}).")
     private int limit;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")

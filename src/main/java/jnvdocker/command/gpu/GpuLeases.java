@@ -26,8 +26,8 @@ import java.util.stream.Collectors;
 @Command(
         name = "leases",
         description = {
-            "Lists the leases that GPUs are held under, the latest first.",
-            "GPUS are the indices that they had when they were claimed."
+            "List the leases, the latest first.",
+            "GPUS are the indices at the time of the claim."
         })
 final class GpuLeases implements Callable<Integer> {
     private static final String LIMIT = "--limit";
@@ -44,14 +44,15 @@ final class GpuLeases implements Callable<Integer> {
 
     @Option(
             names = "--all",
-            description = "List those that have ended, too, with the evidence of their end.")
+            description = "Also list the leases that have ended, with the evidence of their end.")
     private boolean all;
 
     @Option(
             names = {"-n", LIMIT},
             paramLabel = "N",
             defaultValue = "20",
-            description = "With --all: at most so many that have ended (${DEFAULT-VALUE}).")
+            description =
+                    "With --all: list at most so many leases that have ended (${DEFAULT-VALUE}).")
     private int limit;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")

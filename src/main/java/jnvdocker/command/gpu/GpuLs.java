@@ -30,8 +30,8 @@ import java.util.concurrent.Callable;
 @Command(
         name = "ls",
         description = {
-            "Lists the GPUs, and who has them, or uses them without having them.",
-            "AGE is how long a GPU has been held, or idle since it was held last."
+            "List the GPUs, who holds them, and who uses them without a lease.",
+            "AGE is how long a GPU has been held, or idle since it was last held."
         })
 final class GpuLs implements Callable<Integer> {
     private final Host host;

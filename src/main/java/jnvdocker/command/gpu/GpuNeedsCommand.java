@@ -25,9 +25,9 @@ import java.util.concurrent.Callable;
 @Command(
         name = "needs",
         description = {
-            "Shows what an image asks for and whether this host has it; exit 1 if it has not.",
-            "Nothing is pulled. A FILE is what docker save makes, or an OCI image layout in a tar,"
-                    + " plain or compressed with gzip or zstd; it is read as the user."
+            "Show what an image needs and whether this host has it; exit with 1 if it does not.",
+            "Nothing is pulled. A FILE is the output of docker save, or a tar with an OCI image"
+                    + " layout, plain or compressed with gzip or zstd; it is read with your rights."
         })
 final class GpuNeedsCommand implements Callable<Integer> {
     private static final int NOT_MET = 1;
@@ -51,7 +51,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
     @Option(
             names = "--image",
             paramLabel = "NAME",
-            description = "Which one, of several images in a FILE.")
+            description = "Choose one of several images in a FILE.")
     private String image;
 
     @Option(names = "--json", description = "Print JSON.")

@@ -24,8 +24,9 @@ import java.util.concurrent.Callable;
 @Command(
         name = "prune",
         description = {
-            "Removes driver volumes that no container names, other than the loaded driver's,",
-            "and claims whose containers are gone; says what is kept, and why. For root."
+            "Remove driver volumes that no container uses, except the loaded driver's, and claims"
+                    + " whose containers are gone (root only).",
+            "Print what is kept, and why."
         })
 final class GpuPrune implements Callable<Integer> {
     private final Prune prune;
@@ -33,14 +34,14 @@ final class GpuPrune implements Callable<Integer> {
 
     @Spec private CommandSpec spec;
 
-    @Option(names = "--dry-run", description = "Only say what would be removed.")
+    @Option(names = "--dry-run", description = "Print what would be removed, and remove nothing.")
     private boolean dry;
 
     @Option(
             names = "--other-engines",
             description =
-                    "Claims of other engines than the daemon's, too, which can't be asked: if they"
-                            + " still have containers of them, those can't be started any more.")
+                    "Also remove claims of engines other than the daemon's, which cannot be asked:"
+                            + " containers that still have them can no longer be started.")
     private boolean otherEngines;
 
     @Option(names = "--json", description = "Print JSON.")

@@ -26,9 +26,9 @@ import java.util.stream.IntStream;
 @Command(
         name = "queue",
         description = {
-            "Lists those who wait for GPUs, first come first.",
-            "PID is that of the process that waits. For one who can't be served as things are",
-            "nothing free is kept: NOTE says why."
+            "List the clients that wait for GPUs, first come, first served.",
+            "PID is the waiting process. While a client cannot be served, no free GPU is kept for"
+                    + " it; NOTE says why."
         })
 final class GpuQueue implements Callable<Integer> {
     private final Leases leases;

@@ -26,9 +26,9 @@ import java.util.concurrent.Callable;
 @Command(
         name = "release",
         description = {
-            "Ends the lease of a container that is gone; anybody may ask for that.",
-            "With --force also one that docker may be about to start again, or a reservation: for"
-                    + " the user whose it is. What runs keeps its GPUs, unless it is root who asks."
+            "End the lease of a container that is gone. Anybody may.",
+            "With --force, also end a lease that docker may be about to need, or a reservation: for"
+                    + " its user and root. A container that runs keeps its GPUs unless root asks."
         })
 final class GpuRelease implements Callable<Integer> {
     private final Leases leases;
@@ -43,7 +43,9 @@ final class GpuRelease implements Callable<Integer> {
 
     @Option(
             names = "--force",
-            description = "Though it may be needed again; the history tells who did it, and why.")
+            description =
+                    "End it even if it may be needed again; the history records who did it, and"
+                            + " why.")
     private boolean force;
 
     @Option(

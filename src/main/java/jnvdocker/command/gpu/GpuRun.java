@@ -38,8 +38,8 @@ import java.util.stream.Collectors;
         synopsisHeading = "Usage: ",
         customSynopsis = "jnvdocker gpu run [--gpus GPUS] [--gpu-wait[=DURATION]] [--] COMMAND…",
         description = {
-            "Runs a program of the host, in no container, with GPUs to itself.",
-            "Nobody else gets them until it and all that it has started have ended.",
+            "Run a program on the host, in no container, with GPUs of its own.",
+            "Nobody else gets them until the program and everything that it started have ended.",
             "CUDA_VISIBLE_DEVICES names them by UUID."
         })
 final class GpuRun implements Callable<Integer> {

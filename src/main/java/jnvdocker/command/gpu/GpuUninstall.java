@@ -21,8 +21,9 @@ import java.util.stream.Collectors;
 @Command(
         name = "uninstall",
         description = {
-            "Removes every volume of ours from the Docker engine, then stops the daemon.",
-            "Without that the engine would wait for us whenever it starts. For root."
+            "Remove all of jnvdocker's volumes from the Docker engine, then stop the daemon (root"
+                    + " only).",
+            "Otherwise the engine would wait for jnvdocker at each start."
         })
 final class GpuUninstall implements Callable<Integer> {
     private final Uninstall uninstall;
@@ -35,7 +36,7 @@ final class GpuUninstall implements Callable<Integer> {
     @Option(
             names = "--remove-containers",
             description =
-                    "Remove stopped containers that have such volumes, too: they can't be started"
+                    "Also remove stopped containers that have such volumes: they cannot be started"
                             + " without jnvdocker.")
     private boolean removeContainers;
 

@@ -27,8 +27,8 @@ import java.util.stream.Collectors;
 @Command(
         name = "volume",
         description = {
-            "Shows the volume of the loaded driver, which containers get at /usr/local/nvidia.",
-            "Makes it if it is not there yet."
+            "Show the volume of the loaded driver, which containers get at /usr/local/nvidia.",
+            "It is created if it does not exist."
         })
 final class GpuVolume implements Callable<Integer> {
     private final Host host;

@@ -31,7 +31,7 @@ import java.util.concurrent.Callable;
 
 @Command(
         name = "why",
-        description = "Says why a GPU is free or not, who had it before, and what to do.")
+        description = "Explain why a GPU is free or not, who had it before, and what to do.")
 final class GpuWhy implements Callable<Integer> {
     private static final int PAST = 5;
 

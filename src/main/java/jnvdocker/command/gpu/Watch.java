@@ -38,8 +38,8 @@ final class Watch {
             fallbackValue = "2s",
             converter = Interval.class,
             description =
-                    "Show it again after 1s to 1h each time (${FALLBACK-VALUE}), until Ctrl-C; a"
-                            + " number alone is one of seconds.")
+                    "Repeat every 1s to 1h (${FALLBACK-VALUE}) until Ctrl-C; a plain number is in"
+                            + " seconds.")
     private Duration interval;
 
     static final class Interval implements ITypeConverter<Duration> {

@@ -41,7 +41,7 @@ public final class MesosCommand {
 
     @Command(
             name = "jnvdocker mesos",
-            description = "Has this host's Mesos agent give its tasks GPUs through jnvdocker.",
+            description = "Give this host's Mesos tasks GPUs through jnvdocker.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class Mesos extends CommandGroup.Root {}
 

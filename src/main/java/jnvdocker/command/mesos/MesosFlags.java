@@ -21,10 +21,10 @@ import java.util.concurrent.Callable;
 @Command(
         name = "flags",
         description = {
-            "Prints the flags that this host's Mesos agent needs, to be pasted: the GPUs that its"
-                    + " tasks can get, and what lets frameworks choose among agents.",
-            "GPUs that are cordoned, sick, missing or used behind jnvdocker's back are left out;"
-                    + " one that somebody holds counts, since it will be free again."
+            "Print the flags that this host's Mesos agent needs: the GPUs that its tasks can get,"
+                    + " and what lets frameworks choose among agents.",
+            "GPUs that are cordoned, faulty, missing or used without a lease are left out; a GPU"
+                    + " that is held counts, since it will be free again."
         })
 final class MesosFlags implements Callable<Integer> {
     /** Where the folder is laid out unless somebody says otherwise. */
@@ -40,29 +40,29 @@ final class MesosFlags implements Callable<Integer> {
             paramLabel = "TEXT",
             defaultValue = "",
             description =
-                    "The agent's other resources, name(role):value;..., which are kept. With gpus:N"
-                            + " there, N must be how many there are to offer.")
+                    "The agent's other resources, name(role):value;..., which are kept. A gpus:N"
+                            + " there must be the number of GPUs to offer.")
     private String resources;
 
     @Option(
             names = "--nvidia_gpu_devices",
             paramLabel = "INDICES",
             description =
-                    "Offer these GPUs and no others, as in 0,2; gpus:N in --resources says how"
-                            + " many. Without it, mesos_gpus of the configuration; else all.")
+                    "Offer only these GPUs, as in 0,2; gpus:N in --resources says how many. The"
+                            + " default is mesos_gpus of the configuration, else all.")
     private String devices;
 
     @Option(
             names = "--uuids",
             description =
-                    "Offer GPUs by name, as the set gpu_uuids:{...} in place of gpus:N: tasks then"
-                            + " ask for certain GPUs, by UUID, and can't ask for a number.")
+                    "Offer GPUs by name, as the set gpu_uuids:{...} instead of gpus:N: tasks then"
+                            + " ask for certain GPUs, by UUID, and cannot ask for a number.")
     private boolean uuids;
 
     @Option(
             names = "--isolation",
             paramLabel = "NAMES",
-            description = "The agent's isolators; those that GPUs need are added.")
+            description = "The agent's isolators; those needed for GPUs are added.")
     private String isolation;
 
     @Option(

@@ -24,9 +24,9 @@ import java.util.concurrent.Callable;
 @Command(
         name = "install",
         description = {
-            "Lays out the folder that a Mesos agent's --launcher_dir is to name, for root: our"
-                    + " mesos-containerizer, and links to the agent's own helpers.",
-            "Again after each upgrade of jnvdocker or Mesos; a running agent may go on using it."
+            "Create the folder for a Mesos agent's --launcher_dir: our mesos-containerizer, and"
+                    + " links to the agent's own helpers (root only).",
+            "Run it again after each upgrade of jnvdocker or Mesos, even while the agent runs."
         })
 final class MesosInstall implements Callable<Integer> {
     private final AgentHost host;

@@ -34,7 +34,8 @@ public final class RuntimeCommand {
 
     @Command(
             name = "jnvdocker runtime",
-            description = "Has engines give their containers GPUs through jnvdocker.",
+            description =
+                    "Give the containers of Docker, podman and containerd GPUs through jnvdocker.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class Runtime extends CommandGroup.Root {}
 

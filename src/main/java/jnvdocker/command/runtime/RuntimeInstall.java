@@ -29,9 +29,9 @@ import java.util.concurrent.Callable;
 @Command(
         name = "install",
         description = {
-            "Lays out our OCI runtime and names it in an engine's configuration, for root.",
-            "Run it again, with the same options, after each upgrade of jnvdocker. It neither"
-                    + " reloads nor restarts the engine."
+            "Install jnvdocker's OCI runtime and register it with an engine (root only).",
+            "Run it again, with the same options, after each upgrade of jnvdocker. The engine is"
+                    + " neither reloaded nor restarted."
         })
 final class RuntimeInstall implements Callable<Integer> {
     private final RuntimeHost host;
@@ -44,7 +44,7 @@ final class RuntimeInstall implements Callable<Integer> {
             paramLabel = "ENGINE",
             defaultValue = "docker",
             description =
-                    "docker, podman, containerd, or cdi for devices of any engine's;"
+                    "docker, podman, containerd, or cdi for CDI devices of any engine;"
                             + " ${DEFAULT-VALUE}.")
     private String engine;
 
@@ -74,14 +74,13 @@ final class RuntimeInstall implements Callable<Integer> {
             names = "--real",
             paramLabel = "FILE",
             description =
-                    "The runtime that does the work: runc or crun. Without it, 'real' of our"
-                            + " configuration; else the engine's own.")
+                    "The real runtime, runc or crun. The default is 'real' of our configuration,"
+                            + " else the engine's own.")
     private String real;
 
     @Option(
             names = "--default",
-            description =
-                    "Make it the engine's default runtime, which containers get that name none.")
+            description = "Make it the engine's default runtime, for containers that name none.")
     private boolean standard;
 
     @Option(

@@ -23,8 +23,8 @@ import java.util.concurrent.Callable;
 @Command(
         name = "status",
         description = {
-            "Lists the engines that our OCI runtime was laid out for, and says whether it works.",
-            "Fails when it does not, for one of them."
+            "List the engines that have jnvdocker's OCI runtime, and check whether it works.",
+            "Exit with 1 if it does not, for one of them."
         })
 final class RuntimeStatus implements Callable<Integer> {
     private final RuntimeHost host;

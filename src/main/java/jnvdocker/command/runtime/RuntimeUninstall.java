@@ -28,8 +28,8 @@ import java.util.stream.Collectors;
 @Command(
         name = "uninstall",
         description = {
-            "Takes our OCI runtime out of the engines' configurations, for root.",
-            "The program stays until no engine needs it: what runs is ended with it. Run this"
+            "Remove jnvdocker's OCI runtime from the engines' configurations (root only).",
+            "The program stays until no engine needs it: removing it would stop what runs. Run this"
                     + " again then."
         })
 final class RuntimeUninstall implements Callable<Integer> {
@@ -41,13 +41,10 @@ final class RuntimeUninstall implements Callable<Integer> {
     @Option(
             names = "--engine",
             paramLabel = "ENGINE",
-            description = "Of this engine alone: docker, podman, containerd or cdi.")
+            description = "Only from this engine: docker, podman, containerd or cdi.")
     private String engine;
 
-    @Option(
-            names = "--config",
-            paramLabel = "FILE",
-            description = "Out of this configuration alone.")
+    @Option(names = "--config", paramLabel = "FILE", description = "Only from this configuration.")
     private String config;
 
     @Option(names = "--dry-run", description = "Print what would be done, and change nothing.")

@@ -352,7 +352,7 @@ class DaemonTest extends OneHostTest {
     void noFileIsReadForAnArgument() {
         Command.Result result = daemon.jnvdocker("gpu", "ls", "@/etc/passwd").run();
         assertEquals(2, result.exitCode());
-        assertTrue(result.err().contains("'@/etc/passwd'"), result::toString);
+        assertTrue(result.err().contains("argument: @/etc/passwd; "), result::toString);
         assertFalse((result.out() + result.err()).contains("root:"), result::toString);
     }
 

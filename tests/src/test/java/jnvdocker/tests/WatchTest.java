@@ -183,8 +183,8 @@ class WatchTest extends OneEngineTest {
         }
         Command.Result refusal = gpu("why", "Gerät").with("LC_ALL", "C").run();
         assertTrue(ascii(refusal.err()).contains("invalid device: Ger\\u{e4}t; "), refusal::err);
-        Command.Result usage = gpu("run").with("LC_ALL", "C").run();
-        assertTrue(ascii(usage.err()).contains(" COMMAND...\n"), usage::err);
+        Command.Result usage = gpu("run", "--help").with("LC_ALL", "C").run();
+        assertTrue(ascii(usage.out()).contains(" COMMAND...\n"), usage::out);
         Command inC = gpu("ls").with("LC_ALL", "C").with("TERM", "dumb");
         try (Terminal terminal = new Terminal(inC, 80, 24)) {
             assertEquals(0, terminal.exitCode());
