@@ -3,9 +3,10 @@
  *
  * Responsibilities:
  *   - commands that can't start a container: become docker at once, ask nobody
- *   - version: say our own first
+ *   - version and --help: add our own to what docker says
  *   - everything else: ask the daemon, obey its frames, in the end become docker
  *   - start the daemon, or have systemd start it, when nobody answers and the caller is root
+ *   - where there is no daemon: become docker for a container that cannot have to do with GPUs
  *
  * Not its business: what docker's options mean, who gets which GPU, what is added to a container.
  * It decides nothing, so that there is one place where that is decided, and it executes everything,
@@ -21,6 +22,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,7 +43,7 @@
 #include "frames.h"
 
 enum { TERMINAL_IN = 1, TERMINAL_OUT = 2, TERMINAL_ERR = 4, CONTEXT_CONFIGURED = 8 };
-enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4 };
+enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4, CALL_IS_THE_USERS = 8 };
 enum { MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
@@ -50,6 +52,8 @@ enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
 /* For how long who waits for GPUs waits for a daemon that was stopped: an upgrade takes a while. */
 enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
+/* For how long a container that docker can start without GPUs waits for a daemon. */
+enum { RESTART_MS = 3000 };
 /* For how long a daemon may say nothing before its user is told whom he waits for. */
 #ifndef WORDLESS_MS
 #define WORDLESS_MS 10000
@@ -209,9 +213,8 @@ static void become(char **argv)
 	die("cannot run '%s': %s; " NAME_DOCKER, shown(argv[0]), strerror(reason));
 }
 
-static void become_docker(int argc, char **argv) __attribute__((noreturn));
-
-static void become_docker(int argc, char **argv)
+/* Docker as it was typed, ended by NULL. */
+static char **typed_docker(int argc, char **argv)
 {
 	char **command = docker_command(true);
 	size_t count = 0;
@@ -220,7 +223,14 @@ static void become_docker(int argc, char **argv)
 		count++;
 	command = allocate(command, (count + argc) * sizeof *command);
 	memcpy(command + count, argv + 1, argc * sizeof *argv);
-	become(command);
+	return command;
+}
+
+static void become_docker(int argc, char **argv) __attribute__((noreturn));
+
+static void become_docker(int argc, char **argv)
+{
+	become(typed_docker(argc, argv));
 }
 
 /* Becomes a program that is not docker, with more variables in its environment. */
@@ -291,6 +301,139 @@ static bool concerns_daemon(int argc, char **argv)
 		return i < argc && is_one_of(argv[i], starts);
 	}
 	return is_one_of(argv[i], starts) || is_our_own(argv[i]);
+}
+
+/* The place of run or create among the arguments, if the word there concerns the daemon. */
+static int verb_of(int word, char **argv)
+{
+	if (strcmp(argv[word], "container") == 0)
+		for (word++; argv[word][0] == '-'; word++)
+			continue;
+	return word;
+}
+
+/* ---- what is said of ourselves --------------------------------------------------------------- */
+
+/* Whether docker is to print its version in a form that programs read. */
+static bool has_format(char **arguments)
+{
+	for (; *arguments != NULL; arguments++)
+		if (has_prefix(*arguments, "-f") || has_prefix(*arguments, "--format"))
+			return true;
+	return false;
+}
+
+/* Whether docker is asked for the help text of all its commands. */
+static bool is_help(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && argv[i][0] == '-' && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+		i += takes_next(argv[i]) ? 2 : 1;
+	return i == argc - 1 ? argv[i][0] == '-' || strcmp(argv[i], "help") == 0 : argc == 1;
+}
+
+/* Docker's help text, whole, then our words. */
+static void help(int argc, char **argv) __attribute__((noreturn));
+
+static void help(int argc, char **argv)
+{
+	static const char words[] =
+		"\njnvdocker adds:\n"
+		"  run, create  Give the container free GPUs: see 'jnvdocker run --help'\n"
+		"  gpu          Show and manage this host's GPUs, their leases and the driver\n"
+		"  mesos        Set up a Mesos agent\n"
+		"  runtime      Set up docker, podman or containerd\n"
+		"Run 'jnvdocker gpu --help' for more on these commands.\n";
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	char **docker = typed_docker(argc, argv);
+	int status;
+
+	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
+	sigaction(SIGCHLD, &standard, NULL);
+	pid_t child = fork();
+	if (child < 0)
+		die("cannot run '%s': %s; " LIMITS, shown(docker[0]), strerror(errno));
+	if (child == 0)
+		become(docker);
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			die("cannot wait for '%s': %s; try again", shown(docker[0]), strerror(errno));
+	if (WIFSIGNALED(status))
+		exit(128 + WTERMSIG(status));
+	if (WEXITSTATUS(status) == 0 && !write_all(1, words, sizeof words - 1))
+		die("cannot write to standard output: %s; look at where it goes", strerror(errno));
+	exit(WEXITSTATUS(status));
+}
+
+/* ---- without a daemon ------------------------------------------------------------------------ */
+
+/* The typed command, where it is one for docker if there is no daemon; else NULL. */
+static struct {
+	int argc;
+	char **argv;
+	int verb;
+} harmless;
+
+/* Whether a text has to do with GPUs, as far as its words tell: a wrong yes refuses a container. */
+static bool names_gpus(const char *text)
+{
+	static const char *const words[] = { "gpu", "nvidia", "195", "privileged", "device", "runtime", NULL };
+
+	for (const char *const *word = words; *word != NULL; word++)
+		if (strcasestr(text, *word) != NULL)
+			return true;
+	return false;
+}
+
+/* Of the variables that the daemon is told, those that may choose GPUs, an engine or its runtime. */
+static bool may_choose(const char *variable)
+{
+	return has_prefix(variable, "NV_") || has_prefix(variable, "NVIDIA_") || has_prefix(variable, "DOCKER_") ||
+	       has_prefix(variable, "JNVDOCKER_GPU");
+}
+
+static bool is_harmless(char **argv)
+{
+	for (char **argument = argv + 1; *argument != NULL; argument++)
+		if (names_gpus(*argument))
+			return false;
+	for (char **variable = environ; *variable != NULL; variable++)
+		if (may_choose(*variable) && names_gpus(*variable))
+			return false;
+	return true;
+}
+
+/*
+ * Ends the program because no daemon can be asked: with a refusal, or as docker, whose container gets no GPU
+ * then, whatever its image asks for and whatever runtime the engine has.
+ */
+__attribute__((noreturn, format(printf, 1, 2))) static void die_unserved(const char *format, ...)
+{
+	va_list arguments;
+	char *why;
+
+	va_start(arguments, format);
+	if (vasprintf(&why, format, arguments) < 0)
+		die("out of memory; free some and try again");
+	va_end(arguments);
+	if (harmless.argv == NULL)
+		die("%s", why);
+	char *text = joined("jnvdocker: warning: %s\njnvdocker: warning: docker starts this container without GPUs\n", why);
+	remark(text, strlen(text));
+
+	char **command = allocate(NULL, ((size_t)harmless.argc + 3) * sizeof *command);
+	int count = 0;
+
+	for (int i = 0; i < harmless.argc; i++) {
+		command[count++] = harmless.argv[i];
+		if (i == harmless.verb) {
+			command[count++] = "-e";
+			command[count++] = "NVIDIA_VISIBLE_DEVICES=void";
+		}
+	}
+	command[count] = NULL;
+	become_docker(count, command);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */
@@ -421,7 +564,7 @@ static int spawn_daemon(const char *program, const char *log_path)
 	int log = above_standard(open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
 
 	if (log < 0)
-		die("cannot write the daemon's log %s: %s; remove what is there", log_path, strerror(errno));
+		die_unserved("cannot write the daemon's log %s: %s; remove what is there", log_path, strerror(errno));
 	make_pipe(alive);
 	pid_t child = fork();
 	if (child < 0)
@@ -473,13 +616,13 @@ static int await_daemon(const char *path, const char *log_path, int alive)
 		if (connection >= 0)
 			return connection;
 		if (ended && !daemon_lives())
-			die("jnvdockerd did not start; its log says why: %s", log_path);
+			die_unserved("jnvdockerd did not start; its log says why: %s", log_path);
 		if (ended && milliseconds() > began + OTHER_DAEMON_MS)
 			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another folder",
 			    run_folder(), path);
 		if (milliseconds() > began + START_TIMEOUT_MS)
-			die("jnvdockerd does not answer at %s after %d s; its log may say why: %s", path,
-			    START_TIMEOUT_MS / 1000, log_path);
+			die_unserved("jnvdockerd does not answer at %s after %d s; its log may say why: %s", path,
+			             START_TIMEOUT_MS / 1000, log_path);
 	}
 }
 
@@ -493,14 +636,14 @@ static int start_daemon(const char *path)
 	*slash = '\0';
 	/* Root's umask may be 077, and the socket's group must reach the socket. */
 	if (mkdir(folder, 0755) == 0 ? chmod(folder, 0755) < 0 : errno != EEXIST)
-		die("cannot make the folder %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another one", folder,
+		die_unserved("cannot make the folder %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another one", folder,
 		    strerror(errno));
 
 	/* One at a time: who waited here finds the daemon that the other has started. */
 	char *lock_path = joined("%s/start.lock", folder);
 	int lock = above_standard(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		die("cannot lock %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another folder", lock_path,
+		die_unserved("cannot lock %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another folder", lock_path,
 		    strerror(errno));
 	int connection = try_connect(path);
 	if (connection < 0) {
@@ -596,8 +739,8 @@ static int start_service(const char *path)
 	int connection = try_connect(path);
 
 	if (connection < 0 && code != 0)
-		die("systemctl start " SERVICE " failed (exit code %d); 'systemctl status jnvdocker' and"
-		    " 'journalctl -u jnvdocker' say why", code);
+		die_unserved("systemctl start " SERVICE " failed (exit code %d); 'systemctl status jnvdocker' and"
+		             " 'journalctl -u jnvdocker' say why", code);
 	if (connection < 0)
 		die(SERVICE " runs and does not serve %s (%s); if it was given another socket, set JNVDOCKER_SOCKET to that,"
 		    " else run 'systemctl restart jnvdocker'", path, strerror(errno));
@@ -623,6 +766,26 @@ static void die_not_allowed(const char *path)
 	    group->gr_name);
 }
 
+/* One that is being restarted is soon there. Only who could do without it is worth the wait. */
+static int await_another(const char *path)
+{
+	int reason = errno;
+
+	if (harmless.argv == NULL)
+		return -1;
+	char *text = joined("jnvdocker: no daemon answers at %s (%s), waiting %d s for it\n", path, strerror(reason),
+			    RESTART_MS / 1000);
+	long deadline = milliseconds() + RESTART_MS;
+	int connection;
+
+	remark(text, strlen(text));
+	free(text);
+	do
+		usleep(RETURN_POLL_MS * 1000);
+	while ((connection = try_connect(path)) < 0 && milliseconds() < deadline);
+	return connection;
+}
+
 static int connect_daemon(void)
 {
 	char *path = socket_path();
@@ -635,9 +798,13 @@ static int connect_daemon(void)
 		return connection;
 	if (errno == EACCES || errno == EPERM)
 		die_not_allowed(path);
-	if (geteuid() != 0)
-		die("no daemon answers at %s (%s); ask an administrator to start it: sudo jnvdocker gpu ls", path,
-		    strerror(errno));
+	if (geteuid() != 0) {
+		connection = await_another(path);
+		if (connection >= 0)
+			return connection;
+		die_unserved("no daemon answers at %s (%s); ask an administrator to start it: sudo jnvdocker gpu ls", path,
+			     strerror(errno));
+	}
 	return is_systemds() ? start_service(path) : start_daemon(path);
 }
 
@@ -647,7 +814,7 @@ static bool is_for_daemon(const char *variable)
 {
 	static const char *const prefixes[] = {
 		"NV_", "NVIDIA_", "DOCKER_", "JNVDOCKER_", "SUDO_", "HOME=", "PATH=", "LD_LIBRARY_PATH=", "TERM=",
-		"NO_COLOR=", NULL,
+		"NO_COLOR=", "CUDA_VISIBLE_DEVICES=", NULL,
 	};
 
 	for (const char *const *prefix = prefixes; *prefix != NULL; prefix++)
@@ -743,7 +910,10 @@ static void send_request(int connection, char **docker, char **argv)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* In the child: nothing to read, so that it can't eat what is meant for the container. */
+/*
+ * In the child: nothing to read, so that it can't eat what is meant for the container, but where it is what the
+ * user has typed.
+ */
 static void run_call(char **argv, uint32_t flags, int output, pid_t client) __attribute__((noreturn));
 
 static void run_call(char **argv, uint32_t flags, int output, pid_t client)
@@ -755,11 +925,13 @@ static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 	pid_t parent = getppid();
 	if (nothing < 0 || (parent != client && parent != 0))
 		_exit(EXIT_REFUSED);
-	dup2(nothing, 0);
+	if (!(flags & CALL_IS_THE_USERS))
+		dup2(nothing, 0);
 	/* Where the caller closed it, what is said there goes nowhere, and neither to stdout nor into a file. */
 	if (fcntl(2, F_GETFD) < 0)
 		dup2(nothing, 2);
-	dup2(flags & CALL_CAPTURES ? output : 2, 1);
+	if (!(flags & CALL_IS_THE_USERS))
+		dup2(flags & CALL_CAPTURES ? output : 2, 1);
 	if (flags & CALL_HIDES_ERRORS)
 		dup2(nothing, 2);
 	if (flags & CALL_CAPTURES_ERRORS)
@@ -1064,12 +1236,19 @@ int main(int argc, char **argv)
 	if (argc < 1)
 		die("run without a name for itself; start it as programs are started");
 	int word = first_operand(argc, argv);
-	if (word < argc && strcmp(argv[word], "version") == 0) {
+	if (word < argc && strcmp(argv[word], "version") == 0 && !has_format(argv + word + 1)) {
 		printf("jnvdocker: %s\n\n", VERSION);
 		fflush(stdout);
 	}
+	if (is_help(argc, argv))
+		help(argc, argv);
 	if (!concerns_daemon(argc, argv))
 		become_docker(argc, argv);
+	if (!is_our_own(argv[word]) && is_harmless(argv)) {
+		harmless.argc = argc;
+		harmless.argv = argv;
+		harmless.verb = verb_of(word, argv);
+	}
 	char **docker = NULL;
 	int connection = -1;
 	bool watches = false;
@@ -1099,5 +1278,6 @@ int main(int argc, char **argv)
 		}
 		attempt = -1;
 	}
-	die_deserted();
+	die_unserved("the daemon at %s went away before it had answered; look into its log, then try again",
+		     socket_path());
 }

@@ -39,6 +39,7 @@ public final class ClientConnection implements AutoCloseable {
     private static final int CAPTURE = 1;
     private static final int HIDE_ERRORS = 2;
     private static final int CAPTURE_ERRORS = 4;
+    private static final int PASS = 8;
 
     private final SocketChannel channel;
     private final FrameMemory.Account memory;
@@ -152,6 +153,11 @@ public final class ClientConnection implements AutoCloseable {
     /** Has the client run a program as its child, with the program's output on standard error. */
     public CallResult show(List<String> command) throws IOException {
         return call(0, command);
+    }
+
+    /** Has the client run a program as its child that reads and writes where the client does. */
+    public CallResult pass(List<String> command) throws IOException {
+        return call(PASS, command);
     }
 
     /**

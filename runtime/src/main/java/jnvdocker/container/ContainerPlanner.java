@@ -81,16 +81,21 @@ public final class ContainerPlanner {
             mounts.add(new VolumeMount(name, volumeDriver, DRIVER_FOLDER, Map.of()));
         }
         for (VolumeMount mount : container.allocation().mounts()) {
-            if (container.settings().mountTargets().contains(mount.target())) {
-                throw new RefusedException(
-                        "something is to be mounted at "
-                                + mount.target()
-                                + ", where a container with GPUs finds its lease",
-                        "mount it elsewhere");
-            }
+            refuseMountAt(mount.target(), container.settings());
             mounts.add(mount);
         }
         return mounts;
+    }
+
+    /** Refuses something of the user's at the target, which is to be the lease's. */
+    public static void refuseMountAt(String target, UserSettings settings) throws RefusedException {
+        if (settings.mountTargets().contains(target)) {
+            throw new RefusedException(
+                    "a volume is mounted at "
+                            + target
+                            + ", where a container with GPUs finds its lease",
+                    "mount it elsewhere");
+        }
     }
 
     private static Map<String, String> environment(Container container) {

@@ -172,10 +172,7 @@ final class Reservations {
                 }
                 case Missed(GpuChoice.Busy busy) -> {
                     if (!queue.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
-                        throw new RefusedException(
-                                request.creation().isPresent()
-                                        ? ChoiceText.refusalOfStart(busy)
-                                        : ChoiceText.refusal(busy));
+                        throw UnavailableException.of(busy, request.creation().isPresent());
                     }
                 }
             }
@@ -277,7 +274,7 @@ final class Reservations {
         }
         return switch (choice.of(holdings)) {
             case GpuChoice.Busy busy -> Optional.of(new Missed(busy));
-            case GpuChoice.Impossible why -> throw new RefusedException(ChoiceText.refusal(why));
+            case GpuChoice.Impossible why -> throw UnavailableException.of(why);
             case GpuChoice.Chosen(List<Gpu> gpus) -> {
                 LeaseRegistry.Reservation reservation = choice.reservation(gpus, holdings);
                 boolean done =
@@ -416,8 +413,7 @@ final class Reservations {
             choice.look();
             return switch (choice.of(registry.holdings())) {
                 case GpuChoice.Busy busy -> ChoiceText.reason(busy);
-                case GpuChoice.Impossible why ->
-                        throw new RefusedException(ChoiceText.refusal(why));
+                case GpuChoice.Impossible why -> throw UnavailableException.of(why);
                 case GpuChoice.Chosen _ -> "others have just given back what is asked for";
             };
         }

@@ -230,7 +230,7 @@ class GpuChoiceTest {
                         + " administrator",
                 refusal(choice(policy, A, B, C, D), devices("0", "1"), BOB));
         assertEquals(
-                "4 GPUs requested, but this host has 3, and GPU 1 that is cordoned (cordon in"
+                "4 GPUs requested, but only 3 GPUs are in service: GPU 1 is cordoned (cordon in"
                         + " /etc/jnvdocker/config.toml); ask for fewer ('jnvdocker gpu ls' shows"
                         + " them)",
                 refusal(choice(policy, A, B, C, D), new GpuRequest.Count(4), BOB));
@@ -450,8 +450,8 @@ class GpuChoiceTest {
         assertEquals(List.of(B), chosen(EVERY, gpus, List.of(), NEVER_USED));
         assertEquals(List.of(B), chosen(ONE, gpus, List.of(), NEVER_USED));
         assertRefused(
-                "2 GPUs requested, but this host has 1, and GPU 0 that can't be given out; ask"
-                        + " for fewer ('jnvdocker gpu ls' shows them)",
+                "2 GPUs requested, but only 1 GPU is in service: GPU 0 is sick; ask for fewer"
+                        + " ('jnvdocker gpu ls' shows them)",
                 TWO,
                 gpus);
         String refusal =

@@ -22,7 +22,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * What the groups of our own commands, {@code gpu}, {@code mesos} and {@code runtime}, have in
@@ -132,10 +134,19 @@ public final class CommandGroup {
                         : e.getCommandLine().getSubcommands().isEmpty()
                                 ? "unexpected argument: "
                                 : "no such command: ";
-        String similar = String.join(" or ", e.getSuggestions());
+        Set<String> meant = new LinkedHashSet<>(e.getSuggestions());
+        // Picocli compares pairs of letters, of which two that are swapped leave none in ls.
+        e.getCommandLine().getSubcommands().keySet().stream()
+                .filter(name -> letters(name).equals(letters(word)))
+                .forEach(meant::add);
+        String similar = String.join(" or ", meant);
         return what
                 + Quote.shown(word)
                 + (similar.isEmpty() ? "" : " (did you mean " + similar + "?)");
+    }
+
+    private static List<Integer> letters(String word) {
+        return word.chars().sorted().boxed().toList();
     }
 
     private static int refuse(Exception e, CommandLine command, CommandLine.ParseResult parsed)

@@ -36,6 +36,22 @@ public final class GpuWait {
         return Optional.of(of(limit, client));
     }
 
+    /**
+     * Refuses {@code --gpu-wait 5m IMAGE}, in which docker would look for an image {@code 5m}.
+     *
+     * @param image what stands behind the option
+     */
+    public static void refuseDuration(String image) throws RefusedException {
+        try {
+            Span.parse(image, LIMITS);
+        } catch (InvalidValueException _) {
+            return;
+        }
+        throw new RefusedException(
+                "'" + image + "' behind --gpu-wait is the image, not how long to wait",
+                "type --gpu-wait=" + image + " to wait so long");
+    }
+
     /** The client has a place in the queue from then on, and is told of it. */
     public static Waiting of(Optional<Duration> limit, ClientConnection client) {
         return new Waiting(

@@ -43,7 +43,7 @@ import java.util.stream.Collectors;
             "CUDA_VISIBLE_DEVICES names them by UUID."
         })
 final class GpuRun implements Callable<Integer> {
-    private static final String VARIABLE = "CUDA_VISIBLE_DEVICES=";
+    private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
 
     private final GpuInventory inventory;
     private final Leases leases;
@@ -95,18 +95,28 @@ final class GpuRun implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws RefusedException {
+    public Integer call() throws IOException, RefusedException {
         waiting = GpuWait.of(Optional.ofNullable(gpuWait), request, client);
         wanted = Optional.of(wanted());
         return ExitCode.OK.code();
     }
 
-    private GpuRequest wanted() throws RefusedException {
+    private GpuRequest wanted() throws IOException, RefusedException {
         if (gpus != null) {
             return GpuRequest.parseOption(gpus);
         }
-        return GpuRequest.parseVariable(request.variable("NV_GPU"))
-                .orElseGet(() -> new GpuRequest.Count(1));
+        Optional<GpuRequest> variable = GpuRequest.parseVariable(request.variable("NV_GPU"));
+        String visible = request.variable(VARIABLE);
+        if (variable.isEmpty() && !visible.isBlank()) {
+            client.message(
+                    VARIABLE
+                            + "="
+                            + Quote.shown(visible)
+                            + " does not choose GPUs here, and is replaced; choose them with"
+                            + " --gpus device="
+                            + Quote.shown(visible));
+        }
+        return variable.orElseGet(() -> new GpuRequest.Count(1));
     }
 
     private static String name(String word) {
@@ -144,7 +154,7 @@ final class GpuRun implements Callable<Integer> {
         String visible =
                 claim.map(Claim::gpus).orElse(List.of()).stream()
                         .map(ClaimedGpu::uuid)
-                        .collect(Collectors.joining(",", VARIABLE, ""));
+                        .collect(Collectors.joining(",", VARIABLE + "=", ""));
         // The last that the client hears of us.
         client.program(List.of(visible), command);
     }

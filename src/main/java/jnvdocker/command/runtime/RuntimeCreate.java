@@ -11,6 +11,7 @@ import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
+import jnvdocker.grant.UnavailableException;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
@@ -281,11 +282,20 @@ public final class RuntimeCreate {
         return gpus.stream().filter(Gpu::isSound).map(Gpu::minor).collect(Collectors.toSet());
     }
 
+    private Optional<Lease> claim(OciContainers.Creation creation, GpuWish.Source source)
+            throws RefusedException, IOException {
+        try {
+            return containers.claim(creation);
+        } catch (UnavailableException e) {
+            throw source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
+        }
+    }
+
     private void give(CreateCall call, GpuRequest request, GpuWish.Source source, Majors majors)
             throws RefusedException, IOException {
         HostDriver driver = inventory.read();
         needsCheck.check(GpuNeeds.withGpus(call.merged(), Map.of()), driver, call.client());
-        Optional<Lease> lease = containers.claim(creation(call, request));
+        Optional<Lease> lease = claim(creation(call, request), source);
         try {
             edit(call, driver, lease, majors);
             LOG.info(

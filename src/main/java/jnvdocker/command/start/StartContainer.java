@@ -16,6 +16,7 @@ import jnvdocker.docker.cli.Verb;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
+import jnvdocker.grant.UnavailableException;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
@@ -26,6 +27,7 @@ import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Origin;
+import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.request.GpuRequest;
@@ -57,6 +59,20 @@ public final class StartContainer {
     private final ContainerPlanner planner;
     private final Leases leases;
     private final Settings settings;
+    private static final String OURS =
+            """
+
+            jnvdocker adds:
+                  --gpus all|none|N|device=IDS   N free GPUs, or certain ones by index, UUID (or its
+                                                 beginning) or PCI address
+                  --gpu-wait[=DURATION]          Wait for GPUs that are held by others. The place in
+                                                 the queue is lost when this command ends: keep it
+                                                 in tmux or under nohup
+
+            Environment: NV_GPU chooses the GPUs of images that need some, like --gpus;
+            NV_GPU_WAIT is like --gpu-wait.
+            """;
+
     private final TypedDevices devices;
     private final EngineRuntime runtime;
 
@@ -106,8 +122,19 @@ public final class StartContainer {
                     client.exec(request.dockerWith(request.arguments()));
             case DockerCommandLine.LeaveToDocker(List<String> argv) ->
                     client.exec(request.dockerWith(argv));
+            case DockerCommandLine.Help(List<String> argv) -> explain(argv, request, client);
             case RunCommand run -> start(run, request, client);
         }
+    }
+
+    /** Docker's text, whole, then ours. */
+    private static void explain(List<String> argv, ClientRequest request, ClientConnection client)
+            throws IOException {
+        CallResult docker = client.pass(request.dockerWith(argv));
+        if (docker.exitCode() == 0) {
+            client.print(OURS);
+        }
+        client.exit(docker.exitCode());
     }
 
     private static String help(Verb verb, ClientRequest request, ClientConnection client)
@@ -118,6 +145,9 @@ public final class StartContainer {
     private void start(RunCommand run, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         refuseCdi(run);
+        if (run.hasImageBehindWait()) {
+            GpuWait.refuseDuration(run.image());
+        }
         UserEngine where = UserEngine.of(run, request, client, engine.socket());
         if (where instanceof UserEngine.Unknown(int exitCode)) {
             client.exit(exitCode);
@@ -147,12 +177,16 @@ public final class StartContainer {
             throws IOException, RefusedException {
         Map<String, String> variables = new UserVariables(request, client).of(run);
         GpuNeeds needs = GpuNeeds.of(image, variables);
-        Optional<GpuRequest> wanted = wanted(run, typed, request, variables, needs, client);
+        Optional<Wanted> wanted = wanted(run, typed, request, variables, needs, client);
         if (wanted.isEmpty()) {
             client.exec(request.dockerWith(run.with(List.of())));
             return;
         }
         refuseWhereItCannotWork(run, where);
+        UserSettings userSettings = settings(run, typed, variables);
+        if (!(wanted.get().request() instanceof GpuRequest.None)) {
+            ContainerPlanner.refuseMountAt(Leases.FOLDER, userSettings);
+        }
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
@@ -165,9 +199,10 @@ public final class StartContainer {
         volumes.build(host, driver.version());
         boolean plainRuntime = runtime.isPlain(run, where);
         Optional<Claim> claim =
-                leases.claim(
+                claim(
+                        wanted.get(),
                         new LeaseRequest(
-                                wanted.get(),
+                                wanted.get().request(),
                                 Caller.owner(request),
                                 Caller.process(request),
                                 origin(where, Quote.shown(run.image())),
@@ -187,11 +222,7 @@ public final class StartContainer {
             ContainerEdits edits =
                     planner.plan(
                             new ContainerPlanner.Container(
-                                    image,
-                                    allocation,
-                                    settings(run, typed, variables),
-                                    now.version(),
-                                    plainRuntime));
+                                    image, allocation, userSettings, now.version(), plainRuntime));
             client.exec(request.dockerWith(run.with(DockerArguments.of(edits))));
         } catch (IOException | RefusedException | RuntimeException e) {
             if (claim.isPresent()) {
@@ -208,15 +239,16 @@ public final class StartContainer {
     private void startWithRuntime(
             String name,
             RunCommand run,
-            GpuRequest wanted,
+            Wanted wanted,
             ClientRequest request,
             Optional<Waiting> waiting,
             ClientConnection client)
             throws IOException, RefusedException {
         Optional<Claim> claim =
-                leases.claim(
+                claim(
+                        wanted,
                         new LeaseRequest(
-                                wanted,
+                                wanted.request(),
                                 Caller.owner(request),
                                 Caller.process(request),
                                 new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
@@ -232,6 +264,24 @@ public final class StartContainer {
         client.exec(request.dockerWith(run.with(options)));
     }
 
+    /**
+     * @param byDefault whether the user has said nothing of GPUs
+     */
+    private record Wanted(GpuRequest request, boolean byDefault) {
+        static Optional<Wanted> typed(Optional<GpuRequest> request) {
+            return request.map(it -> new Wanted(it, false));
+        }
+    }
+
+    private Optional<Claim> claim(Wanted wanted, LeaseRequest request)
+            throws RefusedException, IOException {
+        try {
+            return leases.claim(request);
+        } catch (UnavailableException e) {
+            throw wanted.byDefault() ? e.ofDefault(wanted.request()) : e;
+        }
+    }
+
     /** Only its own engine's word counts for a container. */
     private Origin origin(UserEngine where, String image) throws IOException {
         return where instanceof UserEngine.OtherSocket(String url)
@@ -243,7 +293,7 @@ public final class StartContainer {
      * Which GPUs, or empty when neither the user nor the image asks for any. An option counts
      * always; NV_GPU only chooses among GPUs that the image asks for.
      */
-    private Optional<GpuRequest> wanted(
+    private Optional<Wanted> wanted(
             RunCommand run,
             TypedGpus typed,
             ClientRequest request,
@@ -252,18 +302,19 @@ public final class StartContainer {
             ClientConnection client)
             throws IOException, RefusedException {
         if (!typed.isEmpty()) {
-            return Optional.of(typed.with(run.gpus(), inventory.read().gpus()));
+            return Wanted.typed(Optional.of(typed.with(run.gpus(), inventory.read().gpus())));
         }
         if (run.gpus().isPresent()) {
-            return run.gpus();
+            return Wanted.typed(run.gpus());
         }
         Optional<String> visible = Optional.ofNullable(variables.get(GpuRequest.VISIBLE_DEVICES));
         if (visible.isPresent()) {
-            return visible(visible.get());
+            return Wanted.typed(visible(visible.get()));
         }
         String variable = request.variable("NV_GPU");
         if (needs.gpus()) {
-            return GpuRequest.parseVariable(variable).or(() -> Optional.of(settings.defaultGpus()));
+            return Wanted.typed(GpuRequest.parseVariable(variable))
+                    .or(() -> Optional.of(new Wanted(settings.defaultGpus(), true)));
         }
         if (!variable.isBlank()) {
             client.message(

@@ -337,18 +337,6 @@ class DaemonTest extends OneHostTest {
     }
 
     @Test
-    void versionIsOursThenDockers() {
-        Command.Result result =
-                daemon.jnvdocker("version")
-                        .with("NV_DOCKER", Project.fixture("bin/docker"))
-                        .run()
-                        .ok();
-        assertTrue(
-                result.out().matches("(?s)jnvdocker: [0-9.]+\n\npid=.*argument=version\n.*"),
-                result::toString);
-    }
-
-    @Test
     void noFileIsReadForAnArgument() {
         Command.Result result = daemon.jnvdocker("gpu", "ls", "@/etc/passwd").run();
         assertEquals(2, result.exitCode());

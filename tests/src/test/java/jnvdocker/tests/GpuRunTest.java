@@ -219,6 +219,28 @@ class GpuRunTest extends OneEngineTest {
     }
 
     @Test
+    void cudaVisibleDevicesDoesNotChooseAndIsSaidNotTo() {
+        Command.Result said =
+                lab.daemon()
+                        .jnvdocker("gpu", "run", "printenv", "CUDA_VISIBLE_DEVICES")
+                        .with("CUDA_VISIBLE_DEVICES", "3")
+                        .run()
+                        .ok();
+        assertEquals(
+                "jnvdocker: CUDA_VISIBLE_DEVICES=3 does not choose GPUs here, and is replaced;"
+                        + " choose them with --gpus device=3\n",
+                said.err());
+        assertEquals("GPU-5c1a0000", said.out().substring(0, 12));
+        Command.Result chosen =
+                lab.daemon()
+                        .jnvdocker("gpu", "run", "--gpus", "1", "true")
+                        .with("CUDA_VISIBLE_DEVICES", "3")
+                        .run()
+                        .ok();
+        assertEquals("", chosen.err());
+    }
+
+    @Test
     void optionsBehindTheProgramAreItsOwn() {
         assertEquals("--gpus 9\n", gpuRun("--gpus", "1", "echo", "--gpus", "9").run().ok().out());
         assertEquals("5m\n", gpuRun("--gpu-wait", "echo", "5m").run().ok().out());

@@ -95,7 +95,7 @@ class PolicyTest extends OneEngineTest {
                         + " administrator",
                 run(ALICE, "device=1"));
         assertRefused(
-                "3 GPUs requested, but this host has 2, and GPUs 1,2 that are cordoned by root"
+                "3 GPUs requested, but only 2 GPUs are in service: GPUs 1,2 are cordoned by root"
                         + " since \\d\\d:\\d\\d \\(fan is loud\\); ask for fewer .*",
                 run(ALICE, "3"));
         Command.Result all = lab.jnvdocker("run", "--rm", "--gpus", "all", "plain", "ls", "/dev");
@@ -184,6 +184,34 @@ class PolicyTest extends OneEngineTest {
         hold(ALICE, "infer", "1");
         Command.Result another = run(ALICE, "1");
         assertTrue(another.err().endsWith("wait with --gpu-wait, or stop one of them\n"));
+    }
+
+    /** On a shared host most images would ask for more than there is. */
+    @Test
+    void imageWhoseUserRequestsNothingIsRefusedInItsOwnWords() {
+        lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
+        hold(BOB, "train", "device=0");
+        assertRefused(
+                "without --gpus this image gets all 4 GPUs, and GPU 0 \\(GPU-5c1a0000\\) is held by"
+                        + " uid 61002's container train since \\d\\d:\\d\\d; try --gpus 1 \\(free:"
+                        + " 1-3\\)",
+                as(ALICE, "run", "--rm", "cuda", "true").run());
+        as(ALICE, "run", "--rm", "--gpus", "1", "cuda", "true").run().ok();
+        assertRefused(
+                "all GPUs requested, but GPU 0 .*",
+                as(ALICE, "run", "--rm", "cuda", "true").with("NV_GPU", "all").run());
+        configure("max_gpus_per_user = 2\n");
+        assertRefused(
+                "without --gpus this image gets all 4 GPUs, and each user may have 2 at a time"
+                        + " \\(max_gpus_per_user in "
+                        + file()
+                        + "\\); try --gpus 1",
+                as(ALICE, "run", "--rm", "cuda", "true").run());
+        configure("default_gpus = \"4\"\n");
+        assertRefused(
+                "without --gpus this image gets 4 GPUs, and only GPUs 1-3 are free: GPU 0 .* since"
+                        + " \\d\\d:\\d\\d; try --gpus 1 \\(free: 1-3\\)",
+                as(ALICE, "run", "--rm", "cuda", "true").run());
     }
 
     @Test

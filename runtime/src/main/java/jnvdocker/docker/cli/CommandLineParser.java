@@ -54,8 +54,11 @@ final class CommandLineParser {
             throws IOException, InvalidGpuRequestException {
         OptionReader reader = new OptionReader(argv, start, KnownOptions.of(verb, help));
         Optional<TypedOptions> read = reader.read();
-        if (read.isEmpty() || read.get().isSet("help")) {
+        if (read.isEmpty()) {
             return leaveToDocker(reader);
+        }
+        if (read.get().isSet("help")) {
+            return new DockerCommandLine.Help(dockers(reader));
         }
         TypedOptions options = read.get();
         if (options.operands() >= argv.size() || !mayBeImage(argv.get(options.operands()))) {
@@ -64,15 +67,19 @@ final class CommandLineParser {
         return new RunCommand(argv, globals, verb, options, gpus(options.values("gpus")));
     }
 
-    /** It would complain of ours, and not of what is wrong. */
     private DockerCommandLine leaveToDocker(OptionReader reader) {
+        return new DockerCommandLine.LeaveToDocker(dockers(reader));
+    }
+
+    /** Docker would complain of our options, and not of what is wrong. */
+    private List<String> dockers(OptionReader reader) {
         List<String> rest = new ArrayList<>(argv);
         for (TypedOption typed : reader.options().reversed()) {
             if (typed.is(DockerOptions.GPU_WAIT)) {
                 rest.subList(typed.from(), typed.to()).clear();
             }
         }
-        return new DockerCommandLine.LeaveToDocker(rest);
+        return rest;
     }
 
     /** Docker refuses the others, and one that looks like an option must not reach its pull. */

@@ -7,19 +7,29 @@ import java.util.List;
 
 /** What somebody typed after {@code docker}. */
 public sealed interface DockerCommandLine
-        permits DockerCommandLine.NotOurs, DockerCommandLine.LeaveToDocker, RunCommand {
+        permits DockerCommandLine.NotOurs,
+                DockerCommandLine.LeaveToDocker,
+                DockerCommandLine.Help,
+                RunCommand {
 
     /** A command that makes no container. */
     record NotOurs() implements DockerCommandLine {}
 
     /**
      * Nothing that docker is known to make a container from: an option that is wrong or in no help,
-     * a missing image, {@code --help}. Docker says best itself what is the matter.
+     * a missing image. Docker says best itself what is the matter.
      *
      * @param argv as typed, without the options that docker does not have
      */
     record LeaveToDocker(List<String> argv) implements DockerCommandLine {
         public LeaveToDocker {
+            argv = List.copyOf(argv);
+        }
+    }
+
+    /** {@code run --help} and the like, without the options that docker does not have. */
+    record Help(List<String> argv) implements DockerCommandLine {
+        public Help {
             argv = List.copyOf(argv);
         }
     }

@@ -65,6 +65,13 @@ public final class RunCommand implements DockerCommandLine {
         return options.last(DockerOptions.GPU_WAIT);
     }
 
+    /**
+     * Whether the image stands where a value of {@code --gpu-wait} would, were it typed with a =.
+     */
+    public boolean hasImageBehindWait() {
+        return argv.get(options.operands() - 1).equals("--" + DockerOptions.GPU_WAIT);
+    }
+
     /** Docker's global options as typed, to be used again for other docker commands. */
     public List<String> globals() {
         return argv.subList(0, globals.end());

@@ -52,6 +52,65 @@ public final class ChoiceText {
         return new Refusal(reason(busy), remedy(busy, later));
     }
 
+    /**
+     * The same for somebody who has typed no {@code --gpus}, so that a default says how many GPUs
+     * the image gets.
+     */
+    public static Refusal refusalOfDefault(GpuRequest request, GpuChoice.Outcome outcome) {
+        String start = "without --gpus this image gets ";
+        return switch (outcome) {
+            case GpuChoice.Taken taken ->
+                    new Refusal(
+                            start
+                                    + subject(request, taken.busy().size() + taken.free().size())
+                                    + ", and "
+                                    + (request instanceof GpuRequest.Count
+                                            ? onlyFree(taken.free()) + ": "
+                                            : "")
+                                    + LeaseText.taken(
+                                            taken.busy(),
+                                            taken.leases(),
+                                            taken.unmanaged(),
+                                            taken.kept()),
+                            taken.free().isEmpty()
+                                    ? "wait with --gpu-wait, or ask for fewer: --gpus 1 --gpu-wait"
+                                    : "try --gpus 1 (free: " + indices(taken.free()) + ")");
+            case GpuChoice.OverQuota over ->
+                    new Refusal(
+                            start
+                                    + subject(request, over.asked())
+                                    + ", and "
+                                    + LeaseText.excess(over.owner(), over.leases(), over.limit()),
+                            over.left() > 0
+                                    ? "try --gpus 1"
+                                    : "wait with --gpus 1 --gpu-wait, or stop one of them");
+            case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
+                    new Refusal(
+                            start + subject(request, asked) + ", and " + LeaseText.rule(limit),
+                            "try --gpus 1");
+            case GpuChoice.TooFew _,
+                    GpuChoice.NoGpu _,
+                    GpuChoice.Sick _,
+                    GpuChoice.Nameless _,
+                    GpuChoice.Cordoned _ ->
+                    refusal((GpuChoice.Impossible) outcome);
+            case GpuChoice.Chosen _ -> throw new IllegalArgumentException("GPUs were chosen");
+        };
+    }
+
+    /**
+     * @param all how many that is
+     */
+    private static String subject(GpuRequest request, int all) {
+        return switch (request) {
+            case GpuRequest.All _ -> all == 1 ? "the GPU" : "all " + all + " GPUs";
+            case GpuRequest.Count(int count) -> count == 1 ? "1 GPU" : count + " GPUs";
+            case GpuRequest.Devices(List<String> ids) ->
+                    (ids.size() == 1 ? "GPU " : "GPUs ") + Quote.shown(Indices.typed(ids));
+            case GpuRequest.None _ -> "no GPU";
+        };
+    }
+
     private static String before(GpuChoice.Taken taken) {
         return switch (taken.request()) {
             case GpuRequest.All _ -> "all GPUs requested, but ";
@@ -127,37 +186,37 @@ public final class ChoiceText {
                                     + "ask an administrator");
             case GpuChoice.TooFew few ->
                     new Refusal(
-                            asked(few.asked())
-                                    + ", but this host has "
-                                    + few.usable()
-                                    + sick(few.sick())
-                                    + cordoned(few.cordoned()),
+                            asked(few.asked()) + ", but " + inService(few),
                             "ask for fewer ('jnvdocker gpu ls' shows them)");
         };
     }
 
-    /** {@code , and GPU 2 that can't be given out}. */
-    private static String sick(List<Gpu> sick) {
-        return switch (sick.size()) {
-            case 0 -> "";
-            case 1 -> ", and GPU " + indices(sick) + " that can't be given out";
-            default -> ", and GPUs " + indices(sick) + " that can't be given out";
-        };
-    }
-
-    /** {@code , and GPU 3 that is cordoned by root since 09:12}, for each word why. */
-    private static String cordoned(Map<Gpu, Cordon> cordoned) {
-        Map<String, List<Gpu>> byWords = new LinkedHashMap<>();
-        cordoned.forEach((gpu, cordon) ->
-                byWords.computeIfAbsent(LeaseText.cordoned(cordon), _ -> new ArrayList<>())
-                        .add(gpu));
-        return byWords.entrySet().stream()
+    /** {@code only 7 GPUs are in service: GPU 7 is cordoned by root since 09:12 (RMA)}. */
+    private static String inService(GpuChoice.TooFew few) {
+        Map<String, List<Gpu>> out = new LinkedHashMap<>();
+        if (!few.sick().isEmpty()) {
+            out.put("sick", few.sick());
+        }
+        few.cordoned()
+                .forEach((gpu, cordon) ->
+                        out.computeIfAbsent(LeaseText.cordoned(cordon), _ -> new ArrayList<>())
+                                .add(gpu));
+        if (out.isEmpty()) {
+            return "this host has " + few.usable();
+        }
+        String start =
+                switch (few.usable()) {
+                    case 0 -> "none is in service: ";
+                    case 1 -> "only 1 GPU is in service: ";
+                    default -> "only " + few.usable() + " GPUs are in service: ";
+                };
+        return out.entrySet().stream()
                 .map(entry ->
-                        (entry.getValue().size() == 1 ? ", and GPU " : ", and GPUs ")
+                        (entry.getValue().size() == 1 ? "GPU " : "GPUs ")
                                 + indices(entry.getValue())
-                                + (entry.getValue().size() == 1 ? " that is " : " that are ")
+                                + (entry.getValue().size() == 1 ? " is " : " are ")
                                 + entry.getKey())
-                .collect(Collectors.joining());
+                .collect(Collectors.joining(", ", start, ""));
     }
 
     private static String asked(int count) {

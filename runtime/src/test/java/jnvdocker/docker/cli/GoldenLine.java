@@ -40,6 +40,9 @@ record GoldenLine(String typed, List<String> expected) {
                         List.of("left to docker");
                 case DockerCommandLine.LeaveToDocker(List<String> argv) ->
                         List.of("left to docker", text(argv));
+                case DockerCommandLine.Help(List<String> argv) when argv.equals(words(typed)) ->
+                        List.of("help");
+                case DockerCommandLine.Help(List<String> argv) -> List.of("help", text(argv));
                 case RunCommand run ->
                         List.of(run.image(), extracted(run), text(run.with(List.of("+X"))));
             };

@@ -112,11 +112,11 @@ final class DriverSelection {
     private void inspect(FoundLibrary library, String name, Owner owner) {
         switch (ElfCheck.of(library.file(), machine)) {
             case ElfCheck.Fit fit -> {
-                Optional<Reason> objection = objection(fit.elf(), name, owner);
-                if (objection.isEmpty()) {
-                    chosen.add(new ChosenLibrary(library, name, owner, fit));
-                } else if (isNamedAfterDriver(name, owner)) {
-                    leaveOut(library.path(), objection.get());
+                if (isNamedAfterDriver(name, owner) || isLinkedToDriver(fit.elf())) {
+                    objection(fit.elf(), name)
+                            .ifPresentOrElse(
+                                    reason -> leaveOut(library.path(), reason),
+                                    () -> chosen.add(new ChosenLibrary(library, name, owner, fit)));
                 }
             }
             case ElfCheck.Unfit unfit -> {
@@ -127,14 +127,11 @@ final class DriverSelection {
         }
     }
 
-    private Optional<Reason> objection(ElfFile elf, String name, Owner owner) {
+    private Optional<Reason> objection(ElfFile elf, String name) {
         Optional<String> alien = elf.soname().filter(this::isOfAnotherDriver);
         if (alien.isPresent()) {
             return alien.<Reason>map(
                     soname -> new Reason.Fault("says of itself that it is " + soname));
-        }
-        if (owner == Owner.GL && elf.needed().stream().noneMatch(this::isOfDriver)) {
-            return Optional.of(Reason.Rule.NOT_LINKED);
         }
         if (name.startsWith("libnvidia-tls.")) {
             return elf.abi()
@@ -142,6 +139,10 @@ final class DriverSelection {
                     .<Reason>map(Reason.OtherThreading::new);
         }
         return Optional.empty();
+    }
+
+    private boolean isLinkedToDriver(ElfFile elf) {
+        return elf.needed().stream().anyMatch(this::isOfDriver);
     }
 
     private boolean isOfDriver(String library) {
@@ -155,7 +156,10 @@ final class DriverSelection {
         return LibraryName.parse(library).owner(driver) == Owner.OTHER_DRIVER;
     }
 
-    /** Another vendor's GL is none of ours, so nothing is said of it. */
+    /**
+     * Before GLVND a driver's own GL linked to nothing of the driver's, and had its version.
+     * Another vendor's GL is none of ours, so nothing is said of it.
+     */
     private boolean isNamedAfterDriver(String name, Owner owner) {
         return owner != Owner.GL || name.endsWith(".so." + driver);
     }

@@ -28,6 +28,7 @@ public sealed interface Reason {
         HOST_ONLY("manages the host's driver"),
         X_SERVER("a module of the X server"),
         SETTINGS("belongs to nvidia-settings"),
+        /** Only in manifests of earlier releases. */
         NOT_LINKED("does not link to this driver's libraries");
 
         private final String words;

@@ -1,0 +1,39 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+/** GPUs are requested that can't be had. */
+public final class UnavailableException extends RefusedException {
+    private static final long serialVersionUID = 1L;
+
+    private final transient GpuChoice.Outcome outcome;
+
+    private UnavailableException(Refusal refusal, GpuChoice.Outcome outcome) {
+        super(refusal);
+        this.outcome = outcome;
+    }
+
+    /**
+     * @param byEngine whether an engine asks, which does not wait
+     */
+    static UnavailableException of(GpuChoice.Busy busy, boolean byEngine) {
+        return new UnavailableException(
+                byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy), busy);
+    }
+
+    static UnavailableException of(GpuChoice.Impossible why) {
+        return new UnavailableException(ChoiceText.refusal(why), why);
+    }
+
+    /**
+     * The same in words for somebody who has requested nothing: the image has, and its default says
+     * how many.
+     */
+    public RefusedException ofDefault(GpuRequest request) {
+        return new UnavailableException(ChoiceText.refusalOfDefault(request, outcome), outcome);
+    }
+}

@@ -1,0 +1,194 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+
+/** What people meet first: version, help, a daemon that is down, an option that is mistyped. */
+class FirstUseTest extends OneHostTest {
+    private TestDaemon daemon;
+
+    @BeforeEach
+    void makeDaemon() {
+        daemon = new TestDaemon(host);
+    }
+
+    @AfterEach
+    void stopDaemon() {
+        daemon.close();
+    }
+
+    private Command typed(Object... words) {
+        return daemon.jnvdocker(words).with("NV_DOCKER", Project.fixture("bin/docker"));
+    }
+
+    /** By somebody who cannot start a daemon. */
+    private Command typedWithoutDaemon(String line) {
+        return typed((Object[]) line.split(" "))
+                .with("JNVDOCKER_SOCKET", "/run/no-such-folder/jnvdocker.sock")
+                .asNobody();
+    }
+
+    @Test
+    void versionIsOursThenDockers() {
+        Command.Result result = typed("version").run().ok();
+        assertTrue(
+                result.out().matches("(?s)jnvdocker: [0-9.]+\n\npid=.*argument=version\n.*"),
+                result::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "version --format {{.Server.Version}}",
+                "version --format=json",
+                "version -f json",
+                "version -fjson",
+                "--debug version --format json"
+            })
+    void versionInAFormatIsDockersAlone(String line) {
+        Command.Result result = typed((Object[]) line.split(" ")).run().ok();
+        assertTrue(result.out().startsWith("pid="), result::toString);
+        assertEquals("", result.err());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "-h", "help", "--debug --help", ""})
+    void helpIsDockersThenOurs(String line) {
+        Object[] words = line.isEmpty() ? new Object[0] : line.split(" ");
+        Command.Result result = typed(words).run().ok();
+        assertTrue(
+                result.out().matches("(?s)pid=.*\n\njnvdocker adds:\n.*\n  gpu   .*"),
+                result::toString);
+        assertFalse(daemon.pid().isPresent(), "nobody was asked");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"ps --help", "help run", "--version", "compose help"})
+    void otherHelpIsDockersAlone(String line) {
+        Command.Result result = typed((Object[]) line.split(" ")).run().ok();
+        assertFalse(result.out().contains("jnvdocker adds"), result::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"run", "create", "container run"})
+    void helpOfRunNamesOurOptions(String verb) {
+        Command.Result result = typed((Object[]) (verb + " --help").split(" ")).run().ok();
+        assertTrue(
+                result.out()
+                        .matches("(?s)pid=.*argument=--help\n.*\njnvdocker adds:\n.*--gpu-wait.*"),
+                result::toString);
+    }
+
+    @Test
+    void helpThatDockerRefusesIsNotFollowedByOurs() throws IOException {
+        var script = Files.writeString(daemon.state().resolveSibling("refuse"), "exit 7\n");
+        Command.Result result = typed("--help").with("FAKE_DOCKER", script).run();
+        assertEquals("", result.out());
+    }
+
+    @Test
+    void helpIsACommandOfEachGroup() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        for (String group : new String[] {"gpu", "mesos", "runtime"}) {
+            assertEquals(
+                    daemon.jnvdocker(group, "--help").run().ok().out(),
+                    daemon.jnvdocker(group, "help").run().ok().out());
+        }
+        assertEquals(
+                daemon.jnvdocker("gpu", "why", "--help").run().ok().out(),
+                daemon.jnvdocker("gpu", "help", "why").run().ok().out());
+        Command.Result wrong = daemon.jnvdocker("gpu", "sl").run();
+        assertEquals(2, wrong.exitCode());
+        assertEquals(
+                "jnvdocker: no such command: sl (did you mean ls?); see 'jnvdocker gpu --help'\n",
+                wrong.err());
+    }
+
+    /** Docker would look for an image that is called 5m. */
+    @Test
+    void durationInPlaceOfTheImageIsNamed() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        Command.Result result = typed("run", "--gpu-wait", "5m", "cuda", "train").run();
+        assertEquals(125, result.exitCode());
+        assertEquals(
+                "jnvdocker: '5m' behind --gpu-wait is the image, not how long to wait; type"
+                        + " --gpu-wait=5m to wait so long\n",
+                result.err());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"run --rm plain true", "container --debug create plain"})
+    void containerThatNamesNoGpuNeedsNoDaemon(String line) {
+        Command.Result result = typedWithoutDaemon(line).run().ok();
+        assertTrue(
+                result.out()
+                        .matches(
+                                "(?s).*\n"
+                                        + "argument=(run|create)\n"
+                                        + "argument=-e\n"
+                                        + "argument=NVIDIA_VISIBLE_DEVICES=void\n"
+                                        + ".*argument=plain\n"
+                                        + ".*"),
+                result::toString);
+        assertTrue(
+                result.err()
+                        .matches(
+                                "(?s)jnvdocker: no daemon answers at .*, waiting 3 s for it\n"
+                                        + "jnvdocker: warning: no daemon answers at .*\n"
+                                        + "jnvdocker: warning: docker starts this container without"
+                                        + " GPUs\n"),
+                result::toString);
+    }
+
+    /** Where root's client starts the daemon, and it does not start. */
+    @Test
+    void containerThatNamesNoGpuNeedsNoDaemonThatStarts() {
+        daemon.config("nonsense = 1\n");
+        Command.Result result = typed("run", "plain").run().ok();
+        assertTrue(result.out().contains("argument=NVIDIA_VISIBLE_DEVICES=void\n"));
+        assertTrue(
+                result.err().contains("jnvdocker: warning: jnvdockerd did not start"),
+                result::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "run --gpus 1 plain",
+                "run --device /dev/nvidia0 plain",
+                "run --privileged plain",
+                "run --device-cgroup-rule c_195:*_rw plain",
+                "run --runtime runc plain",
+                "run Nvidia/CUDA",
+                "run -e NVIDIA_VISIBLE_DEVICES=all plain",
+                "run --gpu-wait plain",
+                "gpu ls"
+            })
+    void whatMayNeedAGpuNeedsTheDaemon(String line) {
+        Command.Result result = typedWithoutDaemon(line).run();
+        assertEquals(125, result.exitCode(), result::toString);
+        assertEquals("", result.out());
+        assertTrue(result.err().startsWith("jnvdocker: no daemon answers at "), result::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"NV_GPU", "NVIDIA_VISIBLE_DEVICES", "NV_GPU_WAIT", "DOCKER_GPUS"})
+    void variableThatMayChooseAGpuNeedsTheDaemon(String variable) {
+        Command.Result result = typedWithoutDaemon("run plain").with(variable, "1").run();
+        assertEquals(125, result.exitCode(), result::toString);
+    }
+}
