@@ -190,7 +190,7 @@ struct answer ask(const struct question *question)
 
 		if (!is_trusted(connection, &server)) {
 			close(connection);
-			return failed("%s is served by process %d of uid %u and not by root, whom alone root obeys; end that process",
+			return failed("%s is served by process %d of uid %u and not by root; end that process",
 				      question->socket, (int)server.pid, (unsigned)server.uid);
 		}
 		talk.heard = talk.deserted = false;

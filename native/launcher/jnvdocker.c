@@ -50,17 +50,17 @@ enum { EXIT_REFUSED = 125 };
 /* As shells have them, and docker for a container's program. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
-/* For how long who waits for GPUs waits for a daemon that was stopped: an upgrade takes a while. */
+/* How long a client that waits for GPUs waits for a stopped daemon: an upgrade takes a while. */
 enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
-/* For how long a container that docker can start without GPUs waits for a daemon. */
+/* How long a container that docker can start without GPUs waits for a daemon. */
 enum { RESTART_MS = 3000 };
-/* For how long a daemon may say nothing before its user is told whom he waits for. */
+/* How long a daemon may say nothing before its user is told what the client waits for. */
 #ifndef WORDLESS_MS
 #define WORDLESS_MS 10000
 #endif
-/* For how long a program is waited for whose output the daemon wants no more of. */
+/* How long the client waits for a program after the daemon wants no more of its output. */
 enum { LAST_WORDS_MS = 2000 };
-/* Between two looks of who watches, whatever the daemon says. */
+/* The pause between two looks with --watch, whatever the daemon says. */
 enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
 
 #define SERVICE "jnvdocker.service"
@@ -639,7 +639,7 @@ static int start_daemon(const char *path)
 		die_unserved("cannot make the folder %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another one", folder,
 		    strerror(errno));
 
-	/* One at a time: who waited here finds the daemon that the other has started. */
+	/* One at a time: a client that waited here finds the daemon that the other has started. */
 	char *lock_path = joined("%s/start.lock", folder);
 	int lock = above_standard(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
@@ -766,7 +766,7 @@ static void die_not_allowed(const char *path)
 	    group->gr_name);
 }
 
-/* One that is being restarted is soon there. Only who could do without it is worth the wait. */
+/* A daemon that is being restarted answers soon. Other requests are refused at once, as ever. */
 static int await_another(const char *path)
 {
 	int reason = errno;
@@ -1020,7 +1020,7 @@ static void call(int connection, struct reader payload)
 	free(captured.data);
 }
 
-/* Whether the daemon, who has something to say, has had enough of a stream, or is gone. */
+/* Whether the daemon, which has something to say, has had enough of a stream, or is gone. */
 static bool gives_up(int connection)
 {
 	char type;
@@ -1140,7 +1140,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
-		/* Who is in the queue, or watches, was told so, and may wait for hours. */
+		/* A client in the queue, or one that watches, was told so, and may wait for hours. */
 		if (!faithful)
 			await_words(connection);
 		if (!receive(connection, header, sizeof header)) {

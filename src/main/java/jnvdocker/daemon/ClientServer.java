@@ -69,7 +69,7 @@ final class ClientServer implements AutoCloseable {
             server.close();
             throw new StartException(
                     "cannot listen on " + socket + " (" + FileErrors.reason(e) + ")",
-                    "mend that, or set JNVDOCKER_SOCKET to another path",
+                    "fix that, or set JNVDOCKER_SOCKET to another path",
                     e);
         }
         ClientServer clients = new ClientServer(server, SocketFile.of(socket), commands);
@@ -93,8 +93,8 @@ final class ClientServer implements AutoCloseable {
             return docker.isPresent() ? docker : HostNames.ofThisHost().group("jnvdocker");
         } catch (NoAnswerException e) {
             LOG.error(
-                    "this host has not told for seconds which groups it has: root alone may connect"
-                            + " to jnvdockerd; restart it when 'getent group {}' ends",
+                    "groups cannot be looked up: only root may connect to jnvdockerd; restart it"
+                            + " when 'getent group {}' works",
                     configured.isEmpty() ? "docker" : configured);
             return Optional.empty();
         }

@@ -140,7 +140,7 @@ public record Config(
                         ""),
                 oneOrMore(
                         written.at("max_gpus_unknown"),
-                        "how many GPUs containers may have in all whose user is not known",
+                        "how many GPUs containers of unknown users may have in all",
                         ", for max_gpus_per_user"),
                 span(written.at("max_wait"), WAITS, "or leave the key out"),
                 oneOrMore(

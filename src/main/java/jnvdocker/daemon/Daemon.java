@@ -167,6 +167,7 @@ final class Daemon implements AutoCloseable {
                                 volumes,
                                 served,
                                 parts.leases(),
+                                config.defaultGpus(),
                                 policy,
                                 installer,
                                 facts(folders, installation)));

@@ -87,7 +87,7 @@ final class ClaimCheck implements Check {
                         + LeaseText.time(refused.since())
                         + "): "
                         + refused.what(),
-                "it is started as soon as nobody has what it needs or waits for it; to keep it"
+                "it is started as soon as its GPUs are free and nobody waits for them; to keep it"
                         + " down: docker update --restart=no "
                         + container);
     }

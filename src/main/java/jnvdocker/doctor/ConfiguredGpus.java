@@ -22,7 +22,6 @@ final class ConfiguredGpus {
                         + ", which "
                         + (ids.size() == 1 ? "matches" : "match")
                         + " no GPU on this host",
-                "correct that ('jnvdocker gpu ls' shows what they are called), then "
-                        + daemon.restart());
+                "correct that ('jnvdocker gpu ls' shows the GPUs), then " + daemon.restart());
     }
 }

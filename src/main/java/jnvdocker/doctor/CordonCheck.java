@@ -28,7 +28,7 @@ final class CordonCheck implements Check {
     public List<Finding> look() throws IOException {
         List<String> unknown = leases.cordonsNothing(HostDriver.read(host).gpus());
         if (unknown.isEmpty()) {
-            return List.of(Finding.ok("each GPU that the configuration cordons is there"));
+            return List.of(Finding.ok("every GPU under cordon in the configuration is present"));
         }
         return List.of(ConfiguredGpus.unknown(unknown, "cordon", daemon));
     }

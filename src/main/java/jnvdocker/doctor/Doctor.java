@@ -8,6 +8,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 
@@ -33,6 +34,7 @@ public final class Doctor {
             DriverVolumeStore volumes,
             ServedVolumes served,
             Leases leases,
+            GpuRequest defaultGpus,
             MesosPolicy mesos,
             RuntimeInstaller runtimes,
             DaemonFacts daemon) {}
@@ -63,6 +65,7 @@ public final class Doctor {
                 new RuntimeCheck(
                         around.runtimes(), around.engine(), around.host(), around.leases()),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
+                new SharingCheck(around.host(), around.leases(), around.defaultGpus()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
                 new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),
                 new StateCheck(around.host(), around.volumes(), around.daemon()),

@@ -75,7 +75,7 @@ final class GpuCheck implements Check {
                                             + gpu.pciAddress()
                                             + " can't be given out: "
                                             + gpu.trouble(),
-                                    "look why in the kernel's log: dmesg | grep -i nvrm"));
+                                    "look at the kernel log: dmesg | grep -i nvrm"));
             case MISSING ->
                     Optional.of(
                             Finding.wrong(

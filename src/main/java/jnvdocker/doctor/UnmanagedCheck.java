@@ -34,7 +34,7 @@ final class UnmanagedCheck implements Check {
         }
         leases.claimsOfUnknownGpus()
                 .forEach((folder, process) -> found.add(unknown(folder, process)));
-        return found.isEmpty() ? List.of(Finding.ok("nobody uses a GPU without having it")) : found;
+        return found.isEmpty() ? List.of(Finding.ok("nobody uses a GPU without a lease")) : found;
     }
 
     private static Finding unknown(String folder, ProcessId process) {
@@ -44,16 +44,16 @@ final class UnmanagedCheck implements Check {
                         + " has the claim of another jnvdocker mounted ("
                         + Quote.shown(folder)
                         + "), and which GPUs it is for can't be learnt from there",
-                "have both daemons' state folders where either sees the other's, or cordon in each"
-                        + " configuration the GPUs that the other gives out");
+                "put both daemons' state folders where each sees the other's, or cordon the other's"
+                        + " GPUs in each configuration");
     }
 
     private static Finding finding(GpuStatus gpu, GpuUse use) {
         if (use.kind() == GpuUse.Kind.OTHER_CLAIM) {
             return Finding.wrong(
                     LeaseText.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + LeaseText.used(use),
-                    "stop it with its own engine's docker; two daemons of one host had better give"
-                            + " out different GPUs: cordon in each configuration the other's");
+                    "stop it with its own engine's docker; let two daemons of one host give out"
+                            + " different GPUs: cordon the other's in each configuration");
         }
         return Finding.wrong(
                 LeaseText.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + LeaseText.used(use),

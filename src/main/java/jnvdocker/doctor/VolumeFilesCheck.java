@@ -47,7 +47,7 @@ final class VolumeFilesCheck implements Check {
             return List.of(
                     Finding.wrong(
                             volumes.path(driver) + " is not a whole driver volume",
-                            "have it made: jnvdocker gpu volume"));
+                            "make it: jnvdocker gpu volume"));
         }
         DriverVolume volume = there.get();
         List<Finding> found = new ArrayList<>();
@@ -82,8 +82,8 @@ final class VolumeFilesCheck implements Check {
     private static Finding earlier(DriverVolume volume) {
         return Finding.hint(
                 volume.path()
-                        + " was made by an earlier release of jnvdocker, which knew no files for"
-                        + " Vulkan, EGL and OptiX",
+                        + " was made by an earlier release of jnvdocker, which did not include the"
+                        + " files for Vulkan, EGL and OptiX",
                 "if containers need them, then when none uses the volume, rm -r "
                         + volume.path()
                         + " && jnvdocker gpu volume");

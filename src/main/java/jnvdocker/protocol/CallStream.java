@@ -78,7 +78,7 @@ public final class CallStream extends InputStream {
             closed = true;
             client.giveUp();
             throw new IOException(
-                    "it has come too slowly: "
+                    "it came too slowly: "
                             + total
                             + " bytes in "
                             + Duration.ofNanos(spent).toSeconds()

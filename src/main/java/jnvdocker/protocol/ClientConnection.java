@@ -62,9 +62,7 @@ public final class ClientConnection implements AutoCloseable {
         private static final long serialVersionUID = 1L;
 
         private LateException(Duration time) {
-            super(
-                    "the client has not said within " + time.toSeconds() + " s what it wants",
-                    "try again");
+            super("the client sent no request within " + time.toSeconds() + " s", "try again");
         }
     }
 

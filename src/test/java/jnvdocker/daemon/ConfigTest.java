@@ -146,7 +146,7 @@ class ConfigTest {
                 FILE
                         + ":2: keep_history = '"
                         + value.replace("'", "")
-                        + "' is no length of time; write one as in 90s, 30m or 1d12h, or write"
+                        + "' is not a duration; write one as in 90s, 30m or 1d12h, or write"
                         + " forever",
                 refusal("# policy\nkeep_history = " + value));
     }
@@ -158,8 +158,8 @@ class ConfigTest {
                 FILE
                         + ":2: keep_history = '"
                         + value
-                        + "' is not between 1d and 36500d; write another length of time, or"
-                        + " write forever",
+                        + "' is not between 1d and 36500d; write another duration, or write"
+                        + " forever",
                 refusal("# policy\nkeep_history = '" + value + "'"));
     }
 
@@ -200,8 +200,8 @@ class ConfigTest {
                 FILE
                         + ":2: max_wait = "
                         + value
-                        + " is no length of time; write one as in 90s, 30m or 1d12h, or leave the"
-                        + " key out",
+                        + " is not a duration; write one as in 90s, 30m or 1d12h, or leave the key"
+                        + " out",
                 refusal("# policy\nmax_wait = " + value));
     }
 
@@ -212,8 +212,8 @@ class ConfigTest {
                 FILE
                         + ":2: max_wait = '"
                         + value
-                        + "' is not between 1m and 36500d; write another length of time, or leave"
-                        + " the key out",
+                        + "' is not between 1m and 36500d; write another duration, or leave the key"
+                        + " out",
                 refusal("# policy\nmax_wait = '" + value + "'"));
     }
 
@@ -248,7 +248,7 @@ class ConfigTest {
                 FILE
                         + ":2: mesos_wait = "
                         + value
-                        + " is no length of time; write one as in 90s, 30m or 1d12h, and keep well"
+                        + " is not a duration; write one as in 90s, 30m or 1d12h, and keep well"
                         + " below the agent's --executor_registration_timeout",
                 refusal("# policy\nmesos_wait = " + value));
     }
@@ -260,8 +260,8 @@ class ConfigTest {
                 FILE
                         + ":2: mesos_wait = '"
                         + value
-                        + "' is not between 0s and 45s; write another length of time, and keep well"
-                        + " below the agent's --executor_registration_timeout",
+                        + "' is not between 0s and 45s; write another duration, and keep well below"
+                        + " the agent's --executor_registration_timeout",
                 refusal("# policy\nmesos_wait = '" + value + "'"));
     }
 
@@ -383,9 +383,9 @@ class ConfigTest {
                 "[runtime]\\n\\nreal = 'runc' | :3: runtime.real = 'runc' is not an absolute path:"
                         + " write that of runc or crun",
                 "runtime = 1 | :1: 'runtime' is a table; write its keys below a line [runtime]",
-                "max_gpus_unknown = 0 | :1: max_gpus_unknown = 0 is not how many GPUs containers"
-                        + " may have in all whose user is not known: write 1 or more, or leave the"
-                        + " key out, for max_gpus_per_user"
+                "max_gpus_unknown = 0 | :1: max_gpus_unknown = 0 is not how many GPUs containers of"
+                    + " unknown users may have in all: write 1 or more, or leave the key out, for"
+                    + " max_gpus_per_user"
             })
     void tableOfTheRuntimeIsChecked(String text, String refusal) {
         assertEquals(FILE + refusal, refusal(text.replace("\\n", "\n")));

@@ -104,7 +104,7 @@ public final class ImageArchive {
             findInLayout();
         } else if (images.isEmpty() && !documents.has(ArchiveDocuments.MANIFEST)) {
             throw new BadArchiveException(
-                    "is no archive of an image: it has neither manifest.json nor index.json",
+                    "is not an image archive: it has neither manifest.json nor index.json",
                     "make one with docker save");
         }
         if (images.isEmpty()) {
@@ -144,7 +144,7 @@ public final class ImageArchive {
         ArchiveJson.Node index = node(ArchiveDocuments.INDEX);
         if (!documents.has(ArchiveDocuments.LAYOUT)) {
             throw new BadArchiveException(
-                    "is no OCI image layout: its file oci-layout is missing",
+                    "is not an OCI image layout: its file oci-layout is missing",
                     BadArchiveException.SAVE_AGAIN);
         }
         for (ArchiveJson.Descriptor each : index.manifests()) {

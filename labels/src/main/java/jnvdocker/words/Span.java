@@ -35,8 +35,7 @@ public final class Span {
         Matcher form = FORM.matcher(text);
         if (!form.matches()) {
             throw new InvalidValueException(
-                    Quote.quoted(text) + " is no length of time",
-                    "write one as in 90s, 30m or 1d12h");
+                    Quote.quoted(text) + " is not a duration", "write one as in 90s, 30m or 1d12h");
         }
         Duration span =
                 Duration.ofDays(7 * number(form, 1) + number(form, 2))
@@ -50,7 +49,7 @@ public final class Span {
                             + spelled(limits.least())
                             + " and "
                             + spelled(limits.most()),
-                    "write another length of time");
+                    "write another duration");
         }
         return span;
     }

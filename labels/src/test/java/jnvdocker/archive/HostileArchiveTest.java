@@ -73,7 +73,7 @@ class HostileArchiveTest {
         new Random(1).nextBytes(noise);
         assertDamaged(refusal(noise));
         assertEquals(
-                "is no archive of an image: it has neither manifest.json nor index.json; make one"
+                "is not an image archive: it has neither manifest.json nor index.json; make one"
                         + " with docker save",
                 refusal(new TestingArchive().file("etc/passwd", "root:x:0").plain()));
     }
@@ -238,7 +238,7 @@ class HostileArchiveTest {
                 "names something by 'sha256:../../manifest.json', which is no SHA-256" + AGAIN,
                 refusal(new TestingArchive().layout().file("index.json", index).plain()));
         assertEquals(
-                "is no OCI image layout: its file oci-layout is missing" + AGAIN,
+                "is not an OCI image layout: its file oci-layout is missing" + AGAIN,
                 refusal(new TestingArchive().file("index.json", index).plain()));
     }
 

@@ -86,14 +86,14 @@ class GpuNeedsCheckTest {
         GpuNeeds needs = needs("NVIDIA_REQUIRE_CUDA=" + Images.requireCuda124());
         assertEquals(
                 "unsatisfied condition: cuda>=12.4 (cuda is 12.1; NVIDIA_REQUIRE_CUDA of the image;"
-                        + " 30 other alternatives fail too); driver 530.30.02 is loaded,"
-                        + " 550 or newer would do, or use an older image"
+                    + " 30 other alternatives fail too); driver 530.30.02 is loaded, 550 or newer"
+                    + " would do, or use an older image"
                         + SKIP,
                 refusal(needs, Images.driver("530.30.02")));
         assertEquals(
                 "unsatisfied condition: cuda>=12.4 (cuda is 12.2; NVIDIA_REQUIRE_CUDA of the image;"
-                        + " 30 other alternatives fail too); driver 535.104.05 is loaded,"
-                        + " 550 or newer would do, or use an older image"
+                    + " 30 other alternatives fail too); driver 535.104.05 is loaded, 550 or newer"
+                    + " would do, or use an older image"
                         + SKIP,
                 refusal(needs, HOST.withBrand("Grid")));
     }
@@ -114,8 +114,8 @@ class GpuNeedsCheckTest {
     void singleRequirementNamesOnlyWhatFails() throws Exception {
         assertEquals(
                 "unsatisfied condition: cuda>=12.8,driver!=535.104.5 (cuda is 12.2, driver is"
-                        + " 535.104.05; NVIDIA_REQUIRE_CUDA of the image); driver 535.104.05 is"
-                        + " loaded, 570 or newer would do, or use an older image"
+                    + " 535.104.05; NVIDIA_REQUIRE_CUDA of the image); driver 535.104.05 is loaded,"
+                    + " 570 or newer would do, or use an older image"
                         + SKIP,
                 refusal(
                         needs("NVIDIA_REQUIRE_CUDA=cuda>=12.8,driver>=500,driver!=535.104.5"),

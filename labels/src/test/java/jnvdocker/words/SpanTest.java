@@ -86,7 +86,7 @@ class SpanTest {
     void anythingElseIsRefusedWithTheSpelling(String text) {
         String message = refusal(text);
         assertEquals(
-                " is no length of time; write one as in 90s, 30m or 1d12h",
+                " is not a duration; write one as in 90s, 30m or 1d12h",
                 message.substring(message.lastIndexOf("'") + 1));
     }
 
@@ -106,7 +106,7 @@ class SpanTest {
             })
     void aSpanIsBoundedByWhatThePlaceTakes(String text) {
         assertEquals(
-                "'" + text + "' is not between 1m and 36500d; write another length of time",
+                "'" + text + "' is not between 1m and 36500d; write another duration",
                 refusal(text));
     }
 
@@ -116,17 +116,16 @@ class SpanTest {
         assertEquals(Duration.ofSeconds(5), Span.parse("5s", limits));
         assertEquals(Duration.ofMinutes(90), Span.parse("1h30m", limits));
         assertEquals(
-                "'4s' is not between 5s and 1h30m; write another length of time",
-                refusal("4s", limits));
+                "'4s' is not between 5s and 1h30m; write another duration", refusal("4s", limits));
         assertEquals(
-                "'5401s' is not between 5s and 1h30m; write another length of time",
+                "'5401s' is not between 5s and 1h30m; write another duration",
                 refusal("5401s", limits));
     }
 
     @Test
     void whatIsQuotedIsShortAndHarmless() {
         assertEquals(
-                "'\\u{1b}[2J' is no length of time; write one as in 90s, 30m or 1d12h",
+                "'\\u{1b}[2J' is not a duration; write one as in 90s, 30m or 1d12h",
                 refusal("\u001b[2J"));
         assertEquals(true, refusal("7".repeat(100_000) + "d").length() < 300);
     }

@@ -81,7 +81,8 @@ public final class CudaDriver {
         }
         return parse(answer.group(1))
                 .orElseThrow(() ->
-                        new IOException("it answers " + answer.group(1) + ", which is no version"));
+                        new IOException(
+                                "it answers " + answer.group(1) + ", which is not a version"));
     }
 
     /** 12.2 of 12020; empty for what no driver's version can be, 0 among it. */

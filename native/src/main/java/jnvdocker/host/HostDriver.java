@@ -160,14 +160,14 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
             return Gpu.troubled(
                     index,
                     pciAddress,
-                    "the driver names no UUID of it (found " + Quote.quoted(uuid) + ")");
+                    "the driver shows no UUID for it (found " + Quote.quoted(uuid) + ")");
         }
         String minor = facts.getOrDefault("Device Minor", "");
         if (!minor.matches("[0-9]{1,3}")) {
             return Gpu.troubled(
                     index,
                     pciAddress,
-                    "the driver names no device minor of it (found " + Quote.quoted(minor) + ")");
+                    "the driver shows no device minor for it (found " + Quote.quoted(minor) + ")");
         }
         String model = facts.getOrDefault("Model", "unknown");
         return new Gpu(index, uuid, Integer.parseInt(minor), pciAddress, model);

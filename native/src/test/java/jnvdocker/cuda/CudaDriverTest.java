@@ -112,7 +112,7 @@ class CudaDriverTest {
 
     @Test
     void zeroIsNoAnswer() throws Exception {
-        assertEquals("it answers 0, which is no version", failure("*version = 0; return 0;"));
+        assertEquals("it answers 0, which is not a version", failure("*version = 0; return 0;"));
     }
 
     @Test

@@ -122,7 +122,7 @@ final class GpuBoard {
                     case Evidence.Gone _ ->
                             evidence.kept(lease)
                                     .map(why -> "ended, but " + why)
-                                    .orElse("ended, may be restarting");
+                                    .orElse("restarting (restart policy)");
                     case Evidence.Unclear _ -> "starting";
                 };
         List<GpuUse> uses = unmanaged.of(gpu);

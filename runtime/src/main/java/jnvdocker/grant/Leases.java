@@ -16,9 +16,11 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.registry.LeaseRegistry;
@@ -300,6 +302,28 @@ public final class Leases {
         return new PastLeases(registry.history()::past, limit);
     }
 
+    /**
+     * For how long the containers of leases that live have had GPUs, by the leases' numbers. A
+     * lease that was lost and is known again is younger than its container.
+     */
+    public Map<Long, Tenure> tenures(List<Lease> leases) throws IOException {
+        Instant boot = Instant.now().minus(Posix.timeSinceBoot());
+        Map<Long, Tenure> tenures = registry.history().tenures(leases);
+        for (Lease lease : leases) {
+            Optional<Instant> start = init(lease.holder()).map(it -> it.since(boot));
+            tenures.computeIfPresent(lease.id(), (_, tenure) -> tenure.from(start));
+        }
+        return tenures;
+    }
+
+    private static Optional<ProcessId> init(Holder holder) {
+        return switch (holder) {
+            case Holder.Container container -> container.init();
+            case Holder.OciContainer container -> container.init();
+            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> Optional.empty();
+        };
+    }
+
     /** Leases of one GPU that have ended, the latest first. */
     public List<Lease> pastOf(Gpu gpu, int limit) throws IOException {
         return registry.history().pastOf(gpu.uuid(), limit);
@@ -367,7 +391,7 @@ public final class Leases {
                             Optional<String> cgroup) ->
                     init.filter(evidence::isAlive).isPresent() || cgroup.isEmpty()
                             ? runs
-                            : "its first process has ended, and others run: "
+                            : "its first process has ended, but others run: "
                                     + cgroup.get()
                                     + "/cgroup.procs lists them";
             case Holder.Client _ -> runs + stopped(process);
@@ -376,7 +400,7 @@ public final class Leases {
                             ? runs + stopped(process)
                             : "its process "
                                     + pid
-                                    + " has ended, and others that it started run: "
+                                    + " has ended, but others that it started run: "
                                     + cgroup
                                     + "/cgroup.procs lists them";
             case Holder.MesosContainer container ->
@@ -511,6 +535,8 @@ public final class Leases {
     /** Why leases are shown whose holders may be gone: for people, with what to do. */
     public Optional<String> unwrittenEnd() {
         return registry.unwrittenEnd()
-                .map(why -> "what has ended since can't be written down, and may be shown: " + why);
+                .map(why ->
+                        "leases that have ended since cannot be recorded, and are still shown: "
+                                + why);
     }
 }

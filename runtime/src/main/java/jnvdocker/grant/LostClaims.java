@@ -42,7 +42,7 @@ final class LostClaims {
         mounted.ifPresent(all::addAll);
         for (String id : all) {
             if (!registry.claims().knew(id)) {
-                LOG.warn("claim {} is there, and the registry has never heard of it", id);
+                LOG.warn("claim {} is there, and it is not in the registry", id);
                 registry.claims().unreconciled();
                 break;
             }

@@ -104,7 +104,7 @@ final class OtherClaims {
     private Set<String> gpus(MountedFolder folder) {
         Optional<Path> here = processes.locate(folder);
         if (here.isEmpty()) {
-            LOG.debug("{} is not to be seen from here", folder);
+            LOG.debug("{} cannot be seen from here", folder);
             return Set.of();
         }
         try {
@@ -146,7 +146,7 @@ final class OtherClaims {
             int uid = (int) status.get("uid");
             boolean trusted = uid == 0 || uid == Posix.effectiveUser();
             if (!trusted || ((int) status.get("mode") & OTHERS_MAY_WRITE) != 0) {
-                throw new IOException(path + " can be written by others than root");
+                throw new IOException(path + " can be written by users other than root");
             }
         }
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {

@@ -333,7 +333,7 @@ public final class QueueKeeper {
 
     private static void stopped(Place place, int number) {
         int pid = place.ticket().client().pid();
-        String why = "its process was stopped ('kill -CONT " + pid + "' has it go on)";
+        String why = "its process is stopped ('kill -CONT " + pid + "' has it go on)";
         place.stand(Place.Standing.passed(number, why));
     }
 
@@ -373,7 +373,7 @@ public final class QueueKeeper {
                                                 LeaseRequest.kept(origin, ticket.request()),
                                                 Optional.empty())));
         if (reserved && !place.give(claim)) {
-            cancellation.of(claim, "its client waits no more");
+            cancellation.of(claim, "its client no longer waits");
         }
     }
 

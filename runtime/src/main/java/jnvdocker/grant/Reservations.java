@@ -37,11 +37,10 @@ import java.util.stream.Collectors;
 final class Reservations {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
     private static final Duration A_MOMENT = Duration.ofMillis(50);
-    private static final String GONE = "its GPU has vanished before it could be used";
+    private static final String GONE = "its GPU vanished before it could be used";
     private static final Refusal STOPPED =
             new Refusal(
-                    "jnvdocker is being uninstalled from this host, and no container gets GPUs of"
-                            + " it any more",
+                    "jnvdocker is being uninstalled from this host, and gives no GPUs any more",
                     "ask an administrator");
 
     /**
@@ -414,7 +413,7 @@ final class Reservations {
             return switch (choice.of(registry.holdings())) {
                 case GpuChoice.Busy busy -> ChoiceText.reason(busy);
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
-                case GpuChoice.Chosen _ -> "others have just given back what is asked for";
+                case GpuChoice.Chosen _ -> "the requested GPUs have just been given back";
             };
         }
     }

@@ -37,9 +37,9 @@ public final class TrustedFolder {
             boolean sticky = (mode & STICKY) != 0 && !(itself && each.equals(folder));
             if (!roots || (mode & OTHERS_WRITE) != 0 && !sticky) {
                 throw new RefusedException(
-                        "others than root may write to "
+                        "users other than root can write to "
                                 + each
-                                + ", and so could have anything run as root",
+                                + ", and so could run anything as root",
                         "use another folder, or take their right with chmod go-w and chown root");
             }
         }

@@ -2,6 +2,7 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -10,7 +11,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -61,6 +64,17 @@ public final class LeaseHistory {
         // A few rows by their index: a connection of its own would take longer.
         return database.transaction(
                 transaction -> LeaseRows.lastOfOci(transaction, root, container));
+    }
+
+    /** For how long the containers of leases have had GPUs, by the leases' numbers. */
+    public Map<Long, Tenure> tenures(List<Lease> leases) throws IOException {
+        return database.transaction(transaction -> {
+            Map<Long, Tenure> tenures = new HashMap<>();
+            for (Lease lease : leases) {
+                tenures.put(lease.id(), LeaseRows.tenure(transaction, lease));
+            }
+            return tenures;
+        });
     }
 
     /** Leases of one GPU that have ended, the latest first. */

@@ -6,6 +6,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Tenure;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
@@ -141,6 +142,28 @@ final class LeaseRows {
                         + " AND +until IS NOT NULL ORDER BY lease.id DESC LIMIT 1",
                 container,
                 root);
+    }
+
+    /** Reservations that came to nothing do not count. */
+    static Tenure tenure(Transaction transaction, Lease lease) throws SQLException {
+        Tenure own = new Tenure(lease.since(), 0);
+        Optional<Claim.ContainerRef> container = lease.claim().container();
+        if (container.isEmpty()) {
+            return own;
+        }
+        return transaction
+                .first(
+                        row ->
+                                new Tenure(
+                                        Instant.ofEpochMilli(row.getLong("first")),
+                                        row.getInt("leases") - 1),
+                        "SELECT min(since) AS first, count(*) AS leases FROM lease JOIN claim ON"
+                                + " claim.id = lease.claim WHERE claim.container = ? AND lease.id"
+                                + " <= ? AND holder <> 'client'",
+                        container.get().id(),
+                        lease.id())
+                .filter(tenure -> tenure.restarts() >= 0)
+                .orElse(own);
     }
 
     private static Claim claim(ResultSet row) throws SQLException {

@@ -75,7 +75,7 @@ final class RegistryDamage {
                             + file
                             + " is damaged ("
                             + damage
-                            + "), so that nobody knows for certain who has which GPU",
+                            + "), so it is not certain who holds which GPU",
                     "restart jnvdockerd, which keeps the damaged file and makes a new one");
         }
     }

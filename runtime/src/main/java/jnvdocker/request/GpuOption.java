@@ -140,7 +140,7 @@ final class GpuOption {
         }
         if (!NUMBER.matcher(count).matches()) {
             throw wrong(
-                    "%s is no number of GPUs: write a number, 'all', 'none' or device=<ids>"
+                    "%s is not a number of GPUs: write a number, 'all', 'none' or device=<ids>"
                             .formatted(Quote.quoted(count)));
         }
         int number = Integer.parseInt(count);

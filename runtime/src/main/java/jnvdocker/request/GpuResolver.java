@@ -71,7 +71,7 @@ public final class GpuResolver {
             String uuids = meant.stream().map(Gpu::uuid).collect(Collectors.joining(", "));
             throw new RefusedException(
                     "invalid device: " + Quote.shown(id),
-                    "it is the beginning of more than one UUID (" + uuids + "), type more of it");
+                    "more than one UUID begins with it (" + uuids + "), type more of it");
         }
         return meant.getFirst();
     }

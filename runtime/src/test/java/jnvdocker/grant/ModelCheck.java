@@ -197,8 +197,8 @@ final class ModelCheck {
         String evidence = ended.end().orElseThrow().evidence();
         return evidence.equals("docker was not run")
                         && world.waiters.hasReturned(ended.holder().process())
-                || evidence.equals("its GPU has vanished before it could be used")
-                || evidence.equals("its client waits no more");
+                || evidence.equals("its GPU vanished before it could be used")
+                || evidence.equals("its client no longer waits");
     }
 
     /** A lease that ended while a process of its container lived would be missing here. */

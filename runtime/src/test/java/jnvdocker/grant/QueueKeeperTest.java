@@ -273,7 +273,7 @@ class QueueKeeperTest {
             Thread.sleep(1);
         }
         assertEquals(
-                "its GPU has vanished before it could be used",
+                "its GPU vanished before it could be used",
                 parts.registry().history().past(1).getFirst().end().orElseThrow().evidence());
         assertEquals(
                 List.of(alice.process(), bob.process()),
@@ -353,7 +353,7 @@ class QueueKeeperTest {
         assertFalse(first.claim().isDone());
         assertEquals(
                 Optional.of(
-                        "its process was stopped ('kill -CONT "
+                        "its process is stopped ('kill -CONT "
                                 + first.process().pid()
                                 + "' has it go on)"),
                 parts.leases().waiting().getFirst().obstacle());

@@ -438,8 +438,8 @@ class GpuChoiceTest {
                 devices("0", "4"),
                 ALL);
         String none =
-                "the driver shows no GPU on this host; look why in the kernel's log (dmesg | grep"
-                        + " -i nvrm)";
+                "the driver shows no GPU on this host; look at the kernel log (dmesg | grep -i"
+                        + " nvrm)";
         assertRefused(none, EVERY, List.of());
         assertRefused(none, ONE, List.of());
     }
@@ -455,7 +455,7 @@ class GpuChoiceTest {
                 TWO,
                 gpus);
         String refusal =
-                "GPU 0 at 0000:00:00.0 can't be given out: it is lost; look why in the kernel's log"
+                "GPU 0 at 0000:00:00.0 can't be given out: it is lost; look at the kernel log"
                         + " (dmesg | grep -i nvrm)";
         assertRefused(refusal, devices("0", "1"), gpus);
         assertRefused(refusal, ONE, List.of(SICK));

@@ -73,8 +73,9 @@ final class GpuRequestTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "two | 'two' is no number of GPUs: write a number, 'all', 'none' or device=<ids>",
-                "GPU-a | 'GPU-a' is no number of GPUs: write a number, 'all', 'none' or"
+                "two | 'two' is not a number of GPUs: write a number, 'all', 'none' or"
+                        + " device=<ids>",
+                "GPU-a | 'GPU-a' is not a number of GPUs: write a number, 'all', 'none' or"
                         + " device=<ids>",
                 "12345678901 | '12345678901' is no number of GPUs:",
                 "٢ | '٢' is no number of GPUs:",

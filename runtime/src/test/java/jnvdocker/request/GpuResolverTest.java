@@ -102,7 +102,7 @@ class GpuResolverTest {
     @Test
     void beginningOfTwoUuidsIsRefusedWithBoth() {
         assertRefusal(
-                "invalid device: GPU-5c1a; it is the beginning of more than one UUID ("
+                "invalid device: GPU-5c1a; more than one UUID begins with it ("
                         + Gpus.A.uuid()
                         + ", "
                         + Gpus.B.uuid()

@@ -55,8 +55,8 @@ public final class Caller {
                 .find(request.peer().pid())
                 .orElseThrow(() ->
                         new RefusedException(
-                                "the process that asks for GPUs is in another PID namespace, so"
-                                        + " that nobody could tell when it ends",
+                                "the process that requests GPUs is in another PID namespace, so its"
+                                        + " end could not be seen",
                                 "run jnvdocker on the host itself"));
     }
 }

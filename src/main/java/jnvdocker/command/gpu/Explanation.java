@@ -7,7 +7,9 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
@@ -17,22 +19,32 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** Why a GPU is in the state that it is in, and what to do, in sentences. */
 final class Explanation {
+    /** What is nobody's that is known is root's to end. */
+    private static final Owner NOBODY_KNOWN = new Owner(0, "root");
+
     private final GpuStatus status;
+    private final Predicate<Owner> mayEnd;
     private final Instant now;
 
-    Explanation(GpuStatus status, Instant now) {
+    /**
+     * @param mayEnd whether the reader may end what is somebody's: others ask, or wait
+     */
+    Explanation(GpuStatus status, Predicate<Owner> mayEnd, Instant now) {
         this.status = status;
+        this.mayEnd = mayEnd;
         this.now = now;
     }
 
     /**
+     * @param tenure of the lease's container
      * @param kept what keeps the lease alive, see {@link jnvdocker.grant.Leases#explain}
      */
-    List<String> held(Lease lease, String kept) {
+    List<String> held(Lease lease, Tenure tenure, String kept) {
         List<String> sentences = new ArrayList<>();
         sentences.add(
                 subject()
@@ -42,7 +54,19 @@ final class Explanation {
                         + Span.between(lease.since(), now)
                         + ").");
         sentences.add(container(lease) + ".");
+        if (tenure.since().isBefore(lease.since())) {
+            String restarts = GpuLs.restarts(tenure);
+            sentences.add(
+                    "The container has had GPUs since "
+                            + LeaseText.time(tenure.since())
+                            + " ("
+                            + Span.between(tenure.since(), now)
+                            + ")"
+                            + (restarts.isEmpty() ? "" : ", and was " + restarts)
+                            + ".");
+        }
         sentences.add("What keeps it: " + kept + ".");
+        sharing().ifPresent(sentences::add);
         sentences.add(whatToDo(lease));
         status.cordon()
                 .ifPresent(cordon ->
@@ -52,6 +76,18 @@ final class Explanation {
                                         + ", and gets no new container after this one. "
                                         + uncordon(cordon)));
         return sentences;
+    }
+
+    /** Names whoever uses what another holds. */
+    private Optional<String> sharing() {
+        return status.unmanaged().isEmpty()
+                ? Optional.empty()
+                : Optional.of(
+                        "It is used without a lease, too, by "
+                                + status.unmanaged().stream()
+                                        .map(LeaseText::name)
+                                        .collect(Collectors.joining(", "))
+                                + ".");
     }
 
     /**
@@ -68,7 +104,7 @@ final class Explanation {
                             + " can't be given out: "
                             + gpu.trouble()
                             + ".",
-                    "Look why in the kernel's log: dmesg | grep -i nvrm");
+                    "Look at the kernel log: dmesg | grep -i nvrm");
         }
         if (status.user().isPresent()) {
             return used(status.user().get());
@@ -83,7 +119,7 @@ final class Explanation {
             return sentences;
         }
         if (!gpu.hasUuid()) {
-            sentences.add("It can't be given out: " + status.note() + ".");
+            sentences.add("It is not given to containers: " + status.note() + ".");
         } else if (!status.note().isEmpty()) {
             sentences.add("It is " + status.note() + ".");
         } else {
@@ -97,15 +133,15 @@ final class Explanation {
         String container = Quote.shown(refused.claim().displayName());
         return "Container "
                 + container
-                + " was refused it when docker was started ("
+                + " was refused this GPU when docker started ("
                 + LeaseText.time(refused.since())
-                + "), and is started when it is free and nobody waits for it; to keep it down:"
+                + "), and is started when the GPU is free and nobody waits for it; to keep it down:"
                 + " docker update --restart=no "
                 + container;
     }
 
     private String uncordon(Cordon cordon) {
-        return "To have it given out again: " + LeaseText.toUncordon(cordon, status.gpu().index());
+        return "To return it to service: " + LeaseText.toUncordon(cordon, status.gpu().index());
     }
 
     private List<String> used(GpuUse use) {
@@ -128,17 +164,29 @@ final class Explanation {
                             + others.stream().map(LeaseText::name).collect(Collectors.joining(", "))
                             + ".");
         }
-        sentences.add(
-                "It is given out again when that has ended: "
-                        + use.container()
-                                .map(container -> "docker stop " + Quote.shown(container.name()))
-                                .orElseGet(() ->
-                                        use.kind() == GpuUse.Kind.OTHER_CLAIM
-                                                ? "stop it with its own engine's docker"
-                                                : "ask its user, or root may end it with kill"
-                                                        + pid(use))
-                        + "; what does not count can be named in the configuration (ignore).");
+        sentences.add(toEnd(use));
         return sentences;
+    }
+
+    private String toEnd(GpuUse use) {
+        String start = "It becomes free when this has ended: ";
+        Optional<Owner> owner = LeaseText.owner(use);
+        if (!owner.map(mayEnd::test).orElseGet(() -> mayEnd.test(NOBODY_KNOWN))) {
+            String user =
+                    owner.map(Owner::name)
+                            .map(Quote::shown)
+                            .or(() -> Holding.guess(use))
+                            .orElse("its user");
+            return start + "ask " + user + ", or wait with --gpu-wait.";
+        }
+        return start
+                + use.container()
+                        .map(container -> "docker stop " + Quote.shown(container.name()))
+                        .orElseGet(() ->
+                                use.kind() == GpuUse.Kind.OTHER_CLAIM
+                                        ? "stop it with its own engine's docker"
+                                        : "kill" + pid(use))
+                + "; to have it ignored, list it under ignore in the configuration.";
     }
 
     private String seen(GpuUse use, GpuUse.User process) {
@@ -188,7 +236,7 @@ final class Explanation {
                                 + " ("
                                 + Span.between(since, now)
                                 + ")")
-                .orElse("; nobody is known to have had it");
+                .orElse("; no earlier holder is known");
     }
 
     private String container(Lease lease) {
@@ -206,7 +254,7 @@ final class Explanation {
             case Origin.DockerContainer _, Origin.OciContainer _ ->
                     claim.container()
                                     .map(it -> "Container " + Holding.shortId(it.id()))
-                                    .orElse("A container that is not known yet")
+                                    .orElse("A container not known yet")
                             + " of image "
                             + Quote.shown(claim.origin().title());
             case Origin.HostProcess _ -> "A process of the host, started with 'jnvdocker gpu run'";
@@ -230,8 +278,8 @@ final class Explanation {
     }
 
     private static String stuck(Claim claim) {
-        return "A killed process that does not end waits in the kernel, most likely for the driver:"
-                + " look for 'Xid' in dmesg; it may take a restart of the host."
+        return "Its process was killed and does not end: it waits in the kernel, most likely for"
+                + " the driver. Look for 'Xid' in dmesg; the host may have to be restarted."
                 + switch (claim.origin()) {
                     case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "";
@@ -244,19 +292,26 @@ final class Explanation {
     private static String reserved(Claim claim) {
         return switch (claim.origin()) {
             case Origin.DockerContainer _ ->
-                    "It becomes the container's when docker starts that, and free when that docker"
-                            + " run ends before.";
+                    "It becomes held when docker starts the container, and free if that docker run"
+                            + " ends first.";
             case Origin.HostProcess _ ->
-                    "It becomes the command's in a moment, and free when that gpu run ends before.";
+                    "It becomes held in a moment, and free if that gpu run ends first.";
             case Origin.MesosTask _ ->
-                    "It becomes the task's in a moment, and free when its launch fails before.";
+                    "It becomes held in a moment, and free if the launch fails first.";
             case Origin.OciContainer _ ->
-                    "It becomes the container's in a moment, and free when its start fails before.";
+                    "It becomes held in a moment, and free if the start fails first.";
         };
     }
 
-    private static String toFree(Lease lease) {
+    private String toFree(Lease lease) {
         Claim claim = lease.claim();
+        if (!mayEnd.test(claim.owner())) {
+            return "To get it: ask "
+                    + Quote.shown(claim.owner().name())
+                    + ", or wait for it: jnvdocker run --gpu-wait --gpus device="
+                    + status.gpu().index()
+                    + " …";
+        }
         return switch (claim.origin()) {
             case Origin.DockerContainer _ ->
                     "To free it: docker stop "
@@ -266,11 +321,11 @@ final class Explanation {
                             + "; if that is gone already: jnvdocker gpu release "
                             + claim.id();
             case Origin.HostProcess _ ->
-                    "It is given out again when that has ended, and all that it has started: ask"
-                            + " its user, or root may end it with kill "
+                    "It becomes free when the process and everything that it started have ended:"
+                            + " kill "
                             + lease.holder().process().pid();
             case Origin.MesosTask _ ->
-                    "It is given out again when nothing of that container runs any more: "
+                    "It becomes free when nothing of that container runs any more: "
                             + LeaseText.toEnd(claim);
             case Origin.OciContainer _ ->
                     "To free it: docker stop "

@@ -9,6 +9,7 @@ import jnvdocker.doctor.Doctor;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
+import jnvdocker.lease.Owner;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -30,6 +31,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
+import java.util.function.Predicate;
 
 /** {@code jnvdocker gpu …}: shows what this host has, who has it, and what we made of it. */
 public final class GpuCommand {
@@ -132,7 +134,7 @@ public final class GpuCommand {
         CommandLine gpu =
                 new CommandLine(new Gpu())
                         .addSubcommand(new GpuLs(host, leases, screen))
-                        .addSubcommand(new GpuWhy(host, leases, screen))
+                        .addSubcommand(new GpuWhy(host, leases, mayEnd(request), screen))
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
@@ -157,5 +159,12 @@ public final class GpuCommand {
                         .addSubcommand(new GpuPrune(prune, request))
                         .addSubcommand(departure);
         return CommandGroup.of(gpu, request);
+    }
+
+    /** Of root's, whatever anybody has. */
+    private static Predicate<Owner> mayEnd(ClientRequest request) {
+        boolean isRoot = Caller.isRoot(request);
+        Owner reader = Caller.owner(request);
+        return owner -> isRoot || owner.uid() == reader.uid();
     }
 }

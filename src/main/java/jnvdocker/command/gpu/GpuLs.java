@@ -6,6 +6,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Colour;
@@ -24,6 +25,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
@@ -31,7 +33,7 @@ import java.util.concurrent.Callable;
         name = "ls",
         description = {
             "List the GPUs, who holds them, and who uses them without a lease.",
-            "AGE is how long a GPU has been held, or idle since it was last held."
+            "AGE is for how long a container has had GPUs, or a GPU has been idle."
         })
 final class GpuLs implements Callable<Integer> {
     private final Host host;
@@ -59,14 +61,18 @@ final class GpuLs implements Callable<Integer> {
             out.println(watch.json(gpus.stream().map(GpuJson::of).toList()));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
         } else {
-            table(gpus, Instant.now()).lines(screen).forEach(out::println);
+            List<Lease> held = gpus.stream().flatMap(gpu -> gpu.lease().stream()).toList();
+            table(gpus, leases.tenures(held), Instant.now()).lines(screen).forEach(out::println);
             queue(leases.waiting().size()).ifPresent(out::println);
             leases.unwrittenEnd().ifPresent(out::println);
         }
         return ExitCode.OK.code();
     }
 
-    static TextTable table(List<GpuStatus> gpus, Instant now) {
+    /**
+     * @param tenures of their leases, by number
+     */
+    static TextTable table(List<GpuStatus> gpus, Map<Long, Tenure> tenures, Instant now) {
         TextTable table =
                 new TextTable(
                         Column.of("GPU"),
@@ -80,6 +86,7 @@ final class GpuLs implements Callable<Integer> {
         for (GpuStatus status : gpus) {
             Gpu gpu = status.gpu();
             String state = status.state().toString();
+            Optional<Tenure> tenure = status.lease().map(lease -> tenures.get(lease.id()));
             table.row(
                     gpu.index(),
                     gpu.shortUuid(),
@@ -87,8 +94,8 @@ final class GpuLs implements Callable<Integer> {
                     new TextTable.Cell(state, Colour.ofState(state)),
                     user(status),
                     container(status),
-                    age(status, now),
-                    status.note());
+                    age(tenure.map(Tenure::since), status, now),
+                    note(tenure, status));
         }
         return table;
     }
@@ -117,11 +124,25 @@ final class GpuLs implements Callable<Integer> {
                 .orElse("-");
     }
 
-    private static String age(GpuStatus status, Instant now) {
-        return status.lease()
-                .map(Lease::since)
-                .map(since -> Span.between(since, now))
-                .or(() -> status.idleSince().map(since -> "idle " + Span.between(since, now)))
+    private static String age(Optional<Instant> since, GpuStatus status, Instant now) {
+        return since.map(it -> Span.between(it, now))
+                .or(() -> status.idleSince().map(it -> "idle " + Span.between(it, now)))
                 .orElse("-");
+    }
+
+    private static String note(Optional<Tenure> tenure, GpuStatus status) {
+        String restarts = tenure.map(GpuLs::restarts).orElse("");
+        return restarts.isEmpty() || status.note().isEmpty()
+                ? restarts + status.note()
+                : restarts + ", " + status.note();
+    }
+
+    /** {@code restarted 3 times}; empty when it was not. */
+    static String restarts(Tenure tenure) {
+        return switch (tenure.restarts()) {
+            case 0 -> "";
+            case 1 -> "restarted once";
+            default -> "restarted " + tenure.restarts() + " times";
+        };
     }
 }

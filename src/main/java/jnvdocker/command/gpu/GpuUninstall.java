@@ -59,7 +59,7 @@ final class GpuUninstall implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         tell(out, "containers", removed.containers());
         tell(out, "volumes", removed.volumes());
-        out.println("the daemon stops; what is left is for you to remove:");
+        out.println("the daemon stops; remove the rest yourself:");
         installation.leftByHand().forEach(command -> out.println("    " + command));
         return ExitCode.OK.code();
     }

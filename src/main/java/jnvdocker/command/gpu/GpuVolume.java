@@ -5,6 +5,7 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Column;
+import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
 import jnvdocker.volume.DriverVolume;
@@ -21,6 +22,7 @@ import picocli.CommandLine.Spec;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
@@ -45,6 +47,9 @@ final class GpuVolume implements Callable<Integer> {
                             + " one is wrong.")
     private boolean verify;
 
+    @Option(names = "--json", description = "Print JSON.")
+    private boolean json;
+
     GpuVolume(Host host, DriverVolumeStore volumes, ServedVolumes served, Screen screen) {
         this.host = host;
         this.volumes = volumes;
@@ -58,6 +63,14 @@ final class GpuVolume implements Callable<Integer> {
         DriverVersion driver = HostDriver.readVersion(host);
         DriverVolume volume = volumes.build(host, driver);
         served.prepare(host, driver);
+        if (json) {
+            Optional<List<String>> problems =
+                    verify ? Optional.of(served.verify(host, volume)) : Optional.empty();
+            out.println(Json.text(VolumeJson.of(volume, served.known(volume), problems)));
+            return problems.filter(it -> !it.isEmpty()).isPresent()
+                    ? ExitCode.WRONG.code()
+                    : ExitCode.OK.code();
+        }
         summary(volume).forEach(out::println);
         out.println();
         if (verify) {
@@ -79,7 +92,7 @@ final class GpuVolume implements Callable<Integer> {
         out.println(
                 "remove the volume when no container uses it; it is made again: rm -r "
                         + volume.path());
-        return 1;
+        return ExitCode.WRONG.code();
     }
 
     private List<String> summary(DriverVolume volume) {

@@ -8,7 +8,9 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Tenure;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.screen.Json;
@@ -28,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.function.Predicate;
 
 @Command(
         name = "why",
@@ -37,6 +40,7 @@ final class GpuWhy implements Callable<Integer> {
 
     private final Host host;
     private final Leases leases;
+    private final Predicate<Owner> mayEnd;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -49,7 +53,11 @@ final class GpuWhy implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
     private boolean json;
 
-    GpuWhy(Host host, Leases leases, Screen screen) {
+    /**
+     * @param mayEnd whether the reader may end what is somebody's
+     */
+    GpuWhy(Host host, Leases leases, Predicate<Owner> mayEnd, Screen screen) {
+        this.mayEnd = mayEnd;
         this.host = host;
         this.leases = leases;
         this.screen = screen;
@@ -99,11 +107,14 @@ final class GpuWhy implements Callable<Integer> {
         return all.stream().filter(status -> status.gpu().equals(found)).findFirst().orElseThrow();
     }
 
-    private List<String> sentences(GpuStatus status, List<Lease> past) {
-        Explanation explanation = new Explanation(status, Instant.now());
-        return status.lease()
-                .map(lease -> explanation.held(lease, leases.explain(lease)))
-                .orElseGet(() -> explanation.free(past.stream().findFirst()));
+    private List<String> sentences(GpuStatus status, List<Lease> past) throws IOException {
+        Explanation explanation = new Explanation(status, mayEnd, Instant.now());
+        if (status.lease().isEmpty()) {
+            return explanation.free(past.stream().findFirst());
+        }
+        Lease lease = status.lease().get();
+        Tenure tenure = leases.tenures(List.of(lease)).get(lease.id());
+        return explanation.held(lease, tenure, leases.explain(lease));
     }
 
     private record Document(

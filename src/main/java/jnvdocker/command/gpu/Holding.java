@@ -9,6 +9,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.use.RunningContainer;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 
@@ -40,8 +41,18 @@ final class Holding {
         };
     }
 
+    /** {@code alice?}, where a container's labels are all that there is. */
+    static Optional<String> guess(GpuUse use) {
+        return use.container().flatMap(RunningContainer::guessedUser).map(name -> name + "?");
+    }
+
+    /** With a question mark where it is a guess. */
     static String user(GpuUse use) {
-        return LeaseText.owner(use).map(Owner::name).map(Quote::shown).orElse("-");
+        return LeaseText.owner(use)
+                .map(Owner::name)
+                .map(Quote::shown)
+                .or(() -> guess(use))
+                .orElse("-");
     }
 
     /** As docker shows it. */

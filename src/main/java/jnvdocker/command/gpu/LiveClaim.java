@@ -27,7 +27,7 @@ final class LiveClaim {
         }
         if (meant.size() > 1) {
             throw new RefusedException(
-                    Quote.quoted(text) + " means more than one claim: " + names(meant),
+                    Quote.quoted(text) + " matches more than one claim: " + names(meant),
                     "type more of its claim's id");
         }
         return meant.getFirst();

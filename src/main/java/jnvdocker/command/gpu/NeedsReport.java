@@ -121,8 +121,8 @@ final class NeedsReport {
         if (isMet()) {
             lines.add(
                     gpus
-                            ? "Met: this host has what the image asks for"
-                            : "Met: no GPU is asked for");
+                            ? "Met: this host has what the image needs"
+                            : "Met: the image needs no GPU");
         }
         return lines;
     }

@@ -147,7 +147,7 @@ public final class RuntimeCreate {
         if (!wellFormed) {
             throw new RefusedException(
                     "'runtime create', 'exec' and 'hook' are what nvidia-container-runtime asks",
-                    "take 'jnvdocker runtime --help' for what people may type");
+                    "see 'jnvdocker runtime --help' for the commands");
         }
     }
 

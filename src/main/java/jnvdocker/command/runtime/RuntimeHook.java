@@ -152,8 +152,8 @@ public final class RuntimeHook {
             throw new RefusedException(
                     "process "
                             + init
-                            + " is in no cgroup that is called after its container, so that its end"
-                            + " could not be seen",
+                            + " is in no cgroup named after its container, so its end could not be"
+                            + " seen",
                     "use an engine that gives each container a cgroup");
         }
         LOG.info("container {} gets {} (CDI)", Quote.shown(call.name()), lease.claim().gpus());

@@ -320,7 +320,7 @@ public final class StartContainer {
             client.message(
                     "NV_GPU is not used: the image "
                             + run.image()
-                            + " asks for no GPU; give it one with --gpus");
+                            + " needs no GPU; request one with --gpus");
         }
         return Optional.empty();
     }
@@ -343,7 +343,7 @@ public final class StartContainer {
         if (!run.cdiDevices().isEmpty()) {
             String device = run.cdiDevices().getFirst();
             throw new RefusedException(
-                    "--device " + device + " has the engine hand out a GPU past jnvdocker",
+                    "--device " + device + " makes the engine hand out a GPU without jnvdocker",
                     "use --gpus device="
                             + device.substring(device.indexOf('=') + 1)
                             + ", or docker itself");
@@ -355,13 +355,12 @@ public final class StartContainer {
             throw new RefusedException(
                     "the engine at "
                             + url
-                            + " is not on this machine, whose driver and GPUs are the ones known"
-                            + " here",
+                            + " is on another machine, whose driver and GPUs are not known here",
                     "run jnvdocker on that machine, or docker without GPUs");
         }
         if (run.privileged() && !settings.allowPrivileged()) {
             throw new RefusedException(
-                    "--privileged shows the container every GPU of the host, whoever has them",
+                    "--privileged lets the container use every GPU of the host, whoever holds them",
                     "leave it out (--cap-add and --device give single rights), or have an"
                             + " administrator set allow_privileged = true in "
                             + settings.configFile());

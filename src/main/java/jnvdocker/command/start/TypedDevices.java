@@ -92,7 +92,7 @@ final class TypedDevices {
         if (!settings.allowPrivileged()) {
             throw new RefusedException(
                     typed("--device-cgroup-rule", text)
-                            + " lets the container open GPUs of the host, whoever has them",
+                            + " lets the container open GPUs of the host, whoever holds them",
                     "give the major number of the devices that it needs, and GPUs with --gpus, or"
                             + " have an administrator set allow_privileged = true in "
                             + settings.configFile());
@@ -108,7 +108,7 @@ final class TypedDevices {
         } catch (IOException e) {
             throw new RefusedException(
                     typed("--device", device.typed())
-                            + ": it can't be told whether that is a GPU ("
+                            + ": it is not known whether that is a GPU ("
                             + FileErrors.describe(e)
                             + ")",
                     "name the device's own node in /dev");
@@ -116,8 +116,7 @@ final class TypedDevices {
         if (!reached.complete()) {
             throw new RefusedException(
                     typed("--device", device.typed())
-                            + " names a folder with more files than jnvdocker looks through for"
-                            + " nodes of GPUs",
+                            + " names a folder with too many files to look for GPU nodes in",
                     "name the nodes themselves");
         }
         if (!reached.folder()) {

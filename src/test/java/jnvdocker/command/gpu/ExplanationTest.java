@@ -5,14 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 class ExplanationTest {
+    private static final Tenure ONCE = new Tenure(Samples.AT_NINE, 0);
+
     private static final String NINE = LeaseText.time(Samples.AT_NINE);
 
     @Test
@@ -29,20 +33,21 @@ class ExplanationTest {
                         "What keeps it: its process (pid 4711) runs.",
                         "To free it: docker stop train-7; if that is gone already: jnvdocker gpu"
                                 + " release 000000000111"),
-                explain(GpuStatus.State.HELD, lease).held(lease, "its process (pid 4711) runs"));
+                explain(GpuStatus.State.HELD, lease)
+                        .held(lease, ONCE, "its process (pid 4711) runs"));
     }
 
     @Test
     void reservedGpuHasNoContainerYet() {
         Lease lease = Samples.reserved(1, 0);
         List<String> sentences =
-                explain(GpuStatus.State.RESERVED, lease).held(lease, "docker run (pid 4700) runs");
+                explain(GpuStatus.State.RESERVED, lease)
+                        .held(lease, ONCE, "docker run (pid 4700) runs");
         assertTrue(
                 sentences.get(0).contains("is reserved by alice's docker run (pid 4700) since"),
                 sentences::toString);
         assertEquals(
-                "A container that is not known yet of image nvidia/cuda:12.2, under claim"
-                        + " 000000000111.",
+                "A container not known yet of image nvidia/cuda:12.2, under claim 000000000111.",
                 sentences.get(1));
     }
 
@@ -57,16 +62,15 @@ class ExplanationTest {
                                 + " (3h).",
                         "It was last held by alice's container train-7.",
                         "To take it: jnvdocker run --gpus device=0 …"),
-                new Explanation(status, Samples.NOW).free(Optional.of(last)));
+                new Explanation(status, _ -> true, Samples.NOW).free(Optional.of(last)));
     }
 
     @Test
     void gpuThatNobodyHadIsFree() {
         GpuStatus status = Samples.free(0, Optional.empty());
         assertEquals(
-                "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is free; nobody is known to have had"
-                        + " it.",
-                new Explanation(status, Samples.NOW).free(Optional.empty()).getFirst());
+                "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is free; no earlier holder is known.",
+                new Explanation(status, _ -> true, Samples.NOW).free(Optional.empty()).getFirst());
     }
 
     @Test
@@ -76,10 +80,10 @@ class ExplanationTest {
                         "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by root's process"
                                 + " python3 (pid 4711), which jnvdocker did not start.",
                         "What is seen: python3 (pid 4711) has /dev/nvidia0 open.",
-                        "It is given out again when that has ended: ask its user, or root may end"
-                                + " it with kill 4711; what does not count can be named in the"
-                                + " configuration (ignore)."),
-                new Explanation(Samples.used(0, false), Samples.NOW).free(Optional.empty()));
+                        "It becomes free when this has ended: kill 4711; to have it ignored, list"
+                                + " it under ignore in the configuration."),
+                new Explanation(Samples.used(0, false), _ -> true, Samples.NOW)
+                        .free(Optional.empty()));
         assertEquals(
                 List.of(
                         "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by container plain-1,"
@@ -87,16 +91,61 @@ class ExplanationTest {
                         "Container 3f2a9c01d4e5 of image cuda was given it by docker (--gpus),"
                                 + " which counts while it is idle, too.",
                         "Likewise by python3 (pid 4711).",
-                        "It is given out again when that has ended: docker stop plain-1; what does"
-                                + " not count can be named in the configuration (ignore)."),
-                new Explanation(Samples.used(0, true), Samples.NOW).free(Optional.empty()));
+                        "It becomes free when this has ended: docker stop plain-1; to have it"
+                                + " ignored, list it under ignore in the configuration."),
+                new Explanation(Samples.used(0, true), _ -> true, Samples.NOW)
+                        .free(Optional.empty()));
+    }
+
+    @Test
+    void whoMayNotEndItIsToldToAskOrWait() {
+        Lease lease = Samples.held(1, "train-7", 0);
+        GpuStatus held = Samples.taken(0, GpuStatus.State.HELD, lease, "");
+        assertEquals(
+                "To get it: ask alice, or wait for it: jnvdocker run --gpu-wait --gpus device=0 …",
+                new Explanation(held, _ -> false, Samples.NOW).held(lease, ONCE, "x").getLast());
+        assertEquals(
+                "It becomes free when this has ended: ask root, or wait with --gpu-wait.",
+                new Explanation(Samples.used(0, false), _ -> false, Samples.NOW)
+                        .free(Optional.empty())
+                        .getLast());
+        Map<String, String> labels =
+                Map.of("com.docker.compose.project.working_dir", "/home/bob/train");
+        assertEquals(
+                "It becomes free when this has ended: ask bob?, or wait with --gpu-wait.",
+                new Explanation(Samples.used(0, true, labels), _ -> false, Samples.NOW)
+                        .free(Optional.empty())
+                        .getLast());
+    }
+
+    @Test
+    void restartsAndASecondUserAreNamed() {
+        Lease lease = Samples.held(1, "train-7", 0);
+        GpuStatus held = Samples.taken(0, GpuStatus.State.HELD, lease, "");
+        GpuStatus shared =
+                new GpuStatus(
+                        held.gpu(),
+                        held.state(),
+                        held.lease(),
+                        held.idleSince(),
+                        "",
+                        Samples.used(0, false).unmanaged(),
+                        held.cordon());
+        List<String> sentences =
+                new Explanation(shared, _ -> true, Samples.NOW)
+                        .held(lease, new Tenure(lease.since().minusSeconds(3600), 12), "x");
+        assertTrue(
+                sentences.get(2).endsWith(" (4h), and was restarted 12 times."),
+                sentences::toString);
+        assertEquals("It is used without a lease, too, by python3 (pid 4711).", sentences.get(4));
     }
 
     @Test
     void missingGpuIsSaidToBeMissing() {
         Lease lease = Samples.held(1, "train-7", 0);
         List<String> sentences =
-                explain(GpuStatus.State.MISSING, lease).held(lease, "its process (pid 4711) runs");
+                explain(GpuStatus.State.MISSING, lease)
+                        .held(lease, ONCE, "its process (pid 4711) runs");
         assertTrue(
                 sentences
                         .getFirst()
@@ -107,6 +156,6 @@ class ExplanationTest {
     }
 
     private static Explanation explain(GpuStatus.State state, Lease lease) {
-        return new Explanation(Samples.taken(0, state, lease, ""), Samples.NOW);
+        return new Explanation(Samples.taken(0, state, lease, ""), _ -> true, Samples.NOW);
     }
 }

@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Tenure;
 import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
 
 import org.junit.jupiter.api.Test;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 class GpuLsTest {
@@ -20,6 +24,16 @@ class GpuLsTest {
                     Samples.taken(
                             2, GpuStatus.State.HELD, Samples.held(1, "train-7", 2), "starting"),
                     Samples.taken(3, GpuStatus.State.RESERVED, Samples.reserved(2, 3), ""));
+
+    /** As each lease says, but for the last of train-7, which began after three others. */
+    private static TextTable table(List<GpuStatus> gpus) {
+        return GpuLs.table(
+                gpus,
+                Map.of(
+                        1L, new Tenure(Samples.AT_NINE.minus(Duration.ofDays(2)), 3),
+                        2L, new Tenure(Samples.AT_NINE, 0)),
+                Samples.NOW);
+    }
 
     @Test
     void lineSaysWhoHasTheGpuAndForHowLong() {
@@ -32,19 +46,19 @@ class GpuLsTest {
                         "1     GPU-5c1a1001   NVIDIA A100-SXM4-40GB   FREE       -       -         "
                                 + "           idle 3h",
                         "2     GPU-5c1a2002   NVIDIA A100-SXM4-40GB   HELD       alice   train-7   "
-                                + "           3h        starting",
+                                + "           2d        restarted 3 times, starting",
                         "3     GPU-5c1a3003   NVIDIA A100-SXM4-40GB   RESERVED   alice  "
                                 + " (nvidia/cuda:12.2)   3h"),
-                GpuLs.table(GPUS, Samples.NOW).lines(Screen.NONE));
+                table(GPUS).lines(Screen.NONE));
     }
 
     @Test
     void modelIsShortenedForANarrowTerminal() {
         Screen narrow = new Screen(80, 0, true, true, false);
-        List<String> lines = GpuLs.table(GPUS, Samples.NOW).lines(narrow);
+        List<String> lines = table(GPUS).lines(narrow);
         assertTrue(lines.stream().allMatch(line -> Screen.width(line) <= 80), lines::toString);
         assertTrue(lines.get(1).contains("   NVIDIA A…   "), lines::toString);
-        assertEquals("      starting", lines.get(4));
+        assertEquals("      restarted 3 times, starting", lines.get(4));
         assertTrue(lines.get(1).contains("   \u001b[32mFREE\u001b[0m   "), lines::toString);
     }
 
@@ -59,7 +73,7 @@ class GpuLsTest {
     void nameDoesNothingToATerminal() {
         GpuStatus gpu =
                 Samples.taken(0, GpuStatus.State.HELD, Samples.held(1, "\u001b[2Jx", 0), "");
-        String line = GpuLs.table(List.of(gpu), Samples.NOW).lines(Screen.NONE).get(1);
+        String line = table(List.of(gpu)).lines(Screen.NONE).get(1);
         assertFalse(line.contains("\u001b"), line);
         assertTrue(line.contains("\\u{1b}[2Jx"), line);
     }

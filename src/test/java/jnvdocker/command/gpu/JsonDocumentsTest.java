@@ -234,7 +234,9 @@ class JsonDocumentsTest {
         for (int i = 0; i < GPUS; i++) {
             String index = String.valueOf(i);
             JsonNode why =
-                    checked("why", print(_ -> new GpuWhy(host, leases(), Screen.NONE), index));
+                    checked(
+                            "why",
+                            print(_ -> new GpuWhy(host, leases(), _ -> true, Screen.NONE), index));
             assertEquals(i == 2 ? 1 : 0, why.path("past_leases").size());
             assertEquals(gpus.path(i).path("state"), why.path("state"));
         }
@@ -293,6 +295,7 @@ class JsonDocumentsTest {
                                 volumes,
                                 new ServedVolumes(volumes, state, run),
                                 leases(),
+                                new GpuRequest.All(),
                                 MesosPolicy.standard(),
                                 new RuntimeInstaller(
                                         folder,

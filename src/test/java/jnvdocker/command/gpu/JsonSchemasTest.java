@@ -28,7 +28,7 @@ class JsonSchemasTest {
     @Test
     void eachIsASchemaAndIsInTheReadme() throws IOException {
         String readme = Files.readString(README);
-        assertEquals(9, JsonSchemas.files().size());
+        assertEquals(10, JsonSchemas.files().size());
         for (Path file : JsonSchemas.files()) {
             assertEquals(
                     List.of(),

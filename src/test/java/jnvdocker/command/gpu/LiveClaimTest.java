@@ -35,18 +35,18 @@ class LiveClaimTest {
     @Test
     void whatMeansMoreThanOneIsRefused() {
         assertEquals(
-                "'twin' means more than one claim: 000000333000 twin, 000000444000 twin; type more"
-                        + " of its claim's id",
+                "'twin' matches more than one claim: 000000333000 twin, 000000444000 twin; type"
+                        + " more of its claim's id",
                 refusal("twin", LIVE));
         // Whoever names a container so would have another's claim released, or his own in its
         // place.
         assertEquals(
-                "'000000111' means more than one claim: 000000111000 train-7, 000000222000"
+                "'000000111' matches more than one claim: 000000111000 train-7, 000000222000"
                         + " 000000111; type more of its claim's id",
                 refusal("000000111", LIVE));
         assertEquals(
-                "'00000011' means more than one claim: 000000111000 train-7, 000000119880 00000011;"
-                        + " type more of its claim's id",
+                "'00000011' matches more than one claim: 000000111000 train-7, 000000119880"
+                        + " 00000011; type more of its claim's id",
                 refusal("00000011", List.of(LIVE.getFirst(), Samples.held(0x1080, "00000011", 1))));
     }
 

@@ -101,7 +101,7 @@ class NeedsReportTest {
                 CUDA version:  12.2 or newer (label com.nvidia.cuda.version)
                 This host:     driver 535.104.05, CUDA version 12.2
 
-                Met: this host has what the image asks for
+                Met: this host has what the image needs
                 """,
                 on535(image(labels)));
         assertTrue(
@@ -118,7 +118,7 @@ class NeedsReportTest {
                 GPUs:          no
                 This host:     no NVIDIA driver
 
-                Met: no GPU is asked for
+                Met: the image needs no GPU
                 """,
                 report);
         assertTrue(report.isMet());

@@ -87,6 +87,13 @@ final class Samples {
 
     /** By a process, and by a container of plain docker. */
     static GpuStatus used(int index, boolean container) {
+        return used(index, container, Map.of());
+    }
+
+    /**
+     * @param labels of the container
+     */
+    static GpuStatus used(int index, boolean container, Map<String, String> labels) {
         GpuUse.User process =
                 new GpuUse.User(new ProcessId(4711, 5), "python3", 0, Optional.empty());
         GpuUse byProcess =
@@ -97,7 +104,7 @@ final class Samples {
                         "plain-1",
                         "cuda",
                         Optional.of(new ProcessId(4712, 6)),
-                        Map.of(),
+                        labels,
                         List.of(),
                         GpuAccess.NONE);
         GpuUse byContainer =

@@ -86,7 +86,7 @@ class BadInputTest extends OneEngineTest {
                     "device=0,GPU-5c1a0000" | GPU 0 is named twice, as 0 and as GPU-5c1a0000; name each GPU once
                     5 | 5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows them)
                     0,1 | --gpus: '0,1' is more than one number of GPUs: write --gpus '"device=0,1"' to name GPUs
-                    some | --gpus: 'some' is no number of GPUs: write a number, 'all', 'none' or device=<ids>
+                    some | --gpus: 'some' is not a number of GPUs: write a number, 'all', 'none' or device=<ids>
                     count=1,driver=amd | --gpus: driver='amd' can't be given with a lease: write driver=nvidia or leave it out
                     1,capabilities=gpu,utility | --gpus: '1,capabilities=gpu,utility' is more than one number of GPUs: write
                     """)
@@ -121,7 +121,7 @@ class BadInputTest extends OneEngineTest {
                         .map(match -> match.group(1))
                         .collect(Collectors.joining(", "));
         assertRefused(
-                "invalid device: GPU-5c1a; it is the beginning of more than one UUID ("
+                "invalid device: GPU-5c1a; more than one UUID begins with it ("
                         + uuids
                         + "), type more of it",
                 run("--gpus", "device=GPU-5c1a", "cuda", "true"));
@@ -229,7 +229,7 @@ class BadInputTest extends OneEngineTest {
         String information = lab.host().read(file);
         lab.host().write(file, "");
         try {
-            String trouble = "the driver names no UUID of it (found '')";
+            String trouble = "the driver shows no UUID for it (found '')";
             Command.Result shown = lab.jnvdocker("gpu", "ls").ok();
             assertTrue(
                     shown.out().matches("(?s).*\n1 +\\? +\\? +SICK .*" + "names no UUID.*"),
@@ -237,12 +237,12 @@ class BadInputTest extends OneEngineTest {
             assertEquals(
                     "GPU 1 at 0000:0f:00.0 can't be given out: "
                             + trouble
-                            + ".\nLook why in the kernel's log: dmesg | grep -i nvrm\n",
+                            + ".\nLook at the kernel log: dmesg | grep -i nvrm\n",
                     lab.jnvdocker("gpu", "why", "1").ok().out());
             assertRefused(
                     "GPU 1 at 0000:0f:00.0 can't be given out: "
                             + trouble
-                            + "; look why in the kernel's log (dmesg | grep -i nvrm)",
+                            + "; look at the kernel log (dmesg | grep -i nvrm)",
                     run("--gpus", "device=1", "cuda", "true"));
             assertEquals(
                     "/dev/nvidia0\n/dev/nvidia2\n/dev/nvidia3\n",

@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
@@ -39,6 +40,50 @@ class ClaimLifecycleTest extends EachEngineTest {
                         + SINCE
                         + "; start this container again when it is free.*",
                 result.err());
+    }
+
+    /**
+     * The label of its claim is in the image of a container that is saved, and means nothing there.
+     */
+    @Test
+    void refusedContainerIsMadeAgainOnAnotherGpuByTheCommandsInTheRefusal() {
+        lab.create("old", 0);
+        lab.run("train", 0);
+        String refusal = docker("start", "old").err();
+        assertTrue(
+                refusal.contains(
+                        ": docker commit old old-saved && docker rm old && jnvdocker run -d --name"
+                                + " old --gpus 1 old-saved ("),
+                refusal);
+        docker("commit", "old", "old-saved").ok();
+        docker("rm", "old").ok();
+        lab.jnvdocker("run", "-d", "--name", "old", "--gpus", "1", "old-saved").ok();
+        lab.awaitTruth();
+        assertEquals(Set.of("train", "old"), Set.copyOf(lab.registry().holders().values()));
+        docker("rm", "-f", "old").ok();
+        docker("run", "-d", "--name", "plain", "old-saved").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        docker("rm", "-f", "plain").ok();
+        docker("commit", "train", "train-saved").ok();
+        docker("run", "--rm", "train-saved", "true").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+        docker("stop", "train").ok();
+        lab.awaitHolders(Map.of());
+        docker("start", "train").ok();
+        lab.awaitHolders(Map.of(0, "train"));
+    }
+
+    @Test
+    void ageIsTheContainersAndRestartsAreCounted() {
+        lab.run("train", 2);
+        docker("restart", "train").ok();
+        docker("restart", "train").ok();
+        lab.awaitHolders(Map.of(2, "train"));
+        String line = lab.jnvdocker("gpu", "ls").ok().out().lines().toList().get(3);
+        assertTrue(line.endsWith("   restarted 2 times"), line);
+        String why = lab.jnvdocker("gpu", "why", "2").ok().out();
+        assertMatches(
+                "(?s).*The container has had GPUs since .*, and was restarted 2 times\\..*", why);
     }
 
     private static long leaseOf(String container) {

@@ -101,7 +101,7 @@ class CudaRequirementTest {
         host.libcuda("*version = 0; return 0;");
         assertRefused("unsupported CUDA version: driver 12.2 < image 12.8; ", "12.8");
         run("12.0").ok();
-        awaitLog("it answers 0, which is no version; taken for 12.2, as its branch does");
+        awaitLog("it answers 0, which is not a version; taken for 12.2, as its branch does");
     }
 
     @Test

@@ -128,6 +128,7 @@ class DoctorTest extends EachEngineTest {
                         "files ok",
                         "runtime ok",
                         "runtime ok",
+                        "sharing ok",
                         "cordon ok",
                         "claims ok",
                         "state ok",
@@ -147,7 +148,7 @@ class DoctorTest extends EachEngineTest {
         JsonNode root = json();
         assertEquals(0, root.path("wrong").asInt(-1));
         assertEquals(0, root.path("hints").asInt(-1));
-        assertEquals(16, root.path("checks").size());
+        assertEquals(17, root.path("checks").size());
         JsonNode driver = root.path("checks").path(0);
         assertEquals("driver", driver.path("check").asText());
         assertEquals("ok", driver.path("state").asText());
@@ -202,9 +203,8 @@ class DoctorTest extends EachEngineTest {
         try {
             assertWrong(
                     "gpus",
-                    "GPU 2 at 0000:17:00.0 can't be given out: the driver names no UUID of it"
-                            + " (found 'ERR!'); look why in the kernel's log: dmesg | grep -i"
-                            + " nvrm");
+                    "GPU 2 at 0000:17:00.0 can't be given out: the driver shows no UUID for it"
+                            + " (found 'ERR!'); look at the kernel log: dmesg | grep -i nvrm");
         } finally {
             Files.writeString(information, before);
         }
@@ -612,7 +612,7 @@ class DoctorTest extends EachEngineTest {
         Files.delete(file);
         assertWrong(
                 "volume",
-                volume() + " is not a whole driver volume; have it made: jnvdocker gpu volume");
+                volume() + " is not a whole driver volume; make it: jnvdocker gpu volume");
         // Of a driver that is new there is none before the first run.
         shell("rm -r " + volume());
         assertEquals(List.of(), found("volume"));

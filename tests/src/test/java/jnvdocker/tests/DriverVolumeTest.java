@@ -49,6 +49,15 @@ class DriverVolumeTest {
             assertTrue(libraries.size() > 25, libraries::toString);
             libraries.removeAll(accounted);
             assertEquals(Set.of(), libraries);
+            JsonNode shown =
+                    daemon.jnvdocker("gpu", "volume", "--json", "--verify").run().ok().json();
+            assertEquals("nvidia_driver_" + host.version(), shown.path("volume").asText());
+            assertEquals(
+                    manifest.path("files").size() + manifest.path("graphics").size(),
+                    shown.path("files").size());
+            assertEquals(manifest.path("links").size(), shown.path("links").size());
+            assertEquals(manifest.path("leftOut").size(), shown.path("left_out").size());
+            assertEquals("[]", shown.path("problems").toString());
         }
     }
 

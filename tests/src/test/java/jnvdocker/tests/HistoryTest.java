@@ -163,7 +163,7 @@ class HistoryTest extends OneEngineTest {
 
     @ParameterizedTest
     @CsvSource({
-        "--since 7, --since: '7' is no length of time; write one as in 90s",
+        "--since 7, --since: '7' is not a duration; write one as in 90s",
         "--since 0d, --since: '0d' is not between 1m and 36500d; write another",
         "--since 2026-02-30, --since: '2026-02-30' is no date; write one as in",
         "--since 9999-01-01, --since: '9999-01-01' is not in the past; take",

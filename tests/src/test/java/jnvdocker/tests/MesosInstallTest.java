@@ -208,14 +208,14 @@ class MesosInstallTest extends OneDaemonTest {
         Files.createDirectories(launcher);
         for (String mode : List.of("775", "757", "1777")) {
             Command.of("chmod", mode, launcher).run().ok();
-            assertRefused("others than root may write to " + launcher + ", ", install());
+            assertRefused("users other than root can write to " + launcher + ", ", install());
         }
         Command.of("chmod", "755", launcher).run().ok();
         Command.of("chown", "61001", launcher).run().ok();
-        assertRefused("others than root may write to " + launcher + ", ", install());
+        assertRefused("users other than root can write to " + launcher + ", ", install());
         Command.of("chown", "0", launcher).run().ok();
         Command.of("chmod", "777", folder).run().ok();
-        assertRefused("others than root may write to " + folder + ", ", install());
+        assertRefused("users other than root can write to " + folder + ", ", install());
         assertEquals(List.of(), listing(launcher));
     }
 

@@ -103,7 +103,7 @@ class PolicyTest extends OneEngineTest {
         assertTrue(!all.out().contains("nvidia1\n"), all::toString);
         String why = lab.jnvdocker("gpu", "why", "1").ok().out();
         assertTrue(why.contains("is cordoned by root since"), why);
-        assertTrue(why.contains("To have it given out again: jnvdocker gpu uncordon 1\n"), why);
+        assertTrue(why.contains("To return it to service: jnvdocker gpu uncordon 1\n"), why);
 
         assertEquals(
                 "uncordoned GPU 1 (GPU-5c1a1003)\n",
@@ -129,9 +129,8 @@ class PolicyTest extends OneEngineTest {
                 start.err().contains("GPU 1 (GPU-5c1a1003) is cordoned by root since")
                         && start.err()
                                 .contains(
-                                        "; start this container again when it is not any more (to"
-                                                + " copy files out of it meanwhile: docker"
-                                                + " export)"),
+                                        "; start this container again when it is not any more, or"
+                                                + " make it again on other GPUs"),
                 start::toString);
         lab.jnvdocker("gpu", "uncordon", "GPU-5c1a1003").ok();
         lab.docker("start", "train").ok();

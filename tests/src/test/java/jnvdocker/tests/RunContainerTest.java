@@ -267,7 +267,7 @@ class RunContainerTest {
                         .run();
         assertFalse(result.out().contains("nvidia"), result::toString);
         assertEquals(
-                "jnvdocker: NV_GPU is not used: the image plain asks for no GPU; give it one with"
+                "jnvdocker: NV_GPU is not used: the image plain needs no GPU; request one with"
                         + " --gpus",
                 result.err().lines().findFirst().orElse(""));
     }

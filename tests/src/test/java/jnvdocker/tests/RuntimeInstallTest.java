@@ -240,7 +240,7 @@ class RuntimeInstallTest {
                 Map.of(
                         List.of("--real", copy), "would run itself; name runc or crun with --real",
                         List.of("--real", "/nowhere"), "there is no program /nowhere; name runc",
-                        List.of("--name", "runc"), "can't be the name of a runtime of ours",
+                        List.of("--name", "runc"), "cannot be the name of a runtime",
                         List.of("--engine", "lxc"), "there is no engine 'lxc'; take docker,");
         for (Map.Entry<List<Object>, String> wrong : wrongs.entrySet()) {
             Command.Result result = runtime.install(wrong.getKey().toArray());
@@ -251,7 +251,7 @@ class RuntimeInstallTest {
                 lab.jnvdocker(
                         "runtime", "install", "--config", runtime.config(), "--runtime-dir", open);
         assertTrue(
-                anybodys.err().contains("others than root may write to " + open),
+                anybodys.err().contains("users other than root can write to " + open),
                 anybodys::toString);
         Files.writeString(
                 runtime.config(),

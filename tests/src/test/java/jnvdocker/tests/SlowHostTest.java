@@ -140,7 +140,7 @@ class SlowHostTest extends OneEngineTest {
                                 .startsWith(
                                         "jnvdocker: --device '"
                                                 + hung.resolve("node")
-                                                + "': it can't be told whether that is a GPU ("),
+                                                + "': it is not known whether that is a GPU ("),
                         result::toString);
             }
             lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true").ok();

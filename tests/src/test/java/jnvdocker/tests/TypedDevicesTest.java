@@ -104,10 +104,10 @@ class TypedDevicesTest extends OneEngineTest {
                                         "jnvdocker: --device-cgroup-rule '"
                                                 + rule
                                                 + "' lets the container open GPUs of the host,"
-                                                + " whoever has them; give the major number of the"
-                                                + " devices that it needs, and GPUs with --gpus, or"
-                                                + " have an administrator set allow_privileged ="
-                                                + " true in "),
+                                                + " whoever holds them; give the major number of"
+                                                + " the devices that it needs, and GPUs with"
+                                                + " --gpus, or have an administrator set"
+                                                + " allow_privileged = true in "),
                         refused::toString);
             }
         }

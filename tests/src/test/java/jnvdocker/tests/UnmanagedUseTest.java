@@ -350,8 +350,11 @@ class UnmanagedUseTest extends EachEngineTest {
                         .contains(
                                 "GPU 1 (GPU-5c1a1003) is used by container plain-1, which jnvdocker"
                                         + " did not start; start this container again when it has"
-                                        + " ended (to copy files out of it meanwhile: docker"
-                                        + " export)"),
+                                        + " ended, or make it again on other GPUs, with the"
+                                        + " options that it had: docker commit ours ours-saved &&"
+                                        + " docker rm ours && jnvdocker run -d --name ours --gpus"
+                                        + " 1 ours-saved (an engine with our OCI runtime chooses"
+                                        + " free GPUs at each start: jnvdocker runtime install)"),
                 refused::toString);
         lab.docker("rm", "-f", "plain-1").ok();
         lab.docker("start", "ours").ok();

@@ -157,7 +157,7 @@ class WaitingTest {
         assertEquals(
                 "jnvdocker: --gpu-wait: '"
                         + length
-                        + "' is no length of time; write one as in 90s, 30m or 1d12h\n",
+                        + "' is not a duration; write one as in 90s, 30m or 1d12h\n",
                 result.err());
     }
 

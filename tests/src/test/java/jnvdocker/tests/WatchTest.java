@@ -112,11 +112,11 @@ class WatchTest extends OneEngineTest {
                 "0, '0s' is not between 1s and 1h",
                 "3601, '3601s' is not between 1s and 1h",
                 "2h, '2h' is not between 1s and 1h",
-                "-1, '-1' is no length of time",
-                "1.5, '1.5' is no length of time",
-                "x, 'x' is no length of time",
-                "\"\", '' is no length of time",
-                "99999999999, '99999999999s' is no length of time"
+                "-1, '-1' is not a duration",
+                "1.5, '1.5' is not a duration",
+                "x, 'x' is not a duration",
+                "\"\", '' is not a duration",
+                "99999999999, '99999999999s' is not a duration"
             })
     void otherIntervalsAreWrongUsage(String interval, String message) {
         Command.Result result = gpu("ls", "--watch=" + interval).run();

@@ -204,7 +204,7 @@ final class SealedVolumes {
         long before = device(made);
         Posix.mountReadOnly(source(volume.path()), made, TYPE, lower);
         if (device(point) == before) {
-            throw new IOException("what was mounted at " + point + " is not to be seen there");
+            throw new IOException("what was mounted at " + point + " cannot be seen there");
         }
         log.info("{} is mounted at {}, read-only for everybody", volume.path(), point);
     }

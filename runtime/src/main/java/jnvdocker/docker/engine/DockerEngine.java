@@ -576,7 +576,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                             + socket
                             + " when asked to "
                             + what
-                            + " speaks no Docker API that is known",
+                            + " does not speak a known Docker API",
                     "let JNVDOCKER_DOCKER_SOCKET name a Docker engine",
                     e);
         }

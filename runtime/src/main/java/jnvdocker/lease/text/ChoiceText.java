@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 
 /** Says why somebody gets no GPU, and what to do. */
 public final class ChoiceText {
-    private static final String LOOK = "look why in the kernel's log (dmesg | grep -i nvrm)";
+    private static final String LOOK = "look at the kernel log (dmesg | grep -i nvrm)";
 
     private ChoiceText() {}
 
@@ -256,7 +256,7 @@ public final class ChoiceText {
     /** Why somebody who waits can't be served. */
     public static String obstacles(List<Obstacle> obstacles) {
         return obstacles.isEmpty()
-                ? "no GPU is to be had"
+                ? "no GPU is available"
                 : obstacles.stream().map(ChoiceText::clause).collect(Collectors.joining(", and "));
     }
 

@@ -246,7 +246,7 @@ public final class LeaseText {
     public static String how(GpuUse use) {
         return switch (use.kind()) {
             case OPEN -> opened(use);
-            case CLAIM -> "its lease was lost, or is another's";
+            case CLAIM -> "its lease was lost, or is held by another";
             case OTHER_CLAIM -> "given by another jnvdocker of this host";
             case UNKNOWN -> "perhaps: not all that it has open was looked at yet";
             default -> "given by docker: " + use.kind().words();
@@ -286,9 +286,7 @@ public final class LeaseText {
     }
 
     private static String who(Quota.Limit limit) {
-        return limit.ofUnknown()
-                ? "containers whose user is not known, all together,"
-                : "each user";
+        return limit.ofUnknown() ? "containers of unknown users, all together," : "each user";
     }
 
     /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */

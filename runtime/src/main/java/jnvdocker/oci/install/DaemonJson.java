@@ -159,7 +159,7 @@ final class DaemonJson implements EngineSettings {
                 return object;
             }
             throw new RefusedException(
-                    file + " is no JSON object", "mend it: {} is one that says nothing");
+                    file + " is not a JSON object", "fix it: {} is an empty one");
         } catch (JsonProcessingException e) {
             throw new RefusedException(
                     file
@@ -167,7 +167,7 @@ final class DaemonJson implements EngineSettings {
                             + e.getLocation().getLineNr()
                             + " is no JSON: "
                             + Quote.shown(e.getOriginalMessage().split(" \\(start marker")[0]),
-                    "mend it; nothing was changed");
+                    "fix it; nothing was changed");
         }
     }
 
@@ -191,8 +191,7 @@ final class DaemonJson implements EngineSettings {
 
     private static RefusedException mistyped(String key, Path file, String type) {
         return new RefusedException(
-                file + " has a \"" + key + "\" that is not " + type,
-                "mend it; nothing was changed");
+                file + " has a \"" + key + "\" that is not " + type, "fix it; nothing was changed");
     }
 
     /** Indented as the file was. */

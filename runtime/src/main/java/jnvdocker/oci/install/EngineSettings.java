@@ -72,6 +72,6 @@ interface EngineSettings {
                         + " is "
                         + program
                         + ", which is not jnvdocker's",
-                "remove it there, or take another name with --name jnvdocker");
+                "remove it there, or choose another name with --name jnvdocker");
     }
 }

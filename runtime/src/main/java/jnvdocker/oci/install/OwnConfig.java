@@ -44,7 +44,7 @@ public final class OwnConfig {
         String after = insert(before);
         if (!"none".equals(parse(after).getString(TABLE + "." + KEY))) {
             throw new RefusedException(
-                    "the table [" + TABLE + "] in " + file + " is written in a way of its own",
+                    "the table [" + TABLE + "] in " + file + " is written in an unusual way",
                     "write " + LINE.strip() + " into it by hand");
         }
         return after;

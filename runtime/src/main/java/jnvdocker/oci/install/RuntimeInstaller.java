@@ -111,8 +111,8 @@ public final class RuntimeInstaller {
         boolean plain = PLAIN.matcher(wanted.name()).matches() && !wanted.name().equals("runc");
         if (!plain && wanted.engine() != EngineKind.CDI) {
             throw new RefusedException(
-                    Quote.quoted(wanted.name()) + " can't be the name of a runtime of ours",
-                    "take small letters, digits and -, as in " + NAME);
+                    Quote.quoted(wanted.name()) + " cannot be the name of a runtime",
+                    "use small letters, digits and -, as in " + NAME);
         }
         TrustedFolder.check(wanted.folder());
         Optional<Path> nvidias = wanted.hooks().flatMap(HookLink::nvidias);

@@ -42,7 +42,7 @@ final class SettingsFile {
             return "";
         } catch (CharacterCodingException e) {
             throw new RefusedException(
-                    file + " is not UTF-8", "mend it, or name another one with --config");
+                    file + " is not UTF-8", "fix it, or name another one with --config");
         }
     }
 

@@ -26,7 +26,7 @@ final class TomlText {
                             + first.position().line()
                             + otherwise
                             + Quote.shown(first.getMessage()),
-                    "mend it; nothing was changed");
+                    "fix it; nothing was changed");
         }
         return toml;
     }

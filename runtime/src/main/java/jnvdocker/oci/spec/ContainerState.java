@@ -29,7 +29,7 @@ public record ContainerState(String id, int pid, Path bundle) {
             // Refused as any other that is none.
         }
         throw new RefusedException(
-                "the runtime's word about this container names no bundle or no process",
+                "the runtime's state of this container names no bundle or process",
                 "use another runtime: hooks of devices need both");
     }
 }

@@ -70,6 +70,6 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
 
     private static RefusedException unfit(Path file, String what) {
         return new RefusedException(
-                Quote.shown(file.toString()) + " is " + what, "make the container anew");
+                Quote.shown(file.toString()) + " is " + what, "create the container again");
     }
 }

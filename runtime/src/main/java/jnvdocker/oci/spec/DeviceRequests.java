@@ -50,7 +50,7 @@ final class DeviceRequests {
             return new GpuRequest.Devices(ids);
         } catch (IllegalArgumentException e) {
             throw new RefusedException(
-                    "its device ids are no ids of GPUs: " + Quote.quoted(String.join(",", ids)),
+                    "its device ids do not name GPUs: " + Quote.quoted(String.join(",", ids)),
                     "write indexes or UUIDs, as 'jnvdocker gpu ls' shows them");
         }
     }
@@ -76,7 +76,7 @@ final class DeviceRequests {
             return devices(ids);
         }
         throw new RefusedException(
-                "this container asks for a number of GPUs in one request and for certain ones in"
+                "this container requests a number of GPUs in one request and certain ones in"
                         + " another",
                 "make it one request");
     }

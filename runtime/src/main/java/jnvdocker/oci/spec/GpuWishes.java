@@ -253,8 +253,8 @@ public final class GpuWishes {
     private void refusePrivileged() throws RefusedException {
         if (!settings.allowPrivileged()) {
             throw new RefusedException(
-                    "a privileged container, or one with a rule for all devices, is shown every GPU"
-                            + " of the host, whoever has them",
+                    "a privileged container, or one with a rule for all devices, can use every GPU"
+                            + " of the host, whoever holds them",
                     "leave that out (--cap-add and --device give single rights), or have an"
                             + " administrator set allow_privileged = true in "
                             + settings.configFile());

@@ -44,8 +44,8 @@ final class Json {
         return new RefusedException(
                 "the engine's "
                         + name
-                        + " is no JSON object, so that it can't be told what it asks for",
-                "make the container anew");
+                        + " is not a JSON object, so that it can't be told what it asks for",
+                "create the container again");
     }
 
     static String text(JsonNode tree) {

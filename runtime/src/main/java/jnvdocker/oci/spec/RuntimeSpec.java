@@ -29,7 +29,7 @@ public final class RuntimeSpec {
     }
 
     /**
-     * @throws RefusedException when it is no JSON object
+     * @throws RefusedException when it is not a JSON object
      */
     public static RuntimeSpec parse(String json) throws RefusedException {
         return new RuntimeSpec(Json.object(json, "config.json"));

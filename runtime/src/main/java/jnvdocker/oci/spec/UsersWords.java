@@ -56,8 +56,8 @@ final class UsersWords {
             throw new RefusedException(
                     "the annotation "
                             + name
-                            + " of this container may be its image's: this podman does not tell"
-                            + " them from its user's",
+                            + " of this container may come from its image: this podman does not"
+                            + " tell",
                     "name the GPU's node with --device, or use podman 5");
         }
         return value;

@@ -136,7 +136,7 @@ class DaemonJsonTest {
                 "{'node-generic-resources':{}}| that is not a list",
                 "{'a':1,'a':2}| daemon.json:1 is no JSON: Duplicate field 'a'; mend it",
                 "{'a':1} x| is no JSON",
-                "[]| is no JSON object; mend it",
+                "[]| is not a JSON object; mend it",
             })
     void whatCantBeWrittenIsRefusedWithTheReason(String text, String reason) {
         RefusedException e =

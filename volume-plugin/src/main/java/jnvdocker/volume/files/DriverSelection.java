@@ -130,8 +130,7 @@ final class DriverSelection {
     private Optional<Reason> objection(ElfFile elf, String name) {
         Optional<String> alien = elf.soname().filter(this::isOfAnotherDriver);
         if (alien.isPresent()) {
-            return alien.<Reason>map(
-                    soname -> new Reason.Fault("says of itself that it is " + soname));
+            return alien.<Reason>map(soname -> new Reason.Fault("names itself " + soname));
         }
         if (name.startsWith("libnvidia-tls.")) {
             return elf.abi()

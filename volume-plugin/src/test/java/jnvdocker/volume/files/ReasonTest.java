@@ -40,7 +40,7 @@ class ReasonTest {
                 "not a regular file",
                 "this link leads in a circle",
                 "the loader takes /usr/lib64/libcuda.so.1 instead",
-                "says of itself that it is a module of the X server",
+                "names itself a module of the X server",
                 "a module of the X server, and something that no release has written"
             })
     void anythingElseIsAFault(String words) {

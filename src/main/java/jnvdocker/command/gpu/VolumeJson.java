@@ -1,0 +1,73 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.volume.DriverVolume;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.Refusal;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A driver volume as programs read it.
+ *
+ * @param folder where it is kept
+ * @param served the folder that containers get
+ * @param writable why containers can write to that; null when they can't
+ * @param bytes of all files together
+ * @param problems what is wrong with it; null unless it was verified
+ */
+record VolumeJson(
+        String volume,
+        String driver,
+        String folder,
+        String served,
+        String writable,
+        long bytes,
+        List<File> files,
+        List<Link> links,
+        List<LeftOut> leftOut,
+        List<String> problems) {
+
+    /**
+     * @param path in the volume
+     * @param cloned how it came there
+     * @param source its path on the host
+     */
+    record File(String path, long bytes, String cloned, String source) {}
+
+    /**
+     * @param path in the volume
+     */
+    record Link(String path, String target) {}
+
+    /**
+     * @param path on the host
+     */
+    record LeftOut(String path, String why) {}
+
+    static VolumeJson of(
+            DriverVolume volume, ServedVolumes.Served served, Optional<List<String>> problems) {
+        return new VolumeJson(
+                DriverVolume.name(volume.version()),
+                volume.version().text(),
+                volume.path().toString(),
+                served.path().toString(),
+                served.copied().map(Refusal::message).orElse(null),
+                volume.bytes(),
+                volume.manifest().contents().stream()
+                        .map(file ->
+                                new File(
+                                        file.path(),
+                                        file.size(),
+                                        file.cloned().toString(),
+                                        file.source()))
+                        .toList(),
+                volume.manifest().links().stream()
+                        .map(link -> new Link(link.folder() + "/" + link.name(), link.target()))
+                        .toList(),
+                volume.manifest().leftOut().stream()
+                        .map(file -> new LeftOut(file.path(), file.reason().words()))
+                        .toList(),
+                problems.orElse(null));
+    }
+}

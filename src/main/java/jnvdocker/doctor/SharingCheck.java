@@ -1,0 +1,109 @@
+package jnvdocker.doctor;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Host;
+import jnvdocker.request.GpuRequest;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Users, and daemons, that share this host's GPUs and get in each other's way. */
+final class SharingCheck implements Check {
+    private static final Duration LATELY = Duration.ofDays(30);
+    private static final String MAIN = "jnvdocker.daemon.Main";
+    private static final String HOST_ROOT = "JNVDOCKER_HOST_ROOT=";
+    private static final int MAX_ENVIRONMENT = 1 << 17;
+
+    private final Host host;
+    private final Leases leases;
+    private final GpuRequest defaultGpus;
+
+    /**
+     * @param defaultGpus what an image gets whose user requests nothing
+     */
+    SharingCheck(Host host, Leases leases, GpuRequest defaultGpus) {
+        this.host = host;
+        this.leases = leases;
+        this.defaultGpus = defaultGpus;
+    }
+
+    @Override
+    public String name() {
+        return "sharing";
+    }
+
+    @Override
+    public List<Finding> look() throws IOException {
+        List<Finding> found = new ArrayList<>();
+        found.add(users());
+        otherDaemons().map(SharingCheck::other).forEach(found::add);
+        return found;
+    }
+
+    private Finding users() throws IOException {
+        Instant since = Instant.now().minus(LATELY);
+        int users = leases.gpuTime(since, Optional.empty()).users().size();
+        String had =
+                switch (users) {
+                    case 0 -> "nobody has had GPUs";
+                    case 1 -> "one user has had GPUs";
+                    default -> users + " users have had GPUs";
+                };
+        String what = had + " in the last " + LATELY.toDays() + " days";
+        return users > 1 && defaultGpus instanceof GpuRequest.All
+                ? Finding.hint(
+                        what + ", and without --gpus an image gets all of them",
+                        "set default_gpus = \"1\" in the configuration, then restart jnvdocker")
+                : Finding.ok(what);
+    }
+
+    private Stream<Long> otherDaemons() {
+        long self = ProcessHandle.current().pid();
+        return ProcessHandle.allProcesses()
+                .filter(process -> process.pid() != self && isDaemon(process.info()))
+                .map(ProcessHandle::pid)
+                .filter(this::isOfThisHost)
+                .sorted();
+    }
+
+    /** One that root does not run gives nothing to anybody. */
+    private static boolean isDaemon(ProcessHandle.Info process) {
+        return process.user().filter("root"::equals).isPresent()
+                && process.arguments().filter(all -> Arrays.asList(all).contains(MAIN)).isPresent();
+    }
+
+    /** One that was told of another root gives out the GPUs of that. */
+    private boolean isOfThisHost(long pid) {
+        Path file = Path.of("/proc", Long.toString(pid), "environ");
+        try (var environment = Files.newInputStream(file)) {
+            byte[] bytes = environment.readNBytes(MAX_ENVIRONMENT);
+            String root =
+                    Stream.of(new String(bytes, StandardCharsets.UTF_8).split("\0"))
+                            .filter(variable -> variable.startsWith(HOST_ROOT))
+                            .map(variable -> variable.substring(HOST_ROOT.length()))
+                            .findFirst()
+                            .orElse("/");
+            return host.root().equals(Host.at(Path.of(root)).root());
+        } catch (IOException e) {
+            return false; // it has just ended
+        }
+    }
+
+    private static Finding other(long pid) {
+        return Finding.hint(
+                "another jnvdockerd (pid "
+                        + pid
+                        + ") gives out this host's GPUs, too: each daemon learns of the other's"
+                        + " leases only from running containers",
+                "cordon the other's GPUs in each configuration");
+    }
+}
