@@ -13,7 +13,7 @@ import java.io.Writer;
 
 /**
  * Prints what {@code --json} prints: records, whose components are the keys, in their order.
- * Programs depend on the keys: they are in the README and in a schema for each command, none goes
+ * Programs depend on the keys: they are in the manual and in a schema for each command, none goes
  * away and none changes its meaning. A key is always there; what is not known or does not apply is
  * null.
  */

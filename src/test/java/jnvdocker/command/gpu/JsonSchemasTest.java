@@ -19,15 +19,15 @@ import java.util.List;
 
 /** The schemas are schemas, and leave nothing open. */
 class JsonSchemasTest {
-    private static final Path README = Path.of("../README.md");
+    private static final Path PAGE = Path.of("site/markdown/json.md");
 
     private static JsonNode read(Path file) throws IOException {
         return new ObjectMapper().readTree(file.toFile());
     }
 
     @Test
-    void eachIsASchemaAndIsInTheReadme() throws IOException {
-        String readme = Files.readString(README);
+    void eachIsASchemaAndIsInTheManual() throws IOException {
+        String page = Files.readString(PAGE);
         assertEquals(10, JsonSchemas.files().size());
         for (Path file : JsonSchemas.files()) {
             assertEquals(
@@ -35,14 +35,14 @@ class JsonSchemasTest {
                     JsonSchemas.schema(SpecificationVersion.DRAFT_2020_12.getDialectId())
                             .validate(Files.readString(file), InputFormat.JSON),
                     file::toString);
-            assertTrue(readme.contains("(src/site/resources/schema/" + file.getFileName() + ")"));
+            assertTrue(page.contains("(../resources/schema/" + file.getFileName() + ")"));
         }
     }
 
-    /** A new key is none before its schema and the README say what it is. */
+    /** A new key is none before its schema and the manual say what it is. */
     @Test
     void everyKeyIsAlwaysThereAndNoOther() throws IOException {
-        String readme = Files.readString(README);
+        String page = Files.readString(PAGE);
         for (Path file : JsonSchemas.files()) {
             for (JsonNode object : read(file).findParents("properties")) {
                 List<String> keys = new ArrayList<>();
@@ -52,7 +52,7 @@ class JsonSchemasTest {
                 assertEquals(keys, required, file::toString);
                 assertEquals(
                         "false", object.path("additionalProperties").toString(), keys::toString);
-                keys.forEach(key -> assertTrue(readme.contains("`" + key + "`"), key));
+                keys.forEach(key -> assertTrue(page.contains("`" + key + "`"), key));
             }
         }
     }
