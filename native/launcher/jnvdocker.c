@@ -458,7 +458,7 @@ static void die_distrusting(const char *path, const struct server *server)
 {
 	struct passwd *user = getpwuid(server->uid);
 
-	die("%s is not served by root but by process %d of %s (uid %u), who could have %s run anything; end that"
+	die("%s is not served by root but by process %d of %s (uid %u), which could make %s run anything; stop that"
 	    " process, or let JNVDOCKER_RUN_DIR and JNVDOCKER_SOCKET name root's", path, (int)server->pid,
 	    user != NULL ? shown(user->pw_name) : "an unknown user", (unsigned)server->uid,
 	    geteuid() == 0 ? "root" : "you");
@@ -485,7 +485,7 @@ static void die_deserted(void) __attribute__((noreturn));
 
 static void die_deserted(void)
 {
-	die("the daemon at %s went away before it had answered; look into its log, then try again", socket_path());
+	die("the daemon at %s ended before it answered; look into its log, then try again", socket_path());
 }
 
 /* ---- starting the daemon --------------------------------------------------------------------- */
@@ -636,14 +636,14 @@ static int start_daemon(const char *path)
 	*slash = '\0';
 	/* Root's umask may be 077, and the socket's group must reach the socket. */
 	if (mkdir(folder, 0755) == 0 ? chmod(folder, 0755) < 0 : errno != EEXIST)
-		die_unserved("cannot make the folder %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another one", folder,
+		die_unserved("cannot make the folder %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another one", folder,
 		    strerror(errno));
 
 	/* One at a time: a client that waited here finds the daemon that the other has started. */
 	char *lock_path = joined("%s/start.lock", folder);
 	int lock = above_standard(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		die_unserved("cannot lock %s: %s; mend that, or set JNVDOCKER_RUN_DIR to another folder", lock_path,
+		die_unserved("cannot lock %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another folder", lock_path,
 		    strerror(errno));
 	int connection = try_connect(path);
 	if (connection < 0) {
@@ -1234,7 +1234,7 @@ static int look_again(uint32_t pause)
 int main(int argc, char **argv)
 {
 	if (argc < 1)
-		die("run without a name for itself; start it as programs are started");
+		die("started without a name for itself; start it as programs are started");
 	int word = first_operand(argc, argv);
 	if (word < argc && strcmp(argv[word], "version") == 0 && !has_format(argv + word + 1)) {
 		printf("jnvdocker: %s\n\n", VERSION);
@@ -1278,6 +1278,5 @@ int main(int argc, char **argv)
 		}
 		attempt = -1;
 	}
-	die_unserved("the daemon at %s went away before it had answered; look into its log, then try again",
-		     socket_path());
+	die_deserted();
 }

@@ -84,7 +84,7 @@ static struct answer read_docker_file(int folder, const char *path, const char *
 	enum file_state state = read_file(folder, name, O_NOFOLLOW, MAX_TEXT, into, &status);
 
 	if (state != FILE_READ)
-		return failed("cannot read %s/%s: %s; make the container anew, docker has it for each one", path, name,
+		return failed("cannot read %s/%s: %s; create the container again, docker writes it for each container", path, name,
 			      why_not_read(state));
 	if (status.st_uid != geteuid())
 		return failed("%s/%s belongs to uid %u, so it is not docker's own; mount no file from there", path, name,
@@ -112,7 +112,7 @@ struct answer read_docker_files(const char *id, struct texts *texts)
 		if (folder >= 0)
 			answer = read_folder(folder, path, texts);
 		else if (search.own != NULL)
-			answer = failed("cannot open %s: %s; make the container anew, docker has it for each one", path,
+			answer = failed("cannot open %s: %s; create the container again, docker writes it for each container", path,
 					strerror(errno));
 		if (folder >= 0)
 			close(folder);

@@ -222,7 +222,7 @@ static struct answer create(const struct settings *settings, const struct call *
 	if (!plain)
 		return failed("'%s' cannot be the id of a container with GPUs; take letters, digits and _.+- alone", shown(call->id));
 	if (!end_text(&texts.config) || !end_text(&texts.container) || !end_text(&texts.host))
-		return failed("a text about this container has a zero byte; make the container anew");
+		return failed("a text about this container has a zero byte; create the container again");
 	answer = ask_about(settings, call, bundle, &texts);
 	if (answer.kind == CHANGED && !replace_file(bundle->folder, bundle->config, &status, answer.text))
 		return failed("cannot write %s of bundle '%s': %s; make room there, then start the container again",
@@ -391,7 +391,7 @@ int main(int argc, char **argv)
 	if (argc > 0 && is_called(argv[0], HOOK))
 		act_as_hook(&call, argv);
 	if (!read_settings(&settings))
-		refuse(&call, "this nvidia-container-runtime does not know the real runtime, which it stands for; run '" INSTALL "'");
+		refuse(&call, "this nvidia-container-runtime has no real runtime configured; run '" INSTALL "'");
 	if (argc > 0 && is_called(argv[0], CDI_HOOK))
 		act_as_cdi_hook(&settings, &call, argv[1]);
 	if (call.kind == CALL_CREATE && *call.id != '\0')

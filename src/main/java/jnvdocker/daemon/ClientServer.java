@@ -84,7 +84,7 @@ final class ClientServer implements AutoCloseable {
                 Optional<Integer> gid = HostNames.ofThisHost().group(configured);
                 if (gid.isEmpty()) {
                     throw new StartException(
-                            "socket_group = '" + configured + "' is no group of this host",
+                            "socket_group = '" + configured + "' is not a group of this host",
                             "make it: groupadd " + configured);
                 }
                 return gid;

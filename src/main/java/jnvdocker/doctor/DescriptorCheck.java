@@ -37,7 +37,7 @@ final class DescriptorCheck implements Check {
                                         TreeMap::new,
                                         Collectors.toList()));
         return users.isEmpty()
-                ? List.of(Finding.ok("what processes have open can be looked through at once"))
+                ? List.of(Finding.ok("all that processes have open can be looked through at once"))
                 : users.entrySet().stream()
                         .map(user -> finding(user.getKey(), user.getValue()))
                         .toList();

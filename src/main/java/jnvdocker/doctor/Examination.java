@@ -52,7 +52,7 @@ final class Examination {
         try {
             return look.get(Math.max(0, limit.toMillis()), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            return List.of(Finding.unknown("this check has not ended in time"));
+            return List.of(Finding.unknown("this check did not end in time"));
         } catch (ExecutionException e) {
             LOG.warn("a check of 'gpu doctor' failed", e.getCause());
             return List.of(Finding.unknown("this check failed, and the daemon's log says why"));
@@ -70,7 +70,7 @@ final class Examination {
         } catch (EngineException e) {
             return List.of(Finding.unknown(Finding.failure(e)));
         } catch (IOException | UncheckedIOException e) {
-            return List.of(Finding.unknown("it can't be looked at: " + Finding.failure(e)));
+            return List.of(Finding.unknown("it cannot be checked: " + Finding.failure(e)));
         }
     }
 }

@@ -44,7 +44,7 @@ final class RegistryCheck implements Check {
             for (Path file : files) {
                 found.add(
                         Finding.hint(
-                                "the registry was damaged, and made anew from what the containers"
+                                "the registry was damaged, and rebuilt from what the containers"
                                         + " say; the history before that is in "
                                         + file,
                                 "look at that disk's health, and rm " + file + "*"));

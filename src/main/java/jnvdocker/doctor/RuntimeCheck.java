@@ -92,7 +92,7 @@ final class RuntimeCheck implements Check {
     private static Finding finding(RuntimeHealth health) {
         String name = health.registration().engine().word();
         return health.wrong()
-                .map(why -> Finding.wrong(why.precededBy(name + "'s runtime of ours: ")))
+                .map(why -> Finding.wrong(why.precededBy(name + "'s jnvdocker runtime: ")))
                 .orElseGet(() ->
                         Finding.ok(
                                 health.registration().engine() == EngineKind.CDI
@@ -105,7 +105,7 @@ final class RuntimeCheck implements Check {
                                                 + (health.standard() ? "default " : "")
                                                 + "runtime '"
                                                 + health.registration().name()
-                                                + "' is ours, and becomes "
+                                                + "' is jnvdocker's, and runs "
                                                 + health.real().map(Path::toString).orElse("-")));
     }
 

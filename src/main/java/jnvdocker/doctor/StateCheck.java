@@ -114,7 +114,7 @@ final class StateCheck implements Check {
         String remedy = "free some space there, or choose " + ANOTHER;
         if (free < LEAST_TO_WORK) {
             return Optional.of(
-                    Finding.wrong(what + ", and the registry can't be written soon", remedy));
+                    Finding.wrong(what + ", and soon the registry cannot be written", remedy));
         }
         return Optional.of(
                 copied

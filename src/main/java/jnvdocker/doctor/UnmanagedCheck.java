@@ -43,7 +43,7 @@ final class UnmanagedCheck implements Check {
                         + process.pid()
                         + " has the claim of another jnvdocker mounted ("
                         + Quote.shown(folder)
-                        + "), and which GPUs it is for can't be learnt from there",
+                        + "), and its GPUs cannot be learnt from there",
                 "put both daemons' state folders where each sees the other's, or cordon the other's"
                         + " GPUs in each configuration");
     }
@@ -60,8 +60,8 @@ final class UnmanagedCheck implements Check {
                 use.container()
                                 .map(container -> "docker stop " + Quote.shown(container.name()))
                                 .orElseGet(() -> "ask its user to end it, or kill" + pid(use))
-                        + ", and start it with jnvdocker run; or name it in the configuration"
-                        + " (ignore) if it does not count");
+                        + ", and start it with jnvdocker run; or add it to ignore in the"
+                        + " configuration");
     }
 
     private static String pid(GpuUse use) {

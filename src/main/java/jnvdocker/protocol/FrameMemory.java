@@ -84,8 +84,7 @@ public final class FrameMemory {
                                 + Integer.toUnsignedString(peer.uid())
                                 + " has "
                                 + use.connections
-                                + " commands under way that jnvdockerd has not answered yet, the"
-                                + " most for one user",
+                                + " unanswered commands, the most for one user",
                         END_SOME);
             }
             Account account = new Account(peer.uid());

@@ -155,7 +155,7 @@ public final class Prune {
         if (!dry) {
             try {
                 if (!engine.removeVolume(volume, LIMIT)) {
-                    return Pruned.kept(volume, "a container was just made that names it");
+                    return Pruned.kept(volume, "a container that uses it was just created");
                 }
                 // The engine may not have known it, so that it has not asked us.
                 drivers.remove(volume);

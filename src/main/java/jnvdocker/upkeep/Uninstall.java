@@ -111,7 +111,7 @@ public final class Uninstall {
         for (String volume : volumes) {
             if (!engine.removeVolume(volume, LIMIT)) {
                 throw new RefusedException(
-                        "a container was just made that names the volume " + volume, "try again");
+                        "a container was just created that uses the volume " + volume, "try again");
             }
             removed.volumes().add(volume);
         }
@@ -124,7 +124,7 @@ public final class Uninstall {
         List<Registration> registered = runtimes.registered();
         if (!registered.isEmpty()) {
             throw new RefusedException(
-                    "engines have our OCI runtime, by "
+                    "engines have the OCI runtime, by "
                             + registered.stream()
                                     .map(each -> each.config().toString())
                                     .collect(Collectors.joining(", ")),
@@ -146,8 +146,8 @@ public final class Uninstall {
             throw new RefusedException(
                     "stopped containers have GPU volumes: "
                             + names(containers, ", ")
-                            + "; without jnvdocker they could not start any more, and each would"
-                            + " make the Docker engine wait 15 seconds whenever it starts",
+                            + "; without jnvdocker they could no longer start, and each would delay"
+                            + " the Docker engine's start by 15 seconds",
                     "remove them: docker rm "
                             + names(containers, " ")
                             + ", or have 'jnvdocker gpu uninstall --remove-containers' do it");
@@ -178,7 +178,7 @@ public final class Uninstall {
                                 + address.get()
                                 + " may have a container with the volume "
                                 + volume
-                                + ", and is not ours to ask",
+                                + ", which cannot be asked",
                         "remove both there: docker -H " + address.get() + " volume rm " + volume);
             }
         }

@@ -416,7 +416,7 @@ class ConfigTest {
     @Test
     void lineIsThatOfTheKeyAndNotOfSomethingLikeIt() {
         String text = "socket_group = \"\"\"\nmax_wait = \n\"\"\"\n\"max_\\u0077ait\" = 'x'";
-        assertTrue(refusal(text).startsWith(FILE + ":4: max_wait = 'x' is no length"));
+        assertTrue(refusal(text).startsWith(FILE + ":4: max_wait = 'x' is not a duration"));
     }
 
     @Test

@@ -100,8 +100,8 @@ class DoctorChecksTest {
                         Duration.ofSeconds(1));
         assertEquals(
                 List.of(
-                        "hangs: this check has not ended in time",
-                        "fails: it can't be looked at: no such disk",
+                        "hangs: this check did not end in time",
+                        "fails: it cannot be checked: no such disk",
                         "breaks: this check failed, and the daemon's log says why",
                         "works: well"),
                 doctor.examine().stream()

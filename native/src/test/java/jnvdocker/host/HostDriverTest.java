@@ -174,20 +174,20 @@ class HostDriverTest {
 
     @Test
     void gpuWithoutUuidIsInTrouble() {
-        assertTrouble("Device Minor: 0\n", "no UUID of it (found '')");
-        assertTrouble("GPU UUID: N/A\nDevice Minor: 0\n", "no UUID of it (found 'N/A')");
+        assertTrouble("Device Minor: 0\n", "no UUID for it (found '')");
+        assertTrouble("GPU UUID: N/A\nDevice Minor: 0\n", "no UUID for it (found 'N/A')");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "Device Minor:\n", "Device Minor: -1\n", "Device Minor: 4096\n"})
     void gpuWithoutMinorIsInTrouble(String line) {
-        assertTrouble("GPU UUID: " + UUID + "\n" + line, "no device minor of it");
+        assertTrouble("GPU UUID: " + UUID + "\n" + line, "no device minor for it");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", ":", "::::\n:\n", "\0\0\0", "Model"})
     void garbageIsTrouble(String text) {
-        assertTrouble(text, "no UUID of it (found '')");
+        assertTrouble(text, "no UUID for it (found '')");
     }
 
     @Test

@@ -27,7 +27,7 @@ import java.util.Set;
  */
 public final class ClaimPrune {
     private static final Duration LIMIT = Duration.ofSeconds(20);
-    private static final String NAMED_NOW = "a container was just made that names it";
+    private static final String NAMED_NOW = "a container that uses it was just created";
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -205,6 +205,6 @@ public final class ClaimPrune {
                 return Pruned.kept(volume, NAMED_NOW);
             }
         }
-        return new Pruned(volume, true, freed, "its claim is not known any more");
+        return new Pruned(volume, true, freed, "its claim no longer exists");
     }
 }

@@ -141,7 +141,7 @@ public final class ClaimVolumes implements PluginVolumes {
                         name
                                 + " is not removed: "
                                 + remover.mounted(id).orElse("a process has it mounted"),
-                        "end that one first");
+                        "stop that process first");
             }
             return null;
         });
@@ -300,7 +300,7 @@ public final class ClaimVolumes implements PluginVolumes {
                         LeaseText.name(gpu.index(), gpu.uuid())
                                 + " is "
                                 + LeaseText.cordoned(cordon.get()),
-                        "start this container again when it is not any more" + otherwise(claim));
+                        "start this container again when the cordon is lifted" + otherwise(claim));
             }
         }
         Quota quota = new Quota(policy, holdings.held());
@@ -454,7 +454,7 @@ public final class ClaimVolumes implements PluginVolumes {
                         + ", and this container shares its claim with "
                         + other
                         + " (--volumes-from, or a copy of its settings)",
-                "stop that one first, or give this one GPUs of its own with 'jnvdocker run"
+                "stop that container first, or give this one GPUs of its own with 'jnvdocker run"
                         + " --gpus'");
     }
 

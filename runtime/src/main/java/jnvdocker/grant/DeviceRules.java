@@ -37,7 +37,7 @@ final class DeviceRules {
                 return;
             } catch (IOException e) {
                 throw new IOException(
-                        "its devices cgroup can't be denied "
+                        "its devices cgroup cannot be refused access to "
                                 + gpu.node()
                                 + ": "
                                 + FileErrors.describe(e),

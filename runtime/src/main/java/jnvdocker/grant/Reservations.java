@@ -313,8 +313,8 @@ final class Reservations {
             throw new RefusedException(
                     "the reservation of "
                             + LeaseText.command(claim, client)
-                            + " was ended before its command began ('jnvdocker gpu leases --all'"
-                            + " says by whom)",
+                            + " was ended before its command began (see 'jnvdocker gpu leases"
+                            + " --all')",
                     "try again");
         }
     }
@@ -332,8 +332,7 @@ final class Reservations {
             throw new RefusedException(
                     "the reservation of "
                             + LeaseText.command(claim, client)
-                            + " was ended before it began ('jnvdocker gpu leases --all' says by"
-                            + " whom)",
+                            + " was ended before it began (see 'jnvdocker gpu leases --all')",
                     "start it again");
         }
     }

@@ -314,7 +314,7 @@ public final class RegistryDatabase implements AutoCloseable {
         if (version > SCHEMA) {
             throw new RegistryException(
                     file + " is of schema " + version + ", made by a newer jnvdocker",
-                    "this one knows " + SCHEMA + " at most, install the newer one again");
+                    "this one knows " + SCHEMA + " at most; install the newer version again");
         }
         for (int next = version + 1; next <= SCHEMA; next++) {
             migrate(connection, statements, next);
@@ -394,7 +394,7 @@ public final class RegistryDatabase implements AutoCloseable {
             }
         }
         LOG.error(
-                "{} is damaged ({}); kept as {}, and made anew from what the containers say",
+                "{} is damaged ({}); kept as {}, and rebuilt from what the containers say",
                 file,
                 damage.getMessage(),
                 file.getFileName() + mark);
@@ -411,7 +411,7 @@ public final class RegistryDatabase implements AutoCloseable {
         }
         return e instanceof SQLiteException sqlite
                         && sqlite.getResultCode() == SQLiteErrorCode.SQLITE_BUSY
-                ? "another program keeps it locked, end that one first"
+                ? "another program keeps it locked, stop that process first"
                 : "look at that disk's space, health and mount options";
     }
 }

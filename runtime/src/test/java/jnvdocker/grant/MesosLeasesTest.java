@@ -181,7 +181,7 @@ class MesosLeasesTest {
         GpuStatus gpu = leases().status(world.gpus()).getFirst();
         assertEquals(GpuStatus.State.STUCK, gpu.state());
         assertEquals(
-                "ended, but its devices cgroup can't be denied "
+                "ended, but its devices cgroup cannot be refused access to "
                         + lease.claim().gpus().getFirst().node()
                         + ": "
                         + deny

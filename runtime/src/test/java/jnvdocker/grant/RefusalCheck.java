@@ -92,7 +92,7 @@ final class RefusalCheck {
             String cordoned =
                     GPUS
                             + CORDONED.substring("is ".length())
-                            + "; start this container again when it is not any more.*";
+                            + "; start this container again when the cordon is lifted.*";
             assertTrue(message.matches(cordoned), message);
             assertTrue(
                     claim(volume).gpus().stream().anyMatch(gpu -> world.lab.isCordoned(gpu.uuid())),
@@ -120,8 +120,10 @@ final class RefusalCheck {
     }
 
     private static boolean isForEver(String message) {
-        return message.matches("invalid device: .*|.* GPUs requested, but this host has .*")
-                || message.matches("(GPU|of GPU) .* (is not|not all are there) any more; .*")
+        return message.matches(
+                        "invalid device: .*|.* GPUs requested, but (this host has|.* in service:)"
+                                + " .*")
+                || message.matches("(GPU|of GPU) .* (has|some have) just disappeared; .*")
                 || message.matches(GPUS + CORDONED.substring(3) + " and gets no new container; .*")
                 || message.matches("[1-3] GPUs requested, but " + EACH + "; ask for fewer");
     }

@@ -174,8 +174,8 @@ class RegistryDatabaseTest {
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 8, made by a newer jnvdocker; this one knows 7 at most,"
-                        + " install the newer one again",
+                        + " is of schema 8, made by a newer jnvdocker; this one knows 7 at most;"
+                        + " install the newer version again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));
         assertEquals(List.of(), setAside());

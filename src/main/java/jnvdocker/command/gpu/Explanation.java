@@ -160,7 +160,7 @@ final class Explanation {
         List<GpuUse> others = status.unmanaged().stream().skip(1).toList();
         if (!others.isEmpty()) {
             sentences.add(
-                    "Likewise by "
+                    "Also used by "
                             + others.stream().map(LeaseText::name).collect(Collectors.joining(", "))
                             + ".");
         }
@@ -186,7 +186,7 @@ final class Explanation {
                                 use.kind() == GpuUse.Kind.OTHER_CLAIM
                                         ? "stop it with its own engine's docker"
                                         : "kill" + pid(use))
-                + "; to have it ignored, list it under ignore in the configuration.";
+                + "; to ignore such use, add it to ignore in the configuration.";
     }
 
     private String seen(GpuUse use, GpuUse.User process) {
@@ -217,14 +217,14 @@ final class Explanation {
                 ? ""
                 : " was given it by docker ("
                         + use.kind().words()
-                        + "), which counts while it is idle, too";
+                        + "); this counts even while it is idle";
     }
 
     private String subject() {
         Gpu gpu = status.gpu();
         String name = LeaseText.name(gpu.index(), gpu.uuid());
         return status.state() == GpuStatus.State.MISSING
-                ? name + ", which the driver does not show any more,"
+                ? name + ", which the driver no longer shows,"
                 : name + ", " + gpu.model() + ",";
     }
 

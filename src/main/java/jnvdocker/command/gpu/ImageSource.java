@@ -103,7 +103,7 @@ final class ImageSource {
                                         name)));
         if (!result.succeeded()) {
             throw new RefusedException(
-                    "docker does not show the image " + Quote.quoted(name) + " and has said why",
+                    "docker cannot inspect the image " + Quote.quoted(name) + " and has said why",
                     "if it is missing, pull it: docker pull " + Quote.shown(name));
         }
         return ImageConfig.parse(result.output());
@@ -151,8 +151,7 @@ final class ImageSource {
             if (bytes.isStalled()) {
                 throw new RefusedException(
                         Quote.shown(file)
-                                + ": it comes too slowly, or nothing comes any more, and others"
-                                + " wait for their turn",
+                                + ": reading it is too slow or has stalled, and others are waiting",
                         "copy it to a disk of this host, and name that file");
             }
             int exitCode = bytes.end();

@@ -92,7 +92,7 @@ final class MesosFlags implements Callable<Integer> {
         // Others can't mend it, and have no business to look into root's folders by us.
         if (Caller.isRoot(request) && !new LauncherFolder(folder).isLaidOut()) {
             remark(
-                    "nothing is laid out in "
+                    "nothing is installed in "
                             + folder
                             + " yet: jnvdocker mesos install --launcher-dir "
                             + folder

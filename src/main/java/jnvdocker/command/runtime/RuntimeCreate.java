@@ -146,7 +146,7 @@ public final class RuntimeCreate {
     static void refuseUnless(boolean wellFormed) throws RefusedException {
         if (!wellFormed) {
             throw new RefusedException(
-                    "'runtime create', 'exec' and 'hook' are what nvidia-container-runtime asks",
+                    "'runtime create', 'exec' and 'hook' are for nvidia-container-runtime alone",
                     "see 'jnvdocker runtime --help' for the commands");
         }
     }

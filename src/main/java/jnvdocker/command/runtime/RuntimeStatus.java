@@ -55,7 +55,8 @@ final class RuntimeStatus implements Callable<Integer> {
 
     static List<String> lines(List<RuntimeHealth> all, Screen screen) {
         if (all.isEmpty()) {
-            return List.of("our OCI runtime is laid out for no engine: jnvdocker runtime install");
+            return List.of(
+                    "the OCI runtime is not installed for any engine: jnvdocker runtime install");
         }
         TextTable table =
                 new TextTable(

@@ -61,7 +61,7 @@ final class RuntimeUninstall implements Callable<Integer> {
         List<Registration> all = wanted();
         PrintWriter out = spec.commandLine().getOut();
         if (all.isEmpty()) {
-            out.println("our OCI runtime is laid out for no such engine");
+            out.println("the OCI runtime is not installed for this engine");
         }
         for (Registration each : all) {
             uninstall(each).forEach(out::println);
@@ -124,7 +124,7 @@ final class RuntimeUninstall implements Callable<Integer> {
         List<String> containers = host.containers(registration.name());
         if (!containers.isEmpty()) {
             return Optional.of(
-                    "these containers can't do without it: "
+                    "these containers need it: "
                             + names(containers, ", ")
                             + "; remove them when it suits (docker rm "
                             + names(containers, " ")

@@ -80,19 +80,19 @@ class ExplanationTest {
                         "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by root's process"
                                 + " python3 (pid 4711), which jnvdocker did not start.",
                         "What is seen: python3 (pid 4711) has /dev/nvidia0 open.",
-                        "It becomes free when this has ended: kill 4711; to have it ignored, list"
-                                + " it under ignore in the configuration."),
+                        "It becomes free when this has ended: kill 4711; to ignore such use, add it"
+                                + " to ignore in the configuration."),
                 new Explanation(Samples.used(0, false), _ -> true, Samples.NOW)
                         .free(Optional.empty()));
         assertEquals(
                 List.of(
                         "GPU 0 (GPU-5c1a0000), NVIDIA A100-SXM4-40GB, is used by container plain-1,"
                                 + " which jnvdocker did not start.",
-                        "Container 3f2a9c01d4e5 of image cuda was given it by docker (--gpus),"
-                                + " which counts while it is idle, too.",
-                        "Likewise by python3 (pid 4711).",
-                        "It becomes free when this has ended: docker stop plain-1; to have it"
-                                + " ignored, list it under ignore in the configuration."),
+                        "Container 3f2a9c01d4e5 of image cuda was given it by docker (--gpus); this"
+                                + " counts even while it is idle.",
+                        "Also used by python3 (pid 4711).",
+                        "It becomes free when this has ended: docker stop plain-1; to ignore such"
+                                + " use, add it to ignore in the configuration."),
                 new Explanation(Samples.used(0, true), _ -> true, Samples.NOW)
                         .free(Optional.empty()));
     }
@@ -150,8 +150,8 @@ class ExplanationTest {
                 sentences
                         .getFirst()
                         .startsWith(
-                                "GPU 0 (GPU-5c1a0000), which the driver does not show any more, is"
-                                        + " held by alice's"),
+                                "GPU 0 (GPU-5c1a0000), which the driver no longer shows, is held by"
+                                        + " alice's"),
                 sentences::toString);
     }
 

@@ -232,7 +232,7 @@ class BadInputTest extends OneEngineTest {
             String trouble = "the driver shows no UUID for it (found '')";
             Command.Result shown = lab.jnvdocker("gpu", "ls").ok();
             assertTrue(
-                    shown.out().matches("(?s).*\n1 +\\? +\\? +SICK .*" + "names no UUID.*"),
+                    shown.out().matches("(?s).*\n1 +\\? +\\? +SICK .*" + "shows no UUID.*"),
                     shown::toString);
             assertEquals(
                     "GPU 1 at 0000:0f:00.0 can't be given out: "

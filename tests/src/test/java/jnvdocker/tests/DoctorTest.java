@@ -510,8 +510,8 @@ class DoctorTest extends EachEngineTest {
         assertWrong(
                 "others",
                 "GPU 2 (GPU-5c1a2006) is used by container plain-1, which jnvdocker did not start;"
-                        + " docker stop plain-1, and start it with jnvdocker run; or name it in the"
-                        + " configuration (ignore) if it does not count");
+                    + " docker stop plain-1, and start it with jnvdocker run; or add it to ignore"
+                    + " in the configuration");
         lab.docker("rm", "-f", "plain-1").ok();
         assertWell();
     }
@@ -524,9 +524,9 @@ class DoctorTest extends EachEngineTest {
         try {
             assertWrong(
                     "claims",
-                    "container old can't be started: GPU 3 (GPU-5c1a3009) is not in this host any"
-                            + " more, or the driver does not show it; create the container again"
-                            + " with 'jnvdocker run', on another GPU");
+                    "container old can't be started: GPU 3 (GPU-5c1a3009) is no longer in this"
+                        + " host, or the driver does not show it; create the container again with"
+                        + " 'jnvdocker run', on another GPU");
             Command.Result refused = lab.docker("start", "old");
             assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is not in this host any more"));
         } finally {
@@ -646,7 +646,7 @@ class DoctorTest extends EachEngineTest {
         List<String> found = found("registry");
         assertEquals(1, found.size(), found::toString);
         assertMatches(
-                "hint: the registry was damaged, and made anew from what the containers say; the"
+                "hint: the registry was damaged, and rebuilt from what the containers say; the"
                         + " history before that is in \\S+/registry.db.damaged-\\S+Z; look at that"
                         + " disk's health, and rm \\S+Z\\*",
                 found.getFirst());

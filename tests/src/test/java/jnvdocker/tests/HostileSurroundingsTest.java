@@ -193,7 +193,8 @@ class HostileSurroundingsTest extends SanitizedClientTest {
                     folder.resolve("x".repeat(300))
                 }) {
             Command.Result result =
-                    client.command(path, SanitizedClient.program(), "run", "image").run();
+                    client.command(path, SanitizedClient.program(), "run", "--gpus=1", "image")
+                            .run();
             assertEquals(REFUSED, result.exitCode(), path + "\n" + result);
             assertTrue(result.err().startsWith("jnvdocker: "), path + "\n" + result);
         }

@@ -77,7 +77,7 @@ class MesosFlagsTest {
                         + "\n",
                 result.ok().out());
         assertEquals(
-                "jnvdocker: nothing is laid out in "
+                "jnvdocker: nothing is installed in "
                         + launcher
                         + " yet: jnvdocker mesos install --launcher-dir "
                         + launcher

@@ -190,7 +190,7 @@ class RuntimeInstallTest {
         assertFalse(Files.exists(runtime.program()));
         assertFalse(Files.exists(runtime.hooks().resolve("nvidia-container-runtime-hook")));
         assertEquals(
-                "our OCI runtime is laid out for no engine: jnvdocker runtime install\n",
+                "the OCI runtime is not installed for any engine: jnvdocker runtime install\n",
                 lab.jnvdocker("runtime", "status").ok().out());
     }
 

@@ -206,7 +206,7 @@ class UnprivilegedTest extends OneHostTest {
                                 "jnvdocker: "
                                         + socket
                                         + " is not served by root but by process [0-9]+ of nobody"
-                                        + " \\(uid 65534\\), who could have root run anything;"
+                                        + " \\(uid 65534\\), which could make root run anything;"
                                         + " .*\n"),
                 result::toString);
     }

@@ -337,15 +337,15 @@ public final class LeaseText {
         return some(clauses);
     }
 
-    /** {@code GPU 2 (GPU-5c1a3009) was there a moment ago and is not any more}. */
+    /** {@code GPU 2 (GPU-5c1a3009) has just disappeared}. */
     public static String vanished(List<ClaimedGpu> gpus) {
         String names =
                 gpus.stream()
                         .map(gpu -> name(gpu.index(), gpu.uuid()))
                         .collect(Collectors.joining(", "));
         return gpus.size() == 1
-                ? names + " was there a moment ago and is not any more"
-                : "of " + names + " not all are there any more";
+                ? names + " has just disappeared"
+                : "of " + names + " some have just disappeared";
     }
 
     /** One clause for each unmanaged use and its GPUs. */

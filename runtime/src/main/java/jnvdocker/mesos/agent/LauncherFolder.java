@@ -165,7 +165,7 @@ public final class LauncherFolder {
             return Files.readAllBytes(program);
         } catch (NoSuchFileException e) {
             throw new RefusedException(
-                    "this installation has no " + program, "install jnvdocker anew");
+                    "this installation has no " + program, "reinstall jnvdocker");
         }
     }
 

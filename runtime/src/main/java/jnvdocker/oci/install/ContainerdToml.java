@@ -176,7 +176,7 @@ final class ContainerdToml implements EngineSettings {
             case null, default ->
                     throw new RefusedException(
                             file + " is of containerd's first format",
-                            "write it anew with 'containerd config migrate' first");
+                            "run 'containerd config migrate' first");
         };
     }
 

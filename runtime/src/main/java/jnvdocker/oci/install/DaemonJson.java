@@ -165,7 +165,7 @@ final class DaemonJson implements EngineSettings {
                     file
                             + ":"
                             + e.getLocation().getLineNr()
-                            + " is no JSON: "
+                            + " is not JSON: "
                             + Quote.shown(e.getOriginalMessage().split(" \\(start marker")[0]),
                     "fix it; nothing was changed");
         }

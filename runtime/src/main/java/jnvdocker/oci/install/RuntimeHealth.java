@@ -65,9 +65,7 @@ public record RuntimeHealth(
                         + "' again, as before";
         if (told.isEmpty()) {
             return Optional.of(
-                    new Refusal(
-                            registration.program() + " is not there, or not as it was laid out",
-                            again));
+                    new Refusal(registration.program() + " is missing or was changed", again));
         }
         if (!told.get().socket().equals(socket)) {
             return Optional.of(
@@ -87,7 +85,7 @@ public record RuntimeHealth(
                             registration.config()
                                     + " has no runtime '"
                                     + registration.name()
-                                    + "' that is ours",
+                                    + "' of jnvdocker's",
                             again + ", or 'jnvdocker runtime uninstall'"));
         }
         return Optional.empty();
@@ -102,7 +100,9 @@ public record RuntimeHealth(
         }
         return Optional.of(
                 new Refusal(
-                        "the engine has not read " + registration.config() + " since it changed",
+                        "the engine has not reloaded "
+                                + registration.config()
+                                + " since it changed",
                         registration.engine().reload().orElse("start it again")));
     }
 }

@@ -146,7 +146,7 @@ public final class RuntimeInstaller {
         return new Plan(registration, told, before, after, nvidias);
     }
 
-    /** The one that the engine takes now, unless that is ours by now. */
+    /** The one that the engine takes now, unless of jnvdocker's by now. */
     private static Path real(Wanted wanted, EngineSettings settings, String before)
             throws IOException, RefusedException {
         Optional<Path> standard =
@@ -159,7 +159,7 @@ public final class RuntimeInstaller {
         return RuntimeProgram.bytes(source)
                 .orElseThrow(() ->
                         new RefusedException(
-                                "this installation has no " + source, "install jnvdocker anew"));
+                                "this installation has no " + source, "reinstall jnvdocker"));
     }
 
     private static void checkPlace(Path program) throws RefusedException {

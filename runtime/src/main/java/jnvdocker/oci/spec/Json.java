@@ -42,9 +42,7 @@ final class Json {
 
     private static RefusedException malformed(String name) {
         return new RefusedException(
-                "the engine's "
-                        + name
-                        + " is not a JSON object, so that it can't be told what it asks for",
+                "the engine's " + name + " is not a JSON object, so its GPU request is not known",
                 "create the container again");
     }
 

@@ -79,7 +79,7 @@ class HookProgramTest {
                 }) {
             assertEquals(
                     "the mesos-containerizer of this installation is damaged, or of another"
-                            + " version; install jnvdocker anew",
+                            + " version; reinstall jnvdocker",
                     refusal(program, HELPER, SOCKET));
         }
     }

@@ -132,11 +132,11 @@ class DaemonJsonTest {
                 "{'runtimes':{'nvidia':{'runtimeType':'io.containerd.x'}}}| which is not",
                 "{'default-runtime':'crun'}| has the default-runtime 'crun' already; remove",
                 "{'runtimes':[]}| /etc/docker/daemon.json has a \"runtimes\" that is not an object;"
-                        + " mend",
+                        + " fix",
                 "{'node-generic-resources':{}}| that is not a list",
-                "{'a':1,'a':2}| daemon.json:1 is no JSON: Duplicate field 'a'; mend it",
-                "{'a':1} x| is no JSON",
-                "[]| is not a JSON object; mend it",
+                "{'a':1,'a':2}| daemon.json:1 is not JSON: Duplicate field 'a'; fix it",
+                "{'a':1} x| is not JSON",
+                "[]| is not a JSON object; fix it",
             })
     void whatCantBeWrittenIsRefusedWithTheReason(String text, String reason) {
         RefusedException e =

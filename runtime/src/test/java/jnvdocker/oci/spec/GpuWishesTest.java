@@ -346,8 +346,8 @@ class GpuWishesTest {
     @CsvSource({"''", "[]", "{", "{}{}", "null", "'{\"a\":01}'"})
     void whatIsNoJsonObjectIsRefused(String text) {
         assertEquals(
-                "the engine's config.json is not a JSON object, so that it can't be told what it"
-                        + " asks for; create the container again",
+                "the engine's config.json is not a JSON object, so its GPU request is not known;"
+                        + " create the container again",
                 assertThrows(RefusedException.class, () -> RuntimeSpec.parse(text)).getMessage());
     }
 }

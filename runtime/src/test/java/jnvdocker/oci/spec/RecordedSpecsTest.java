@@ -141,7 +141,7 @@ class RecordedSpecsTest {
                                 RefusedException.class,
                                 () -> wish(recorded("podman-4.3.1/run-rm.json")))
                         .getMessage();
-        assertTrue(message.contains("may be its image's"), message);
+        assertTrue(message.contains("may come from its image"), message);
     }
 
     private static GpuWish wish(Recorded recorded) throws Exception {
