@@ -209,7 +209,7 @@ class QueueKeeperTest {
                 words);
         assertTrue(
                 words.contains(
-                        "; others are served meanwhile: it waits for what alice has already: GPU"
+                        "; others are served meanwhile: it waits for what alice already holds: GPU"
                                 + " 0"),
                 words);
         assertTrue(parts.leases().waiting().getFirst().obstacle().isPresent());

@@ -268,7 +268,7 @@ public final class ChoiceText {
             case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> leases) ->
                     "it waits for what "
                             + Quote.shown(owner.name())
-                            + " has already: "
+                            + " already holds: "
                             + LeaseText.held(gpus, leases);
             case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
                     LeaseText.used(gpus, unmanaged);
