@@ -15,6 +15,8 @@ import jnvdocker.tests.world.Registry;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -66,7 +68,7 @@ class MesosLeaseTest extends OneAgentTest {
         assertTrue(why.contains("is held by daemon's Mesos task train since "), why);
         assertTrue(why.contains("A container of a Mesos agent, " + task.id() + ", under"), why);
         assertTrue(why.contains("its process (pid " + task.pid() + ") runs"), why);
-        assertTrue(why.contains("end the task by its framework"), why);
+        assertTrue(why.contains("stop the task through its framework"), why);
         task.kill();
         awaitStates("ffff");
         assertEquals(
@@ -81,6 +83,40 @@ class MesosLeaseTest extends OneAgentTest {
         JsonNode lease = leases().path(0);
         assertEquals("pod/" + task.id().substring(0, 8), lease.path("container_name").asText());
         assertEquals(executor.id() + "." + task.id(), lease.path("container_id").asText());
+    }
+
+    /** Marathon tells each task its id, and so do others. */
+    @Test
+    void nestedTaskIsNamedByItsIdIfThatIsKnown() {
+        MesosContainer executor = lasting(MesosTask.groups(1).named("pod"));
+        executor.nested(sleeper(1).variable("MESOS_TASK_ID", "pod.instance-1.train"))
+                .awaitLine("up");
+        assertEquals("pod.instance-1.train", leases().path(0).path("container_name").asText());
+        String list = jnvdocker("gpu", "ls").ok().out();
+        assertTrue(list.contains("Mesos task pod.instance-1.train"), list);
+    }
+
+    @Test
+    void whyTellsOfAnAgentThatIsDown() throws Exception {
+        MesosContainer task = lasting(on(0));
+        String none = "No Mesos agent runs on this host. ";
+        Path program = agent.folder().resolve("mesos-agent");
+        Files.writeString(program, "#!/bin/sh\nread -r _\n");
+        program.toFile().setExecutable(true);
+        Process other = new ProcessBuilder(program.toString()).start();
+        started.add(other);
+        Lab.await(() -> {
+            String why = jnvdocker("gpu", "why", "0").ok().out();
+            return why.contains(none) ? List.of(why) : List.of();
+        });
+        other.destroyForcibly().waitFor();
+        agent.kill();
+        String why = jnvdocker("gpu", "why", "0").ok().out();
+        assertTrue(why.contains(none), why);
+        assertTrue(why.contains("for the agent's --recovery_timeout (15 minutes by default)"), why);
+        assertTrue(why.contains("root can end it with: kill " + task.pid()), why);
+        agent.recover();
+        task.kill();
     }
 
     @Test
@@ -115,8 +151,8 @@ class MesosLeaseTest extends OneAgentTest {
                         .contains(
                                 "its process (pid "
                                         + task.pid()
-                                        + ") runs; end the task by"
-                                        + " its framework"),
+                                        + ") runs; stop the task"
+                                        + " through its framework"),
                 refused::toString);
         assertEquals(List.of("c 195:3 rw"), gpuRules(task));
         String warned =
@@ -182,6 +218,61 @@ class MesosLeaseTest extends OneAgentTest {
         List<String> remarks = remarks(result.err());
         assertEquals(2, remarks.size(), result::toString);
         assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 (GPU-5c1a0000) after "));
+    }
+
+    /** The agent's fetcher empties stderr after the hook has written there. */
+    @Test
+    void waitingTaskSaysSoAlthoughTheFetcherEmptiesItsStderr() throws Exception {
+        Process holder = hold("device=0");
+        awaitStates("hfff");
+        MesosContainer task = agent.launch(on(0).command("tryopen /dev/nvidia0").fetchedAfter("1"));
+        task.awaitRemark("jnvdocker: waiting for GPU ");
+        task.awaitRemark("Fetcher Info");
+        task.awaitRemark("jnvdocker: waiting for GPU ");
+        holder.destroyForcibly().waitFor();
+        Command.Result result = task.await();
+        List<String> remarks = remarks(result.err());
+        assertEquals(2, remarks.size(), result::toString);
+        assertTrue(remarks.get(0).startsWith("jnvdocker: waiting for GPU "), result::toString);
+        assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 "), result::toString);
+    }
+
+    /** The daemon has answered before the fetcher starts: jnvdocker-prestart repeats it. */
+    @Test
+    void remarksOfAShortWaitAreRepeatedAfterTheFetcher() throws Exception {
+        Process holder = hold("device=0");
+        awaitStates("hfff");
+        MesosContainer task =
+                agent.launch(on(0).command("tryopen /dev/nvidia0").fetchedAfter("3"))
+                        .awaitRemark("jnvdocker: waiting for GPU ");
+        holder.destroyForcibly().waitFor();
+        task.awaitRemark("jnvdocker: got GPU 0 ");
+        Command.Result result = task.await();
+        assertEquals("ENXIO\n", result.out(), result::toString);
+        assertTrue(result.err().startsWith("I0101 "), result::toString);
+        List<String> remarks = remarks(result.err());
+        assertEquals(2, remarks.size(), result::toString);
+        assertTrue(remarks.get(0).startsWith("jnvdocker: waiting for GPU "), result::toString);
+        assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 "), result::toString);
+    }
+
+    @Test
+    void reasonOfAHookThatFailsOutlastsTheFetcher() throws Exception {
+        Path helper = agent.folder().resolve("libexec/mesos-containerizer");
+        Path away = helper.resolveSibling("away");
+        Files.move(helper, away);
+        try {
+            Command.Result result = agent.run(on(0).fetchedAfter("1"));
+            assertEquals(125, result.exitCode(), result::toString);
+            assertTrue(result.err().contains("I0101 "), result::toString);
+            List<String> remarks = remarks(result.err());
+            assertEquals(1, remarks.size(), result::toString);
+            assertTrue(
+                    remarks.getFirst().startsWith("jnvdocker: cannot run '" + helper + "': "),
+                    result::toString);
+        } finally {
+            Files.move(away, helper);
+        }
     }
 
     /** An agent offers GPUs again before the container is gone that had them. */

@@ -136,7 +136,7 @@ class MesosPrestartTest {
         }
         Files.createSymbolicLink(root.resolve("usr/local"), Path.of(up + escape));
         Command.Result result = run(MOUNT);
-        assertFailed(result, "local is a link to '" + up + escape + "', which is not there");
+        assertFailed(result, "local is a link to '" + up + escape + "', which does not exist");
         assertEquals(present, Files.exists(escape));
         assertTrue(!present || empty(escape));
         assertFalse(Files.exists(root.resolve(escape.toString().substring(1))));
@@ -225,13 +225,12 @@ class MesosPrestartTest {
             })
     void whatIsThereAlreadyMustBeTheSameDevice(String made) {
         assertFailed(
-                device(made),
-                "/dev/nvidia4095 is there already in the container and is not device 195:0");
+                device(made), "/dev/nvidia4095 exists in the container and is not device 195:0");
     }
 
     @Test
     void nodeIsMadeInATmpfsOfTheContainerAlone() throws IOException {
-        String none = "the container's /dev is no tmpfs of its own";
+        String none = "the container's /dev is not a tmpfs of its own";
         assertFailed(device("umount \"$root/dev\""), none);
         assertFailed(device("umount \"$root/dev\"; umount \"$root/dev\""), none);
         assertFailed(device("mount --bind /dev \"$root/dev\""), none);
@@ -334,10 +333,10 @@ class MesosPrestartTest {
                         + "\"$prestart\" apply cgroup %s device /dev/nvidia4095 195 0";
         assertFailed(
                 run(script.formatted("\"$driver\"")),
-                "is in no devices cgroup hierarchy of version 1");
+                "is not in a devices cgroup hierarchy of version 1");
         assertFailed(
                 run(script.formatted("/sys/fs/cgroup/freezer/a")),
-                "is in no devices cgroup hierarchy of version 1");
+                "is not in a devices cgroup hierarchy of version 1");
     }
 
     // ---- words ----
@@ -372,7 +371,7 @@ class MesosPrestartTest {
     void planThatIsNoneIsRefused(String words) {
         List<Object> all = new ArrayList<>(List.of(prestart(), "apply"));
         all.addAll(List.of(words.split(" ")));
-        assertFailed(sound(all.toArray()), "; install client and daemon of one version");
+        assertFailed(sound(all.toArray()), "; install client and daemon of the same version");
     }
 
     @Test
@@ -388,7 +387,7 @@ class MesosPrestartTest {
         for (String words : new String[] {"", "launch", "refuse", "refuse a b"}) {
             List<Object> all = new ArrayList<>(List.of(prestart()));
             all.addAll(words.isEmpty() ? List.of() : List.of(words.split(" ")));
-            assertFailed(sound(all.toArray()), "for Mesos' helper to run");
+            assertFailed(sound(all.toArray()), "only Mesos's helper runs");
         }
         assertEquals(0, sound(prestart(), "apply").exitCode());
     }
@@ -405,6 +404,18 @@ class MesosPrestartTest {
                         """);
         assertEquals(0, result.exitCode(), result::toString);
         assertTrue(Files.readString(cgroup.resolve("devices.list")).contains("c 195:0 rw\n"));
+    }
+
+    /** The fetcher has emptied the file after some of them; a pipe may lead anywhere. */
+    @Test
+    void remarksThatAreGoneAreRepeated() throws IOException {
+        String script =
+                "printf 'fetched\\ntwo\\n' > \"$1\"; export JNVDOCKER_REMARKS=$'one\\ntwo\\nlast';"
+                        + " \"$0\" refuse why 2>> \"$1\"; \"$0\" apply 2>&1 > /dev/null | cat";
+        Path file = folder.resolve("stderr");
+        Command.Result result = sound("bash", "-c", script, prestart(), file);
+        assertEquals("fetched\ntwo\none\njnvdocker: why\n", Files.readString(file));
+        assertEquals("one\ntwo\n", result.ok().out());
     }
 
     // ---- ----
