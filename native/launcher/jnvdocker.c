@@ -485,7 +485,7 @@ static void die_deserted(void) __attribute__((noreturn));
 
 static void die_deserted(void)
 {
-	die("the daemon at %s ended before it answered; look into its log, then try again", socket_path());
+	die("the daemon at %s went away before it had answered; look into its log, then try again", socket_path());
 }
 
 /* ---- starting the daemon --------------------------------------------------------------------- */
@@ -925,12 +925,12 @@ static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 	pid_t parent = getppid();
 	if (nothing < 0 || (parent != client && parent != 0))
 		_exit(EXIT_REFUSED);
-	if (!(flags & CALL_IS_THE_USERS))
+	if (flags != CALL_IS_THE_USERS)
 		dup2(nothing, 0);
 	/* Where the caller closed it, what is said there goes nowhere, and neither to stdout nor into a file. */
 	if (fcntl(2, F_GETFD) < 0)
 		dup2(nothing, 2);
-	if (!(flags & CALL_IS_THE_USERS))
+	if (flags != CALL_IS_THE_USERS)
 		dup2(flags & CALL_CAPTURES ? output : 2, 1);
 	if (flags & CALL_HIDES_ERRORS)
 		dup2(nothing, 2);

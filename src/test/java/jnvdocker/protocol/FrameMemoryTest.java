@@ -52,7 +52,7 @@ class FrameMemoryTest {
             alices.add(memory.open(ALICE));
         }
         var refused = assertThrows(FullException.class, () -> memory.open(ALICE));
-        assertTrue(refused.getMessage().startsWith("uid 1000 has 3 commands under way"));
+        assertTrue(refused.getMessage().startsWith("uid 1000 has 3 unanswered commands"));
         memory.open(BOB);
         for (int i = 0; i < 100; i++) {
             memory.open(ROOT);

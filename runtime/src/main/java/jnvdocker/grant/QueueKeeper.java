@@ -333,7 +333,7 @@ public final class QueueKeeper {
 
     private static void stopped(Place place, int number) {
         int pid = place.ticket().client().pid();
-        String why = "its process is stopped ('kill -CONT " + pid + "' has it go on)";
+        String why = "its process is stopped ('kill -CONT " + pid + "' resumes it)";
         place.stand(Place.Standing.passed(number, why));
     }
 

@@ -427,7 +427,7 @@ final class Reservations {
                             + " ("
                             + policy.key("max_wait")
                             + ")",
-                    "give --gpu-wait less, or no time at all");
+                    "give --gpu-wait a shorter time, or none");
         }
     }
 

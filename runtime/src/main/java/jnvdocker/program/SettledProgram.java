@@ -63,7 +63,7 @@ public final class SettledProgram {
         if (at < MARK || find(program, at) >= 0 || program.length - at < length()) {
             throw new RefusedException(
                     "the " + name + " of this installation is damaged, or of another version",
-                    "reinstall jnvdocker");
+                    "install jnvdocker again");
         }
         byte[] settled = program.clone();
         for (int i = 0; i < rooms.size(); i++) {

@@ -355,7 +355,7 @@ class QueueKeeperTest {
                 Optional.of(
                         "its process is stopped ('kill -CONT "
                                 + first.process().pid()
-                                + "' has it go on)"),
+                                + "' resumes it)"),
                 parts.leases().waiting().getFirst().obstacle());
         machine.stopped.clear();
         release(passing);

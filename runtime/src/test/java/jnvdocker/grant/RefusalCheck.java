@@ -82,7 +82,7 @@ final class RefusalCheck {
                 message.matches(
                         "nobody may wait for GPUs longer than [0-9]+s "
                                 + MAX_WAIT
-                                + "; give --gpu-wait less, or no time at all");
+                                + "; give --gpu-wait a shorter time, or none");
         assertTrue(isForEver(message) || inVain || tooLong, () -> request + ": " + message);
     }
 

@@ -106,7 +106,7 @@ final class GpuLs implements Callable<Integer> {
                 ? Optional.empty()
                 : Optional.of(
                         waiting
-                                + (waiting == 1 ? " waits" : " wait")
+                                + (waiting == 1 ? " client waits" : " clients wait")
                                 + " for GPUs: jnvdocker gpu queue");
     }
 

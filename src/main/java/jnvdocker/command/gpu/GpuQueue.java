@@ -83,7 +83,7 @@ final class GpuQueue implements Callable<Integer> {
                     LeaseText.time(ticket.since()),
                     Span.between(ticket.since(), now),
                     ticket.client().pid(),
-                    waiter.obstacle().map(why -> "others pass: " + why).orElse(""));
+                    waiter.obstacle().map(why -> "others are served first: " + why).orElse(""));
         }
         return table.lines(screen);
     }

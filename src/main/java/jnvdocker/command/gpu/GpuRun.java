@@ -66,7 +66,9 @@ final class GpuRun implements Callable<Integer> {
             arity = "0..1",
             preprocessor = Attached.class,
             description =
-                    "Wait for GPUs that are taken, for so long (90s, 30m, 1d12h) or for ever.")
+                    "Wait for GPUs that are held by others, for so long (90s, 30m, 1d12h) or for"
+                        + " ever. A client that ends, or whose terminal hangs up, loses its place"
+                        + " in the queue: keep it in tmux or under nohup.")
     private String gpuWait;
 
     @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "The program, its arguments.")

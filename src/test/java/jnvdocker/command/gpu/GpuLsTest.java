@@ -65,8 +65,8 @@ class GpuLsTest {
     @Test
     void whoWaitsIsCounted() {
         assertEquals(Optional.empty(), GpuLs.queue(0));
-        assertEquals(Optional.of("1 waits for GPUs: jnvdocker gpu queue"), GpuLs.queue(1));
-        assertEquals(Optional.of("2 wait for GPUs: jnvdocker gpu queue"), GpuLs.queue(2));
+        assertEquals(Optional.of("1 client waits for GPUs: jnvdocker gpu queue"), GpuLs.queue(1));
+        assertEquals(Optional.of("2 clients wait for GPUs: jnvdocker gpu queue"), GpuLs.queue(2));
     }
 
     @Test

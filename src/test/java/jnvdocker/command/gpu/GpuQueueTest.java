@@ -72,7 +72,7 @@ class GpuQueueTest {
                                 nine,
                                 "3h",
                                 "4712",
-                                "others pass: GPU 1 is cordoned")),
+                                "others are served first: GPU 1 is cordoned")),
                 lines.stream().map(line -> List.of(line.split(" {3,}"))).toList());
     }
 

@@ -18,6 +18,7 @@ final class FrameModel {
     private static final int REFUSED = 125;
     private static final int NOT_FOUND = 127;
     private static final int ENDED = 128 + 15;
+    private static final int PASS = 8;
     private static final String FLOOD = "\0".repeat(5_000_000);
 
     /** How a program ends, and what it prints. */
@@ -100,9 +101,12 @@ final class FrameModel {
         }
     }
 
-    private static void call(ByteBuffer payload) {
-        payload.getInt();
-        words(payload);
+    private void call(ByteBuffer payload) {
+        int flags = payload.getInt();
+        Program program = PROGRAMS.get(terminated(words(payload).getFirst()));
+        if (flags == PASS && program != null) {
+            out.writeBytes(program.out().getBytes(StandardCharsets.UTF_8));
+        }
     }
 
     private void stream(ByteBuffer payload) {
@@ -144,10 +148,14 @@ final class FrameModel {
         return new String(word, StandardCharsets.ISO_8859_1);
     }
 
-    private End become(String word, int otherwise) {
-        // To the kernel a word ends at its first zero.
+    /** To the kernel a word ends at its first zero. */
+    private static String terminated(String word) {
         int end = word.indexOf('\0');
-        Program program = PROGRAMS.get(end < 0 ? word : word.substring(0, end));
+        return end < 0 ? word : word.substring(0, end);
+    }
+
+    private End become(String word, int otherwise) {
+        Program program = PROGRAMS.get(terminated(word));
         return program == null
                 ? new End(otherwise, printed(), true, false)
                 : new End(program.exitCode(), printed() + program.out(), false, false);

@@ -132,7 +132,9 @@ class HostileDaemonTest extends SanitizedClientTest {
         Path socket = client.newSocket();
         Process process;
         try (HostileDaemon daemon = new HostileDaemon(socket, Script.saying(new byte[0]))) {
-            process = client.command(socket, SanitizedClient.program(), "run").start();
+            process =
+                    client.command(socket, SanitizedClient.program(), "run", "--gpus=1", "image")
+                            .start();
             daemon.awaitVisitor();
         }
         assertRefused(ended(process));
@@ -152,6 +154,7 @@ class HostileDaemonTest extends SanitizedClientTest {
         Arrays.fill(words, "x".repeat(100 * KIB));
         words[0] = SanitizedClient.program().toString();
         words[1] = "run";
+        words[2] = "--gpus=1";
         try (HostileDaemon daemon = new HostileDaemon(socket, deaf)) {
             process = client.command(socket, (Object[]) words).start();
             daemon.awaitVisitor();
@@ -179,7 +182,9 @@ class HostileDaemonTest extends SanitizedClientTest {
         Path socket = client.newSocket();
         byte[] frames = new Frames().err("ready\n").call(1, "endless").toBytes();
         try (HostileDaemon _ = new HostileDaemon(socket, Script.saying(frames))) {
-            Process process = client.command(socket, SanitizedClient.program(), "run").start();
+            Process process =
+                    client.command(socket, SanitizedClient.program(), "run", "--gpus=1", "image")
+                            .start();
             assertEquals("ready", process.errorReader().readLine());
             process.destroyForcibly().waitFor();
         }

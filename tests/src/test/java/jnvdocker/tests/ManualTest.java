@@ -6,157 +6,227 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The README is short, and every link in it and in the manual leads somewhere. */
+/** The README and the manual lead nowhere astray, and leave out nothing that can be counted. */
 class ManualTest {
     private static final Path README = Project.root().resolve("README.md");
+    private static final Path TESTS = Project.root().resolve("tests/README.md");
     private static final Path MANUAL = Project.source("src").resolve("site/markdown");
-    private static final int README_LINES = 200;
+    private static final Path INDEX = MANUAL.resolve("index.md");
 
-    private static final Pattern FENCE = Pattern.compile("^ {0,3}```");
-    private static final Pattern CODE = Pattern.compile("(`+).+?\\1");
-    private static final Pattern LINK = Pattern.compile("\\[[^]\\[]*]\\(([^)\\s]+)\\)");
-    private static final Pattern HEADING = Pattern.compile("^#{1,6} +(.+?) *#*$");
-    private static final Pattern ABSOLUTE = Pattern.compile("^[a-z][a-z+.-]*:.*");
+    /** Who opens it should see the end of it. */
+    private static final int LONGEST_README = 200;
 
-    private static List<Path> manual() throws IOException {
+    private static final Pattern LINK = Pattern.compile("\\[[^\\]]+\\]\\(([^)\\s]+)\\)");
+
+    private static final Pattern FENCED = Pattern.compile("(?ms:^```.*?^```$)");
+
+    /** A code block, by fences or by its indentation, or a span of code. */
+    private static final Pattern CODE =
+            Pattern.compile(FENCED.pattern() + "|(?m:^ {4}.*$)|`[^`\\n]*`");
+
+    private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} (.+)$");
+
+    /** What stands for some file, and what only a build makes, is not looked for. */
+    private static final Pattern FILE =
+            Pattern.compile(
+                    "(?<![\\w./*-])(?:\\.ci|labels|native|runtime|src|tests|volume-plugin)"
+                            + "/(?!target/)[\\w./-]*\\w(?!\\w|-?\\*)");
+
+    private static final Pattern TEST = Pattern.compile("`(\\w+Test)(?:#(\\w+))?`");
+
+    static Stream<Path> pages() throws IOException {
+        List<Path> pages;
         try (Stream<Path> files = Files.list(MANUAL)) {
-            return files.filter(it -> it.toString().endsWith(".md")).sorted().toList();
+            pages = files.sorted().toList();
         }
+        return Stream.concat(Stream.of(README, TESTS), pages.stream());
     }
 
-    private static List<Path> pages() throws IOException {
-        List<Path> pages = new ArrayList<>(manual());
-        pages.add(README);
-        pages.add(Project.root().resolve("tests/README.md"));
-        return pages;
+    private static List<MatchResult> all(Pattern pattern, String text) {
+        return pattern.matcher(text).results().toList();
     }
 
-    /** Those lines that are not code, by indentation or between fences. */
-    private static List<String> prose(Path page) throws IOException {
-        List<String> prose = new ArrayList<>();
-        boolean isFenced = false;
-        for (String line : Files.readAllLines(page)) {
-            if (FENCE.matcher(line).find()) {
-                isFenced = !isFenced;
-            } else if (!isFenced && !line.startsWith("    ")) {
-                prose.add(line);
+    /** Where the links of a page lead to, as they are written there. */
+    private static List<String> links(Path page) throws IOException {
+        String prose = CODE.matcher(Files.readString(page)).replaceAll("code");
+        return all(LINK, prose).stream()
+                .map(it -> it.group(1))
+                .filter(target -> !target.contains("://"))
+                .toList();
+    }
+
+    /** Where a link leads to. */
+    private static Path file(Path page, String target) {
+        String file = target.replaceFirst("#.*", "");
+        return file.isEmpty() ? page : page.resolveSibling(file).normalize();
+    }
+
+    @ParameterizedTest
+    @MethodSource("pages")
+    void eachLinkLeadsSomewhere(Path page) throws IOException {
+        Set<String> broken = new TreeSet<>();
+        for (String target : links(page)) {
+            Path file = file(page, target);
+            int anchor = target.indexOf('#');
+            if (!Files.exists(file)
+                    || (anchor >= 0 && !anchors(file).contains(target.substring(anchor + 1)))) {
+                broken.add(target);
             }
         }
-        return prose;
+        assertEquals(Set.of(), broken);
     }
 
-    private static Set<String> links(Path page) throws IOException {
-        // Joined, since the words of a link may go over the end of a line; what is code is no link.
-        String text = String.join(" ", prose(page));
-        Set<String> links = new TreeSet<>();
-        Matcher link = LINK.matcher(withoutCode(text));
-        while (link.find()) {
-            links.add(link.group(1));
-        }
-        return links;
-    }
-
-    /** Code within a link's words stays as one letter, so that the link is still seen. */
-    private static String withoutCode(String text) {
-        return CODE.matcher(text).replaceAll("x");
-    }
-
-    /** As GitHub makes them: of two headings with the same words the second has a number. */
+    /** As GitHub makes them of headings. */
     private static Set<String> anchors(Path page) throws IOException {
-        Map<String, Integer> seen = new HashMap<>();
         Set<String> anchors = new TreeSet<>();
-        for (String line : prose(page)) {
-            Matcher heading = HEADING.matcher(line);
-            if (heading.find()) {
-                String anchor = anchor(heading.group(1));
-                int count = seen.merge(anchor, 1, Integer::sum);
-                anchors.add(count == 1 ? anchor : anchor + "-" + (count - 1));
+        String text = Files.readString(page);
+        // What is a heading in a code block is a comment there.
+        String prose = FENCED.matcher(text).replaceAll("");
+        for (MatchResult heading : all(HEADING, prose)) {
+            String anchor =
+                    heading.group(1)
+                            .toLowerCase(Locale.ROOT)
+                            .replaceAll("\\[([^\\]]*)\\]\\([^)]*\\)", "$1")
+                            .replaceAll("[^\\p{L}\\p{N} _-]", "")
+                            .replace(' ', '-');
+            String unique = anchor;
+            for (int again = 1; !anchors.add(unique); again++) {
+                unique = anchor + "-" + again;
             }
         }
         return anchors;
     }
 
-    static String anchor(String heading) {
-        return heading.replaceAll("\\[([^]]*)]\\([^)]*\\)", "$1")
-                .toLowerCase(Locale.ROOT)
-                .replaceAll("[^\\p{L}\\p{N}_ -]", "")
-                .replace(' ', '-');
-    }
-
-    private static boolean leadsSomewhere(Path page, String link) throws IOException {
-        int hash = link.indexOf('#');
-        String file = hash < 0 ? link : link.substring(0, hash);
-        Path target = file.isEmpty() ? page : page.resolveSibling(file).normalize();
-        if (!target.startsWith(Project.root()) || !Files.exists(target)) {
-            return false;
+    @Test
+    void readmeIsShort() throws IOException {
+        try (Stream<String> lines = Files.lines(README)) {
+            long count = lines.count();
+            assertTrue(count <= LONGEST_README, () -> count + " lines");
         }
-        return hash < 0
-                || (target.toString().endsWith(".md")
-                        && anchors(target).contains(link.substring(hash + 1)));
     }
 
     @Test
-    void everyLinkLeadsSomewhere() throws IOException {
-        Set<String> astray = new TreeSet<>();
-        int count = 0;
-        for (Path page : pages()) {
-            for (String link : links(page)) {
-                if (!ABSOLUTE.matcher(link).matches()) {
-                    count++;
-                    if (!leadsSomewhere(page, link)) {
-                        astray.add(Project.root().relativize(page) + ": " + link);
+    void eachPageIsInTheContents() throws IOException {
+        Set<Path> linked = new TreeSet<>();
+        for (Path contents : List.of(README, INDEX)) {
+            links(contents).forEach(target -> linked.add(file(contents, target)));
+        }
+        Set<Path> missing = pages().collect(Collectors.toCollection(TreeSet::new));
+        missing.removeAll(linked);
+        missing.remove(README);
+        assertEquals(Set.of(), missing);
+    }
+
+    @ParameterizedTest
+    @MethodSource("pages")
+    void eachFileOfTheProjectIsThere(Path page) throws IOException {
+        Set<String> missing =
+                all(FILE, Files.readString(page)).stream()
+                        .map(MatchResult::group)
+                        .filter(file -> !Files.exists(Project.root().resolve(file)))
+                        .collect(Collectors.toCollection(TreeSet::new));
+        assertEquals(Set.of(), missing);
+    }
+
+    @ParameterizedTest
+    @MethodSource("pages")
+    void eachTestIsThere(Path page) throws IOException {
+        Map<String, String> tests = tests();
+        Set<String> missing = new TreeSet<>();
+        for (MatchResult named : all(TEST, Files.readString(page))) {
+            String source = tests.getOrDefault(named.group(1), "");
+            String method = named.group(2);
+            if (source.isEmpty() || (method != null && !source.contains(" " + method + "("))) {
+                missing.add(named.group());
+            }
+        }
+        assertEquals(Set.of(), missing);
+    }
+
+    /** The sources of all test classes, by name. */
+    private static Map<String, String> tests() throws IOException {
+        Map<String, String> tests = new HashMap<>();
+        for (String module :
+                List.of("labels", "native", "volume-plugin", "runtime", ".", "tests")) {
+            Path sources = Project.source(module).resolve("src/test/java");
+            try (Stream<Path> files = Files.walk(sources)) {
+                for (Path file : files.filter(it -> it.toString().endsWith("Test.java")).toList()) {
+                    String name = file.getFileName().toString().replace(".java", "");
+                    tests.put(name, Files.readString(file));
+                }
+            }
+        }
+        return tests;
+    }
+
+    /** A new key or variable is none before the manual says what it is. */
+    @Test
+    void configurationIsWhole() throws IOException {
+        Path daemon = Project.source("src/main/java/jnvdocker/daemon");
+        Set<String> names = new TreeSet<>();
+        for (String source : List.of("Config.java", "Folders.java")) {
+            String text = Files.readString(daemon.resolve(source));
+            all(Pattern.compile("\\.at\\(\"(\\w+)\"|\"(JNVDOCKER_\\w+)\""), text)
+                    .forEach(it -> names.add(it.group(1) != null ? it.group(1) : it.group(2)));
+        }
+        assertTrue(names.size() > 20, names::toString);
+        String page = Files.readString(MANUAL.resolve("configuration.md"));
+        names.removeIf(name -> page.contains("`" + name + "`"));
+        assertEquals(Set.of(), names);
+    }
+
+    @Test
+    void eachKeyIsInTheReadme() throws IOException {
+        String source =
+                Files.readString(Project.source("src/main/java/jnvdocker/daemon/Config.java"));
+        String readme = Files.readString(README);
+        Set<String> missing =
+                all(Pattern.compile("\\.at\\(\"(\\w+)\""), source).stream()
+                        .map(it -> it.group(1))
+                        .filter(key -> !readme.contains("\n    " + key + " "))
+                        .collect(Collectors.toCollection(TreeSet::new));
+        assertEquals(Set.of(), missing);
+    }
+
+    /** {@code gpu doctor} prints no name that cannot be looked up. */
+    @Test
+    void eachCheckIsExplained() throws IOException {
+        String page = Files.readString(MANUAL.resolve("doctor.md"));
+        Set<String> missing = new TreeSet<>();
+        int found = 0;
+        try (Stream<Path> sources = Files.list(Project.source("src/main/java/jnvdocker/doctor"))) {
+            for (Path source :
+                    sources.filter(it -> it.toString().endsWith("Check.java")).toList()) {
+                Matcher name =
+                        Pattern.compile("String name\\(\\) \\{\\s+return \"(\\w+)\"")
+                                .matcher(Files.readString(source));
+                if (name.find()) {
+                    found++;
+                    if (!page.contains("\n| `" + name.group(1) + "` |")) {
+                        missing.add(name.group(1));
                     }
                 }
             }
         }
-        int links = count;
-        assertTrue(links > 80, () -> "only " + links + " links were seen");
-        assertEquals(Set.of(), astray);
-    }
-
-    @Test
-    void linkAstrayIsSeen() throws IOException {
-        assertTrue(leadsSomewhere(README, "LICENSE"));
-        assertTrue(leadsSomewhere(README, "#the-manual"));
-        assertTrue(leadsSomewhere(README, "src/site/markdown/runtime.md#cdi-devices"));
-        for (String astray :
-                List.of("NONE.md", "#none", "src/site/markdown/runtime.md#none", "../README.md")) {
-            assertEquals(false, leadsSomewhere(README, astray), astray);
-        }
-        assertEquals("gpu-ls-gpu-why", anchor("`gpu ls`, gpu why"));
-        assertEquals("links-in-devchar", anchor("Links in /dev/char"));
-        assertEquals("the-drivers-version", anchor("The driver's [version](needs.md)"));
-    }
-
-    @Test
-    void everyPageIsInTheContents() throws IOException {
-        Set<String> missing = new TreeSet<>();
-        manual().forEach(page -> missing.add(page.getFileName().toString()));
-        missing.remove("index.md");
-        missing.removeAll(links(MANUAL.resolve("index.md")));
+        assertTrue(found > 15, "no checks in the sources");
         assertEquals(Set.of(), missing);
-    }
-
-    @Test
-    void readmeIsShort() throws IOException {
-        int lines = Files.readAllLines(README).size();
-        assertTrue(
-                lines <= README_LINES,
-                () -> "README.md has " + lines + " lines; move some of it into the manual");
     }
 }

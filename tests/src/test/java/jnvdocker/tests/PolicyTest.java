@@ -264,7 +264,7 @@ class PolicyTest extends OneEngineTest {
         assertRefused(
                 "nobody may wait for GPUs longer than 1m \\(max_wait in "
                         + file()
-                        + "\\); give --gpu-wait less, or no time at all",
+                        + "\\); give --gpu-wait a shorter time, or none",
                 longer);
         Path said = folder.resolve("wait");
         Process waiting =

@@ -26,7 +26,7 @@ import java.util.List;
 class WatchTest extends OneEngineTest {
     /** Why is known at the latest when the line was looked at. */
     private static final String OTHERS_PASS =
-            "( +others pass: it waits for what \\S+ already holds: GPU 1 .*)?";
+            "( +others are served first: it waits for what \\S+ already holds: GPU 1 .*)?";
 
     private static final char CTRL_C = 3;
     private static final String GREEN = "\u001b[32mFREE\u001b[0m";
@@ -237,7 +237,7 @@ class WatchTest extends OneEngineTest {
                                         + OTHERS_PASS),
                 lines::toString);
         String shown = gpu("ls").run().ok().out();
-        assertTrue(shown.endsWith("\n2 wait for GPUs: jnvdocker gpu queue\n"), shown);
+        assertTrue(shown.endsWith("\n2 clients wait for GPUs: jnvdocker gpu queue\n"), shown);
         JsonNode queue = new ObjectMapper().readTree(gpu("queue", "--json").run().ok().out());
         assertEquals(one.pid(), queue.path(1).path("pid").asLong());
         assertEquals("[\"1\"]", queue.path(1).path("gpus").toString());

@@ -159,7 +159,7 @@ public final class RuntimeInstaller {
         return RuntimeProgram.bytes(source)
                 .orElseThrow(() ->
                         new RefusedException(
-                                "this installation has no " + source, "reinstall jnvdocker"));
+                                "this installation has no " + source, "install jnvdocker again"));
     }
 
     private static void checkPlace(Path program) throws RefusedException {

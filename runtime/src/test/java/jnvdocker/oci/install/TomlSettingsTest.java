@@ -110,7 +110,7 @@ class TomlSettingsTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "root = '/x'| is of containerd's first format; write it anew",
+                "root = '/x'| is of containerd's first format; run 'containerd",
                 "version = 1| is of containerd's first format",
                 "version = 2 x| /etc/engine.conf:1 can't be read",
                 "version = 2~[plugins.'io.containerd.grpc.v1.cri'.containerd]~runtimes = {}"
