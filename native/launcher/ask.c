@@ -31,15 +31,20 @@ struct answer failed(const char *format, ...)
 }
 
 /* Like receive, with a time at which it must have come; false with errno 0 when the daemon is gone. */
-static bool receive_by(int connection, void *into, size_t length, long deadline)
+static bool receive_by(int connection, void *into, size_t length, long deadline, struct listener *listener)
 {
 	for (size_t got = 0; got < length; ) {
 		struct pollfd ready = { .fd = connection, .events = POLLIN };
 		long left = deadline - milliseconds();
-		int state = left > 0 ? poll(&ready, 1, left) : 0;
+		bool look = listener != NULL && left > LOOK_MS;
+		int state = left > 0 ? poll(&ready, 1, look ? LOOK_MS : left) : 0;
 
 		if (state < 0 && errno == EINTR)
 			continue;
+		if (state == 0 && look) {
+			listener->idle(listener);
+			continue;
+		}
 		if (state == 0)
 			errno = ETIMEDOUT;
 		if (state <= 0)
@@ -109,14 +114,14 @@ static struct answer listen_to(int connection, const struct question *question, 
 		unsigned char header[5];
 		uint32_t code = 0;
 
-		if (!receive_by(connection, header, sizeof header, talk->patient_to))
+		if (!receive_by(connection, header, sizeof header, talk->patient_to, question->listener))
 			return deserted(question, talk);
 		talk->heard = true;
 		uint32_t length = (uint32_t)header[1] << 24 | (uint32_t)header[2] << 16 | (uint32_t)header[3] << 8 | header[4];
 		if (length > MAX_FRAME || talk->said.length + length > MAX_FRAME)
 			return failed("jnvdockerd sent a frame of %u bytes; restart jnvdockerd", length);
 		char *bytes = allocate(NULL, (size_t)length + 1);
-		if (!receive_by(connection, bytes, length, talk->patient_to)) {
+		if (!receive_by(connection, bytes, length, talk->patient_to, question->listener)) {
 			free(bytes);
 			return deserted(question, talk);
 		}
@@ -127,7 +132,9 @@ static struct answer listen_to(int connection, const struct question *question, 
 			put_bytes(&talk->said, bytes, length);
 			break;
 		case FRAME_ERR:
-			if (!question->silent)
+			if (question->listener != NULL)
+				question->listener->hear(question->listener, bytes, length);
+			else if (!question->silent)
 				remark(bytes, length);
 			break;
 		case FRAME_REFUSE:

@@ -3,6 +3,10 @@
 #define JNVDOCKER_ASK_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* How often a listener is called while the daemon says nothing. */
+enum { LOOK_MS = 200 };
 
 /* How it went with the daemon. */
 struct answer {
@@ -18,6 +22,13 @@ struct words {
 	const char *again;   /* what to do when the reason is mended: "run the task again" */
 };
 
+/* Takes what the daemon remarks. */
+struct listener {
+	void (*hear)(struct listener *listener, const char *bytes, size_t length);
+	/* Called every LOOK_MS while the daemon says nothing. */
+	void (*idle)(struct listener *listener);
+};
+
 struct question {
 	const struct words *words;
 	const char *socket;
@@ -31,6 +42,8 @@ struct question {
 	bool in_all;
 	/* Keeps to itself what the daemon remarks. */
 	bool silent;
+	/* Takes what the daemon remarks; without it that goes to standard error. */
+	struct listener *listener;
 	/* For how long to wait for a daemon that is not there. */
 	long return_ms;
 };

@@ -10,6 +10,7 @@
  *     device PATH MAJOR MINOR   a rule in each cgroup, and /dev/NAME in the container
  *
  * Responsibilities:
+ *   - what mesos-containerizer told the user before the agent's fetcher emptied the sandbox's files
  *   - the rules, the mounts and the nodes, in that order
  *   - that none of them is anywhere but in this container
  *
@@ -35,6 +36,8 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "files.h"
+#include "remarks.h"
 
 const int failure_code = 1;
 
@@ -44,6 +47,8 @@ const int failure_code = 1;
 
 /* As many of each as a container may be given, many times over. */
 enum { MAX_ENTRIES = 256 };
+/* Of a file that only the helper and the fetcher have written to. */
+enum { MAX_STDERR = 1 << 20 };
 /* What a dev_t of Linux can hold. */
 enum { MAX_MAJOR = (1 << 12) - 1, MAX_MINOR = (1 << 20) - 1 };
 enum { IN_CONTAINER = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -486,6 +491,27 @@ static void fill_standard(void)
 	close(opened);
 }
 
+/* Writes again every remark that is no longer in the sandbox's stderr: the fetcher has emptied it by now. */
+static void repeat_remarks(void)
+{
+	char *said = getenv(REMARKS_VARIABLE);
+	struct buffer there = { 0 };
+	struct stat status;
+
+	if (said == NULL)
+		return;
+	/* What cannot be read, as of a terminal or a logger, is taken for empty. */
+	read_file(AT_FDCWD, "/proc/self/fd/2", 0, MAX_STDERR, &there, &status);
+	for (char *line = said, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		char *text = joined("%.*s", (int)(end + 1 - line), line);
+
+		if (!contains(&there, text))
+			remark(text, strlen(text));
+		free(text);
+	}
+	free(there.data);
+}
+
 static void apply(const struct plan *plan)
 {
 	set_rules(plan);
@@ -505,11 +531,14 @@ int main(int argc, char **argv)
 {
 	static struct plan plan;
 
-	if (argc == 3 && strcmp(argv[1], "refuse") == 0)
-		die("%s", argv[2]);
-	if (argc < 2 || strcmp(argv[1], "apply") != 0)
-		die("jnvdocker-prestart is for Mesos' helper to run; use 'jnvdocker mesos install' to set that up");
 	fill_standard();
+	if (argc == 3 && strcmp(argv[1], "refuse") == 0) {
+		repeat_remarks();
+		die("%s", argv[2]);
+	}
+	if (argc < 2 || strcmp(argv[1], "apply") != 0)
+		die("only Mesos's helper runs jnvdocker-prestart; run 'jnvdocker mesos install' to set that up");
+	repeat_remarks();
 	/* The agent's own would make nodes that only root can use. */
 	umask(0);
 	parse_plan(&plan, argc - 2, argv + 2);

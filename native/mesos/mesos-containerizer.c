@@ -4,20 +4,24 @@
  * Responsibilities:
  *   - tell the launch of a container that may need GPUs from every other call
  *   - such a launch: ask the daemon, put the launch info that it answers with in the place of the old one
- *   - where the daemon can't be asked: have the launch fail with the reason in the task's sandbox
+ *   - if the daemon cannot be asked: have the launch fail with the reason in the task's sandbox
+ *   - see to it that what is written there survives the agent's fetcher, which empties these files
  *   - in the end become the real helper, with the same arguments and descriptors
  *
- * Not its business: what is in a launch info, who gets which GPU, mounts, device nodes and cgroups. Only
- * the end of a launch info is looked at, to write the refusal there.
+ * Not its job: what is in a launch info, who gets which GPU, mounts, device nodes and cgroups. It looks only
+ * at the end of a launch info, to write a refusal there.
  *
- * It runs as root beside containers whose images are hostile, and the second call of a command task has
- * the environment of the task. So it is static, and where things are is not found out but settled: 'jnvdocker
- * mesos install' writes it into the copy that it lays out. Not relative to itself either, for an agent
- * may run a copy of it that is in memory alone.
+ * It runs as root beside containers whose images may be hostile, and the second call of a command task has
+ * the environment of the task. So it is linked statically, and it does not search for anything: 'jnvdocker
+ * mesos install' writes the paths into the copy that it installs. Nor are they relative to its own file,
+ * since an agent may run a copy that exists only in memory.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +32,7 @@
 #include "files.h"
 #include "frames.h"
 #include "json.h"
+#include "remarks.h"
 
 /* The agent says "exited with status 125"; it is our own code for a failure elsewhere, too. */
 const int failure_code = 125;
@@ -35,6 +40,7 @@ const int failure_code = 125;
 #define LAUNCH_INFO "MESOS_CONTAINERIZER_LAUNCH_INFO"
 #define RUNTIME_DIRECTORY "MESOS_CONTAINERIZER_RUNTIME_DIRECTORY"
 #define NAMESPACE_TARGET "MESOS_CONTAINERIZER_NAMESPACE_MNT_TARGET"
+#define PIPE_READ "MESOS_CONTAINERIZER_PIPE_READ"
 #define LAUNCH_INFO_ARGUMENT "--launch_info="
 #define CONTAINERS "/containers/"
 
@@ -72,21 +78,46 @@ static const struct words words = {
 /* Volatile, so that the compiler does not take it for what it is before the installer has written. */
 static const volatile struct settings settled __attribute__((used)) = { .mark = "jnvdocker-mesos-settings-1" };
 
-static void read_settings(struct settings *settings)
+static void fail(struct remarks *remarks, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* Like die, but the agent's fetcher does not remove the reason from the sandbox. */
+static void fail(struct remarks *remarks, const char *format, ...)
+{
+	const char *pipe = getenv(PIPE_READ);
+	char *end, *text, *line;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		die("out of memory; free some and try again");
+	va_end(arguments);
+	line = joined("jnvdocker: %s\n", text);
+	say(remarks, line, strlen(line));
+	if (pipe != NULL && *pipe >= '0' && *pipe <= '9') {
+		long descriptor = strtol(pipe, &end, 10);
+
+		if (*end == '\0' && descriptor <= INT_MAX)
+			outlast_fetcher(remarks, descriptor);
+	}
+	exit(failure_code);
+}
+
+static void read_settings(struct settings *settings, struct remarks *remarks)
 {
 	if (!copy_settled(settings->helper, settled.helper, sizeof settings->helper) ||
 	    !copy_settled(settings->prestart, settled.prestart, sizeof settings->prestart) ||
 	    !copy_settled(settings->socket, settled.socket, sizeof settings->socket))
-		die("this mesos-containerizer does not know Mesos' own one, which it stands for; run 'jnvdocker mesos install'");
+		fail(remarks, "this copy of mesos-containerizer is not installed; run 'jnvdocker mesos install'");
 }
 
-static void become_helper(const struct settings *settings, char **argv) __attribute__((noreturn));
+static void become_helper(const struct settings *settings, struct remarks *remarks, char **argv) __attribute__((noreturn));
 
-static void become_helper(const struct settings *settings, char **argv)
+static void become_helper(const struct settings *settings, struct remarks *remarks, char **argv)
 {
+	hand_on(remarks);
 	execv(settings->helper, argv);
-	die("cannot run '%s': %s; if Mesos' helpers are elsewhere, run 'jnvdocker mesos install' again", settings->helper,
-	    strerror(errno));
+	fail(remarks, "cannot run '%s': %s; if Mesos's helpers are in another folder, run 'jnvdocker mesos install"
+	     " --mesos-libexec DIR'", settings->helper, strerror(errno));
 }
 
 /* ---- which calls concern the daemon ---------------------------------------------------------- */
@@ -161,7 +192,8 @@ static bool has_driver_volume(void)
  * before the last brace: of a name that comes twice Mesos takes the last, and nothing of this launch is to
  * succeed anyway. A launch that fails by our own exit code would be told as something else.
  */
-static char *refusal(const struct settings *settings, const char *launch_info, const char *reason)
+static char *refusal(const struct settings *settings, struct remarks *remarks, const char *launch_info,
+		     const char *reason)
 {
 	static const char blanks[] = " \t\r\n";
 	struct buffer text = { 0 };
@@ -170,7 +202,7 @@ static char *refusal(const struct settings *settings, const char *launch_info, c
 	while (end > 0 && strchr(blanks, launch_info[end - 1]) != NULL)
 		end--;
 	if (end < 2 || launch_info[strspn(launch_info, blanks)] != '{' || launch_info[end - 1] != '}')
-		die("%s; besides, " LAUNCH_INFO " is no JSON object: look into the agent's log", reason);
+		fail(remarks, "%s; besides, " LAUNCH_INFO " is not a JSON object: look into the agent's log", reason);
 	inner = end - 1;
 	while (inner > 0 && strchr(blanks, launch_info[inner - 1]) != NULL)
 		inner--;
@@ -224,11 +256,12 @@ static struct answer ask_for(const struct settings *settings, struct question qu
 }
 
 /* The agent launches a container. */
-static void edit_launch(const struct settings *settings, const char *runtime_directory, const char *launch_info)
+static void edit_launch(const struct settings *settings, struct remarks *remarks, const char *runtime_directory,
+			const char *launch_info)
 {
 	char *const arguments[] = { "mesos", "launch", (char *)runtime_directory, (char *)launch_info, NULL };
 	struct answer answer = ask_for(settings, (struct question){
-		.arguments = arguments, .patience_ms = SILENCE_MS, .return_ms = RETURN_MS,
+		.arguments = arguments, .patience_ms = SILENCE_MS, .return_ms = RETURN_MS, .listener = &remarks->listener,
 	});
 
 	if (answer.kind == UNCHANGED)
@@ -236,9 +269,9 @@ static void edit_launch(const struct settings *settings, const char *runtime_dir
 	if (answer.kind == CHANGED && !fits(LAUNCH_INFO "=", answer.text))
 		answer = failed("the launch info of this container has %zu bytes with its GPUs, more than the kernel takes in a"
 				" variable; give the task fewer variables, volumes or arguments", strlen(answer.text));
-	char *text = answer.kind == CHANGED ? answer.text : refusal(settings, launch_info, answer.text);
+	char *text = answer.kind == CHANGED ? answer.text : refusal(settings, remarks, launch_info, answer.text);
 	if (!fits(LAUNCH_INFO "=", text))
-		die("%s", answer.text);
+		fail(remarks, "%s", answer.text);
 	set_variable(LAUNCH_INFO, text);
 }
 
@@ -274,8 +307,10 @@ static char **launch_info_argument(char **argv)
 int main(int argc, char **argv)
 {
 	struct settings settings;
+	struct remarks remarks;
 
-	read_settings(&settings);
+	open_remarks(&remarks);
+	read_settings(&settings, &remarks);
 	if (argc >= 2 && strcmp(argv[1], "launch") == 0) {
 		const char *runtime_directory = getenv(RUNTIME_DIRECTORY);
 		const char *launch_info = getenv(LAUNCH_INFO);
@@ -286,8 +321,8 @@ int main(int argc, char **argv)
 				edit_task(&settings, argument);
 		} else if (runtime_directory != NULL && launch_info != NULL && getenv(NAMESPACE_TARGET) == NULL) {
 			if (may_need_gpus(runtime_directory))
-				edit_launch(&settings, runtime_directory, launch_info);
+				edit_launch(&settings, &remarks, runtime_directory, launch_info);
 		}
 	}
-	become_helper(&settings, argv);
+	become_helper(&settings, &remarks, argv);
 }

@@ -245,6 +245,40 @@ class MesosContainerizerTest {
         }
     }
 
+    /** The agent's fetcher empties it; the remarks are handed on to jnvdocker-prestart, too. */
+    @Test
+    void remarksAreWrittenAgainWhenStderrIsEmptied() throws IOException {
+        Path file = Files.createFile(folder.resolve("stderr"));
+        Script script =
+                client -> {
+                    client.write(ByteBuffer.wrap(new Frames().err("waiting\n").toBytes()));
+                    await(file, "waiting\n");
+                    Files.writeString(file, "I0101 a fetcher's words\n");
+                    await(file, "I0101 a fetcher's words\nwaiting\n");
+                    byte[] rest = new Frames().err("got it\n").out("{}").exit(0).toBytes();
+                    client.write(ByteBuffer.wrap(rest));
+                    return new byte[0];
+                };
+        try (HostileDaemon _ = new HostileDaemon(socket, script)) {
+            List<Object> words = new ArrayList<>(List.of("env", "-i"));
+            words.add("ASAN_OPTIONS=detect_leaks=0");
+            words.addAll(launch(INFO));
+            words.addAll(List.of("bash", "-c", "exec \"$0\" launch 2>> \"$1\""));
+            words.addAll(List.of(launcher.containerizer(), file));
+            Command.Result result = Command.of(words.toArray()).run();
+            assertEquals(RecordingHelper.EXIT_CODE, result.exitCode(), result::toString);
+        }
+        assertEquals("I0101 a fetcher's words\nwaiting\ngot it\n", Files.readString(file));
+        assertEquals("waiting\ngot it\n", helper.call().variable("JNVDOCKER_REMARKS"));
+    }
+
+    private static void await(Path file, String text) throws IOException, InterruptedException {
+        for (int tries = 0; !Files.readString(file).equals(text); tries++) {
+            assertTrue(tries < 1000, () -> file + " has no " + text);
+            Thread.sleep(10);
+        }
+    }
+
     @Test
     void daemonThatGoesAwayIsAskedAgainWhileNothingIsLost() {
         List<byte[]> talks =

@@ -15,6 +15,8 @@ import jnvdocker.tests.world.Registry;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -182,6 +184,61 @@ class MesosLeaseTest extends OneAgentTest {
         List<String> remarks = remarks(result.err());
         assertEquals(2, remarks.size(), result::toString);
         assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 (GPU-5c1a0000) after "));
+    }
+
+    /** The agent's fetcher empties stderr after the hook has written there. */
+    @Test
+    void waitingTaskSaysSoAlthoughTheFetcherEmptiesItsStderr() throws Exception {
+        Process holder = hold("device=0");
+        awaitStates("hfff");
+        MesosContainer task = agent.launch(on(0).command("tryopen /dev/nvidia0").fetchedAfter("1"));
+        task.awaitRemark("jnvdocker: waiting for GPU ");
+        task.awaitRemark("Fetcher Info");
+        task.awaitRemark("jnvdocker: waiting for GPU ");
+        holder.destroyForcibly().waitFor();
+        Command.Result result = task.await();
+        List<String> remarks = remarks(result.err());
+        assertEquals(2, remarks.size(), result::toString);
+        assertTrue(remarks.get(0).startsWith("jnvdocker: waiting for GPU "), result::toString);
+        assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 "), result::toString);
+    }
+
+    /** The daemon has answered before the fetcher starts: jnvdocker-prestart repeats it. */
+    @Test
+    void remarksOfAShortWaitAreRepeatedAfterTheFetcher() throws Exception {
+        Process holder = hold("device=0");
+        awaitStates("hfff");
+        MesosContainer task =
+                agent.launch(on(0).command("tryopen /dev/nvidia0").fetchedAfter("3"))
+                        .awaitRemark("jnvdocker: waiting for GPU ");
+        holder.destroyForcibly().waitFor();
+        task.awaitRemark("jnvdocker: got GPU 0 ");
+        Command.Result result = task.await();
+        assertEquals("ENXIO\n", result.out(), result::toString);
+        assertTrue(result.err().startsWith("I0101 "), result::toString);
+        List<String> remarks = remarks(result.err());
+        assertEquals(2, remarks.size(), result::toString);
+        assertTrue(remarks.get(0).startsWith("jnvdocker: waiting for GPU "), result::toString);
+        assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 "), result::toString);
+    }
+
+    @Test
+    void reasonOfAHookThatFailsOutlastsTheFetcher() throws Exception {
+        Path helper = agent.folder().resolve("libexec/mesos-containerizer");
+        Path away = helper.resolveSibling("away");
+        Files.move(helper, away);
+        try {
+            Command.Result result = agent.run(on(0).fetchedAfter("1"));
+            assertEquals(125, result.exitCode(), result::toString);
+            assertTrue(result.err().contains("I0101 "), result::toString);
+            List<String> remarks = remarks(result.err());
+            assertEquals(1, remarks.size(), result::toString);
+            assertTrue(
+                    remarks.getFirst().startsWith("jnvdocker: cannot run '" + helper + "': "),
+                    result::toString);
+        } finally {
+            Files.move(away, helper);
+        }
     }
 
     /** An agent offers GPUs again before the container is gone that had them. */

@@ -388,7 +388,7 @@ class MesosPrestartTest {
         for (String words : new String[] {"", "launch", "refuse", "refuse a b"}) {
             List<Object> all = new ArrayList<>(List.of(prestart()));
             all.addAll(words.isEmpty() ? List.of() : List.of(words.split(" ")));
-            assertFailed(sound(all.toArray()), "for Mesos' helper to run");
+            assertFailed(sound(all.toArray()), "only Mesos's helper runs");
         }
         assertEquals(0, sound(prestart(), "apply").exitCode());
     }
@@ -405,6 +405,18 @@ class MesosPrestartTest {
                         """);
         assertEquals(0, result.exitCode(), result::toString);
         assertTrue(Files.readString(cgroup.resolve("devices.list")).contains("c 195:0 rw\n"));
+    }
+
+    /** The fetcher has emptied the file after some of them; a pipe may lead anywhere. */
+    @Test
+    void remarksThatAreGoneAreRepeated() throws IOException {
+        String script =
+                "printf 'fetched\\ntwo\\n' > \"$1\"; export JNVDOCKER_REMARKS=$'one\\ntwo\\nlast';"
+                        + " \"$0\" refuse why 2>> \"$1\"; \"$0\" apply 2>&1 > /dev/null | cat";
+        Path file = folder.resolve("stderr");
+        Command.Result result = sound("bash", "-c", script, prestart(), file);
+        assertEquals("fetched\ntwo\none\njnvdocker: why\n", Files.readString(file));
+        assertEquals("one\ntwo\n", result.ok().out());
     }
 
     // ---- ----

@@ -169,6 +169,12 @@ public final class MesosTask {
         return this;
     }
 
+    /** The agent's fetcher empties the sandbox's stdout and stderr that much later than usual. */
+    public MesosTask fetchedAfter(String seconds) {
+        options.addAll(List.of("--fetch-after", seconds));
+        return this;
+    }
+
     String name() {
         return name;
     }

@@ -1,0 +1,34 @@
+/*
+ * What the task's user is told while the agent still prepares the launch. The agent's fetcher empties the
+ * sandbox's stderr at some moment of that, so what was written there before is written again.
+ */
+#ifndef JNVDOCKER_REMARKS_H
+#define JNVDOCKER_REMARKS_H
+
+#include <sys/types.h>
+
+#include "ask.h"
+#include "frames.h"
+
+/* Hands the remarks on to jnvdocker-prestart, which runs after the fetcher. */
+#define REMARKS_VARIABLE "JNVDOCKER_REMARKS"
+
+struct remarks {
+	struct listener listener; /* hears the daemon's remarks and writes them; must come first */
+	struct buffer said;       /* as much as is kept; what exceeds that is written only once */
+	int file;                 /* standard error, open for reading; -1 if nobody can empty it */
+	off_t at;                 /* where the first remark was written */
+};
+
+void open_remarks(struct remarks *remarks);
+/* Writes a remark to standard error and keeps it. */
+void say(struct remarks *remarks, const char *bytes, size_t length);
+/* Stores the remarks in the environment, for jnvdocker-prestart. */
+void hand_on(const struct remarks *remarks);
+/*
+ * Before this program fails: waits until the fetcher has emptied standard error, then writes the remarks
+ * again. The agent writes to the pipe when the fetcher is done.
+ */
+void outlast_fetcher(struct remarks *remarks, int pipe);
+
+#endif
