@@ -13,7 +13,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** {@code jnvdocker mesos …}: has a Mesos agent give its tasks GPUs through us. */
+/** {@code jnvdocker mesos …}: lets the tasks of a Mesos agent get GPUs from us. */
 public final class MesosCommand {
     private final AgentHost host;
     private final Installation installation;
@@ -22,9 +22,9 @@ public final class MesosCommand {
     private final MesosTaskLaunch taskLaunch;
 
     /**
-     * @param socket where the daemon is asked
-     * @param launch what our mesos-containerizer asks of a container
-     * @param taskLaunch what it asks of a task in one
+     * @param socket the daemon's
+     * @param launch answers our mesos-containerizer about a container
+     * @param taskLaunch answers it about a task in a container
      */
     public MesosCommand(
             AgentHost host,
@@ -52,7 +52,8 @@ public final class MesosCommand {
             throws IOException, RefusedException {
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
             case MesosLaunch.WORD -> launch.run(arguments, request, client);
-            case MesosTaskLaunch.WORD -> taskLaunch.run(arguments, request, client);
+            case MesosTaskLaunch.WORD ->
+                    taskLaunch.run(arguments, request, client);
             default -> typed(arguments, request, client);
         }
     }
@@ -63,7 +64,7 @@ public final class MesosCommand {
         CommandGroup.execute(
                 new CommandLine(new Mesos())
                         .addSubcommand(new MesosInstall(host, installation, socket, request))
-                        .addSubcommand(new MesosFlags(host, request)),
+                        .addSubcommand(new MesosFlags(host, installation.state(), request)),
                 arguments,
                 request,
                 client);

@@ -3,6 +3,7 @@ package jnvdocker.command.mesos;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.mesos.agent.AgentFlags;
+import jnvdocker.mesos.agent.InstalledFolders;
 import jnvdocker.mesos.agent.LauncherFolder;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -22,15 +23,24 @@ import java.util.concurrent.Callable;
         name = "flags",
         description = {
             "Print the flags that this host's Mesos agent needs: the GPUs that its tasks can get,"
-                    + " and what lets frameworks choose among agents.",
+                    + " and the folder that 'jnvdocker mesos install' created.",
             "GPUs that are cordoned, faulty, missing or used without a lease are left out; a GPU"
                     + " that is held counts, since it will be free again."
+        },
+        footer = {
+            "",
+            "An agent does not start with fewer GPUs than before, nor with a changed attribute"
+                + " ('Incompatible agent info'), not even with --reconfiguration_policy=additive."
+                + " Then drain the agent, stop it, remove the link meta/slaves/latest in its"
+                + " --work_dir, and start it: it registers as a new agent, and tasks that still run"
+                + " are lost. To keep them running for now, start the agent with the old number of"
+                + " GPUs; a task that finds none free fails after mesos_wait.",
+            "Leave docker out of the agent's --containerizers: otherwise an agent with these flags"
+                    + " exits at startup on a host with NVML."
         })
 final class MesosFlags implements Callable<Integer> {
-    /** Where the folder is laid out unless somebody says otherwise. */
-    static final String FOLDER = "/usr/libexec/jnvdocker";
-
     private final AgentHost host;
+    private final Path state;
     private final ClientRequest request;
 
     @Spec private CommandSpec spec;
@@ -45,7 +55,7 @@ final class MesosFlags implements Callable<Integer> {
     private String resources;
 
     @Option(
-            names = "--nvidia_gpu_devices",
+            names = {"--nvidia-gpu-devices", "--nvidia_gpu_devices"},
             paramLabel = "INDICES",
             description =
                     "Offer only these GPUs, as in 0,2; gpus:N in --resources says how many. The"
@@ -60,43 +70,70 @@ final class MesosFlags implements Callable<Integer> {
     private boolean uuids;
 
     @Option(
+            names = "--attributes",
+            paramLabel = "TEXT",
+            arity = "0..1",
+            fallbackValue = "",
+            description =
+                    "Print --attributes, too: the agent's other attributes, name:value;..., and"
+                            + " nvidia_driver, nvidia_cuda and nvidia_gpu. They change with each"
+                            + " driver upgrade.")
+    private String attributes;
+
+    @Option(
             names = "--isolation",
             paramLabel = "NAMES",
             description = "The agent's isolators; those needed for GPUs are added.")
     private String isolation;
 
     @Option(
-            names = "--launcher_dir",
+            names = "--containerizers",
+            paramLabel = "NAMES",
+            description = "The agent's containerizers; docker must not be among them.")
+    private String containerizers;
+
+    @Option(
+            names = {"--launcher-dir", "--launcher_dir"},
             paramLabel = "DIR",
-            defaultValue = FOLDER,
-            description = "What 'jnvdocker mesos install' has laid out; ${DEFAULT-VALUE}.")
+            description =
+                    "The folder that 'jnvdocker mesos install' created. The default is the last"
+                            + " one, else /usr/libexec/jnvdocker.")
     private String launcherDir;
 
-    MesosFlags(AgentHost host, ClientRequest request) {
+    /**
+     * @param state the folder in which {@code mesos install} keeps what it was told
+     */
+    MesosFlags(AgentHost host, Path state, ClientRequest request) {
         this.host = host;
+        this.state = state;
         this.request = request;
     }
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Path folder = CallersFolder.of(launcherDir, request, spec);
+        Path folder =
+                launcherDir == null
+                        ? InstalledFolders.read(state).orElse(InstalledFolders.USUAL).launcherDir()
+                        : CallersFolder.of(launcherDir, request, spec);
         AgentFlags flags =
                 host.flags(
                         new AgentFlags.Wanted(
                                 resources,
                                 Optional.ofNullable(devices),
+                                Optional.ofNullable(attributes),
                                 Optional.ofNullable(isolation),
+                                Optional.ofNullable(containerizers),
                                 folder,
                                 uuids));
         flags.remarks().forEach(this::remark);
-        // Others can't mend it, and have no business to look into root's folders by us.
+        // Only root can do anything about it, and nobody else may look into root's folders with us.
         if (Caller.isRoot(request) && !new LauncherFolder(folder).isLaidOut()) {
             remark(
-                    "nothing is installed in "
+                    folder
+                            + " does not have jnvdocker's mesos-containerizer yet; run 'jnvdocker"
+                            + " mesos install --launcher-dir "
                             + folder
-                            + " yet: jnvdocker mesos install --launcher-dir "
-                            + folder
-                            + " --mesos-libexec /usr/libexec/mesos");
+                            + " --mesos-libexec /usr/libexec/mesos'");
         }
         flags.lines().forEach(spec.commandLine().getOut()::println);
         return ExitCode.OK.code();

@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.mesos.agent.AgentFlags;
+import jnvdocker.mesos.agent.InstalledFolders;
 import jnvdocker.mesos.agent.LauncherFolder;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientRequest;
@@ -17,6 +18,7 @@ import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -26,7 +28,8 @@ import java.util.concurrent.Callable;
         description = {
             "Create the folder for a Mesos agent's --launcher_dir: our mesos-containerizer, and"
                     + " links to the agent's own helpers (root only).",
-            "Run it again after each upgrade of jnvdocker or Mesos, even while the agent runs."
+            "Run it again after each upgrade of jnvdocker or Mesos, even while the agent runs. It"
+                    + " remembers both folders."
         })
 final class MesosInstall implements Callable<Integer> {
     private final AgentHost host;
@@ -37,21 +40,23 @@ final class MesosInstall implements Callable<Integer> {
     @Spec private CommandSpec spec;
 
     @Option(
-            names = "--launcher-dir",
+            names = {"--launcher-dir", "--launcher_dir"},
             paramLabel = "DIR",
-            required = true,
-            description = "The folder to lay out, such as " + MesosFlags.FOLDER + ".")
+            description =
+                    "The folder to create. The default is the last one, else"
+                            + " /usr/libexec/jnvdocker.")
     private String launcherDir;
 
     @Option(
-            names = "--mesos-libexec",
+            names = {"--mesos-libexec", "--mesos_libexec"},
             paramLabel = "DIR",
-            required = true,
-            description = "The agent's own helpers, often in /usr/libexec/mesos.")
+            description =
+                    "The folder of the agent's own helpers. The default is the last one, else"
+                            + " /usr/libexec/mesos.")
     private String libexec;
 
     /**
-     * @param socket where the daemon is asked
+     * @param socket the daemon's
      */
     MesosInstall(AgentHost host, Installation installation, Path socket, ClientRequest request) {
         this.host = host;
@@ -62,23 +67,59 @@ final class MesosInstall implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Caller.refuseUnlessRoot(request, "lay out a Mesos agent's folder", "mesos install");
-        Path folder = CallersFolder.of(launcherDir, request, spec);
-        Path agents = CallersFolder.of(libexec, request, spec);
-        List<String> linked =
+        Caller.refuseUnlessRoot(request, "install jnvdocker for a Mesos agent", "mesos install");
+        InstalledFolders folders = folders();
+        Path folder = folders.launcherDir();
+        LauncherFolder.LaidOut laidOut =
                 new LauncherFolder(folder)
-                        .layOut(agents, installation.tree().resolve("lib/mesos"), socket);
+                        .layOut(
+                                folders.libexec(),
+                                installation.tree().resolve("lib/mesos"),
+                                socket);
+        folders.write(installation.state());
+        for (Path link : laidOut.dangling()) {
+            remark(
+                    "skipped "
+                            + link
+                            + ", a link to "
+                            + Files.readSymbolicLink(link)
+                            + ", which does not exist; if the agent needs it, install that and run"
+                            + " this again");
+        }
         PrintWriter out = spec.commandLine().getOut();
-        out.println("laid out " + folder + ", with links to " + linked.size() + " in " + agents);
+        out.println(
+                "created "
+                        + folder
+                        + " with links to "
+                        + laidOut.linked().size()
+                        + " programs in "
+                        + folders.libexec());
         out.println("start the agent with:");
         flags(folder).forEach(line -> out.println("    " + line));
         out.println(
-                "and restart it, whose tasks go on; one that says 'Incompatible agent info' needs"
-                        + " --reconfiguration_policy=additive, too");
+                "restart it with these flags; its tasks go on. If it exits with 'Incompatible agent"
+                        + " info', add --reconfiguration_policy=additive; for other causes, see"
+                        + " 'jnvdocker mesos flags --help'");
+        out.println(AgentFlags.NO_DOCKER);
         return ExitCode.OK.code();
     }
 
-    /** The folder is laid out, whatever there is to say of the GPUs now. */
+    private InstalledFolders folders() throws RefusedException, IOException {
+        if (launcherDir != null && libexec != null) {
+            return new InstalledFolders(
+                    CallersFolder.of(launcherDir, request, spec),
+                    CallersFolder.of(libexec, request, spec));
+        }
+        InstalledFolders last =
+                InstalledFolders.read(installation.state()).orElse(InstalledFolders.USUAL);
+        return new InstalledFolders(
+                launcherDir == null
+                        ? last.launcherDir()
+                        : CallersFolder.of(launcherDir, request, spec),
+                libexec == null ? last.libexec() : CallersFolder.of(libexec, request, spec));
+    }
+
+    /** The folder is complete, whatever is wrong with the GPUs now. */
     private List<String> flags(Path folder) {
         try {
             AgentFlags flags = host.flags(AgentFlags.Wanted.standard(folder));
@@ -92,7 +133,7 @@ final class MesosInstall implements Callable<Integer> {
     }
 
     private List<String> launcherDirOnly(Path folder, String why) {
-        remark("the flags about GPUs are for 'jnvdocker mesos flags' to say later: " + why);
+        remark("run 'jnvdocker mesos flags' later for the flags about GPUs: " + why);
         return List.of("--launcher_dir=" + folder);
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
@@ -55,11 +56,13 @@ class MesosFlagsTest {
         return flags(options).ok().out().lines().findFirst().orElseThrow();
     }
 
-    /** The remarks, without the one that nothing is laid out yet. */
+    /** The remarks about GPUs: nothing is installed yet, and Docker is not told of. */
     private List<String> remarks(Command.Result result) {
         return result.err()
                 .lines()
-                .filter(line -> !line.startsWith("jnvdocker: nothing is laid out in"))
+                .filter(line ->
+                        !line.contains(" does not have jnvdocker's mesos-containerizer yet")
+                                && !line.startsWith("jnvdocker: leave docker out"))
                 .toList();
     }
 
@@ -68,8 +71,6 @@ class MesosFlagsTest {
         Command.Result result = flags("--resources=cpus:8;ports:[31000-32000]");
         assertEquals(
                 "--resources='cpus:8;ports:[31000-32000];gpus:4'\n"
-                        + "--attributes='nvidia_driver:v535.261.03;nvidia_cuda:v12.2;"
-                        + "nvidia_gpu:NVIDIA_A100-SXM4-40GB'\n"
                         + "--isolation=filesystem/linux,docker/runtime,cgroups/cpu,cgroups/mem,"
                         + "cgroups/devices\n"
                         + "--launcher_dir="
@@ -77,12 +78,52 @@ class MesosFlagsTest {
                         + "\n",
                 result.ok().out());
         assertEquals(
-                "jnvdocker: nothing is installed in "
+                "jnvdocker: leave docker out of the agent's --containerizers: with it, an agent"
+                        + " with these flags exits at startup on a host with NVML\n"
+                        + "jnvdocker: "
                         + launcher
-                        + " yet: jnvdocker mesos install --launcher-dir "
+                        + " does not have jnvdocker's mesos-containerizer yet; run 'jnvdocker mesos"
+                        + " install --launcher-dir "
                         + launcher
-                        + " --mesos-libexec /usr/libexec/mesos\n",
+                        + " --mesos-libexec /usr/libexec/mesos'\n",
                 result.err());
+    }
+
+    /** A driver upgrade would change them, and with that keep the agent from starting. */
+    @Test
+    void attributesArePrintedOnRequest() {
+        assertFalse(flags().ok().out().contains("--attributes"));
+        String ours =
+                "nvidia_driver:v535.261.03;nvidia_cuda:v12.2;nvidia_gpu:NVIDIA_A100-SXM4-40GB";
+        assertTrue(flags("--attributes").ok().out().contains("\n--attributes='" + ours + "'\n"));
+        assertTrue(
+                flags("--attributes=rack:r1")
+                        .ok()
+                        .out()
+                        .contains("\n--attributes='rack:r1;" + ours + "'\n"));
+    }
+
+    @Test
+    void dockerContainerizerIsRefused() {
+        Command.Result refused = flags("--containerizers=mesos,docker");
+        assertEquals(125, refused.exitCode());
+        assertEquals(
+                "jnvdocker: an agent with the docker containerizer and these flags exits at startup"
+                        + " on a host with NVML; leave docker out of --containerizers\n",
+                refused.err());
+        assertFalse(flags("--containerizers=mesos").ok().err().contains("leave docker out"));
+        String help = daemon.jnvdocker("mesos", "flags", "--help").run().ok().out();
+        assertTrue(
+                help.replaceAll("\\s+", " ").contains("remove the link meta/slaves/latest"), help);
+    }
+
+    @Test
+    void optionsMayBeSpelledEitherWay() {
+        String expected = resources("--nvidia_gpu_devices=0,2", "--resources=gpus:2");
+        assertEquals(expected, resources("--nvidia-gpu-devices=0,2", "--resources=gpus:2"));
+        Command.Result result =
+                daemon.jnvdocker("mesos", "flags", "--launcher-dir=" + launcher).run();
+        assertTrue(result.ok().out().endsWith("--launcher_dir=" + launcher + "\n"));
     }
 
     @Test
@@ -103,7 +144,7 @@ class MesosFlagsTest {
                             .lines()
                             .toList();
             assertEquals(wanted, words.getFirst());
-            assertEquals(4, words.size(), words::toString);
+            assertEquals(3, words.size(), words::toString);
         }
     }
 
@@ -123,7 +164,14 @@ class MesosFlagsTest {
                                 "--launcher_dir=" + launcher)
                         .run();
         assertTrue(result.ok().out().startsWith("--resources=gpus:3\n"), result::toString);
-        assertEquals(1, remarks(result).size(), result::toString);
+        assertEquals(2, remarks(result).size(), result::toString);
+        assertTrue(
+                remarks(result)
+                        .getLast()
+                        .startsWith(
+                                "jnvdocker: an agent that offered more GPUs before does not start"
+                                        + " with fewer"),
+                result::toString);
         assertTrue(
                 remarks(result)
                         .getFirst()
@@ -148,8 +196,7 @@ class MesosFlagsTest {
         Command.Result result = flags("--nvidia_gpu_devices=0,2", "--resources=gpus:2").ok();
         assertEquals(
                 List.of(
-                        "jnvdocker: so that Mesos tasks get these GPUs and no others, put this line"
-                                + " into "
+                        "jnvdocker: to give Mesos tasks only these GPUs, put this line into "
                                 + daemon.environment().get("JNVDOCKER_CONFIG")
                                 + " and restart jnvdockerd: mesos_gpus = [\""
                                 + FIRST

@@ -90,12 +90,12 @@ class MesosInstallTest extends OneDaemonTest {
     void anAgentThatStartsItsHelpersFromTheFolderFindsThemAll() throws IOException {
         Command.Result result = install().ok();
         assertEquals(
-                "laid out "
+                "created "
                         + launcher
-                        + ", with links to 3 in "
+                        + " with links to 3 programs in "
                         + libexec
                         + "\nstart the agent with:\n    --resources=gpus:4\n",
-                result.out().replaceFirst("(?s)    --attributes.*", ""));
+                result.out().replaceFirst("(?s)    --isolation.*", ""));
         assertTrue(result.out().contains("\n    --launcher_dir=" + launcher + "\n"));
         assertEquals("", result.err());
         assertEquals(
@@ -147,7 +147,58 @@ class MesosInstallTest extends OneDaemonTest {
                         .run()
                         .ok()
                         .err()
-                        .contains("nothing is laid out"));
+                        .contains("does not have jnvdocker's"));
+    }
+
+    /** After an upgrade nobody has to say again what they said before. */
+    @Test
+    void foldersAreRemembered() throws IOException {
+        install().ok();
+        Command.Result flags = daemon.jnvdocker("mesos", "flags").run().ok();
+        assertTrue(flags.out().endsWith("--launcher_dir=" + launcher + "\n"), flags::toString);
+        assertFalse(flags.err().contains("does not have jnvdocker's"), flags::toString);
+        helper(libexec.resolve("mesos-tcp-connect"));
+        Command.Result again = daemon.jnvdocker("mesos", "install").run().ok();
+        assertTrue(
+                again.out().startsWith("created " + launcher + " with links to 4 programs in "),
+                again::toString);
+        Path other = folder.resolve("other");
+        daemon.jnvdocker("mesos", "install", "--launcher_dir=" + other).run().ok();
+        assertTrue(Files.isSymbolicLink(other.resolve("mesos-tcp-connect")));
+        daemon.jnvdocker("mesos", "install", "--mesos_libexec=" + libexec("second")).run().ok();
+        assertEquals(
+                folder.resolve("second/mesos-executor"),
+                Files.readSymbolicLink(other.resolve("mesos-executor")));
+    }
+
+    @Test
+    void damagedMemoryIsNamed() throws IOException {
+        Path file = daemon.state().resolve("mesos-install");
+        for (String text : List.of("", "/a", "a\nb\n", "/a\n/b\n/c\n", "/a\n/b\u0001\n")) {
+            Files.writeString(file, text);
+            assertRefused(
+                    file + " is damaged: it should have two lines, each an absolute path; ",
+                    daemon.jnvdocker("mesos", "flags").run());
+        }
+        install().ok();
+        daemon.jnvdocker("mesos", "flags").run().ok();
+    }
+
+    @Test
+    void linkToNowhereIsSkippedAndNamed() throws IOException {
+        Path link = libexec.resolve("mesos-network-helper");
+        Files.createSymbolicLink(link, Path.of("/nowhere/helper"));
+        Command.Result result = install().ok();
+        assertTrue(
+                result.err()
+                        .startsWith(
+                                "jnvdocker: skipped "
+                                        + link
+                                        + ", a link to /nowhere/helper, which does not exist; "),
+                result::toString);
+        assertTrue(result.out().contains(" with links to 3 programs in "), result::toString);
+        assertFalse(
+                Files.exists(launcher.resolve("mesos-network-helper"), LinkOption.NOFOLLOW_LINKS));
     }
 
     @Test
@@ -187,7 +238,7 @@ class MesosInstallTest extends OneDaemonTest {
         install().ok();
         assertRefused(
                 launcher.resolve("mesos-containerizer")
-                        + " is jnvdocker's own, which would ask itself; ",
+                        + " is jnvdocker's own, and would call itself; ",
                 install(folder.resolve("second"), launcher));
     }
 
@@ -196,7 +247,7 @@ class MesosInstallTest extends OneDaemonTest {
         for (String name : List.of("mesos-executor", "mesos-containerizer", "notes.txt")) {
             Path file = Files.createDirectories(launcher).resolve(name);
             Files.writeString(file, "mine");
-            assertRefused(file + " is not jnvdocker's; ", install());
+            assertRefused(file + " does not belong to jnvdocker; ", install());
             assertEquals(List.of(name), listing(launcher));
             assertEquals("mine", Files.readString(file));
             Files.delete(file);
@@ -239,8 +290,8 @@ class MesosInstallTest extends OneDaemonTest {
             assertTrue(
                     result.err()
                             .contains(
-                                    "jnvdocker: the flags about GPUs are for 'jnvdocker mesos"
-                                            + " flags' to say later: no NVIDIA driver is loaded"),
+                                    "jnvdocker: run 'jnvdocker mesos flags' later for the flags"
+                                            + " about GPUs: no NVIDIA driver is loaded"),
                     result::toString);
         }
     }
@@ -262,7 +313,7 @@ class MesosInstallTest extends OneDaemonTest {
                         .with(daemon.environment())
                         .run();
         assertRefused(
-                "only root may lay out a Mesos agent's folder: sudo jnvdocker mesos install",
+                "only root may install jnvdocker for a Mesos agent: sudo jnvdocker mesos install",
                 result);
         assertFalse(Files.exists(launcher));
     }

@@ -6,24 +6,52 @@ import jnvdocker.labels.DriverVersion;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * What a framework may choose agents by: {@code nvidia_driver}, {@code nvidia_cuda} and {@code
- * nvidia_gpu}. All are texts for Mesos, of letters, digits and {@code _.-/} only.
+ * Attributes by which a framework may choose agents: {@code nvidia_driver}, {@code nvidia_cuda} and
+ * {@code nvidia_gpu}. Mesos takes each as text, which consists of letters, digits and {@code _.-/}.
  */
 final class AgentAttributes {
+    private static final String DRIVER = "nvidia_driver";
+    private static final String CUDA = "nvidia_cuda";
+    private static final String GPU = "nvidia_gpu";
+    private static final Set<String> OURS = Set.of(DRIVER, CUDA, GPU);
+
     private AgentAttributes() {}
 
-    /** Versions begin with a v: else Mesos would take 12.10 for the number 12.1. */
-    static String text(DriverVersion driver, Optional<CudaVersion> cuda, List<Gpu> offered) {
-        StringBuilder text = new StringBuilder("nvidia_driver:v").append(word(driver.toString()));
-        cuda.ifPresent(version -> text.append(";nvidia_cuda:v").append(version));
-        String models = models(offered);
-        return models.isEmpty() ? text.toString() : text + ";nvidia_gpu:" + models;
+    /**
+     * Versions begin with a v: otherwise Mesos would read 12.10 as the number 12.1.
+     *
+     * @param given the agent's other attributes, {@code name:value;…}; may be empty
+     */
+    static String text(
+            String given, DriverVersion driver, Optional<CudaVersion> cuda, List<Gpu> offered) {
+        Stream<String> others =
+                Stream.of(given.split(";"))
+                        .map(String::strip)
+                        .filter(one -> !one.isEmpty() && !OURS.contains(name(one)));
+        Stream<String> ours =
+                Stream.of(
+                        DRIVER + ":v" + word(driver.toString()),
+                        cuda.map(version -> CUDA + ":v" + version).orElse(""),
+                        Optional.of(models(offered))
+                                .filter(models -> !models.isEmpty())
+                                .map(models -> GPU + ":" + models)
+                                .orElse(""));
+        return Stream.concat(others, ours)
+                .filter(one -> !one.isEmpty())
+                .collect(Collectors.joining(";"));
     }
 
-    /** Parted by slashes: Mesos takes no set here, and advises against naming one key twice. */
+    private static String name(String attribute) {
+        int colon = attribute.indexOf(':');
+        return colon < 0 ? attribute : attribute.substring(0, colon).strip();
+    }
+
+    /** Separated by slashes: Mesos knows no sets here, and advises against repeating a name. */
     private static String models(List<Gpu> offered) {
         return offered.stream()
                 .map(Gpu::model)

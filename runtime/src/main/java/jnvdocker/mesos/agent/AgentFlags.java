@@ -15,19 +15,33 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * The flags that a Mesos agent of this host needs, so that it offers the GPUs that its tasks can
- * get. Wrong combinations are refused in the words of Mesos' own GPU support.
+ * The flags with which a Mesos agent of this host offers the GPUs that its tasks can get. Wrong
+ * combinations are refused in the words of Mesos' own GPU support.
  *
- * @param remarks what was decided against expectation, for people
+ * @param attributes empty unless they were asked for: an agent whose attributes change does not
+ *     start again
+ * @param remarks for people: what they may not expect
  */
 public record AgentFlags(
         String resources,
-        String attributes,
+        Optional<String> attributes,
         String isolation,
         String launcherDir,
         List<String> remarks) {
-    /** Before Mesos' own words, which begin like sentences. */
+    /** Precedes Mesos' own words, which begin like sentences. */
     static final String INVALID = "invalid agent flags: ";
+
+    /** Mesos looks for its own GPU support then, which these flags leave out. */
+    public static final String NO_DOCKER =
+            "leave docker out of the agent's --containerizers: with it, an agent with these flags"
+                    + " exits at startup on a host with NVML";
+
+    /** An agent compares itself with what it was, and then exits. */
+    public static final String FEWER =
+            "an agent that offered more GPUs before does not start with fewer ('Incompatible agent"
+                    + " info'); 'jnvdocker mesos flags --help' says what to do";
+
+    private static final String DOCKER = "docker";
 
     public AgentFlags {
         remarks = List.copyOf(remarks);
@@ -36,21 +50,33 @@ public record AgentFlags(
     /**
      * What an administrator wants.
      *
-     * @param resources of the agent besides GPUs, or with their number; may be empty
+     * @param resources the agent's resources without GPUs, or with their number; may be empty
      * @param devices the value of {@code --nvidia_gpu_devices}; empty when any GPU will do
-     * @param isolation the isolators that the agent has; empty when we choose
+     * @param attributes the agent's other attributes, to which ours are added; empty for none at
+     *     all
+     * @param isolation the agent's isolators; empty when we choose
+     * @param containerizers the agent's containerizers; empty when it is not known
      * @param uuids whether GPUs are offered by name, so that tasks choose
      */
     public record Wanted(
             String resources,
             Optional<String> devices,
+            Optional<String> attributes,
             Optional<String> isolation,
+            Optional<String> containerizers,
             Path launcherDir,
             boolean uuids) {
 
-        /** Whatever is usual. */
+        /** The defaults. */
         public static Wanted standard(Path launcherDir) {
-            return new Wanted("", Optional.empty(), Optional.empty(), launcherDir, false);
+            return new Wanted(
+                    "",
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.of("mesos"),
+                    launcherDir,
+                    false);
         }
     }
 
@@ -58,32 +84,51 @@ public record AgentFlags(
      * The agent's host.
      *
      * @param gpus all of them
-     * @param config where the lab's policy is written, for messages
+     * @param config the configuration file, for messages
      */
     public record Facts(
             DriverVersion driver, Optional<CudaVersion> cuda, List<GpuStatus> gpus, Path config) {}
 
     /**
-     * @throws RefusedException when what is wanted can't be, or this host has it not
+     * @throws RefusedException when what is wanted contradicts itself or this host
      */
     public static AgentFlags of(Wanted wanted, Facts host, MesosPolicy policy)
             throws RefusedException {
         AgentResources resources = AgentResources.parse(wanted.resources());
         AgentIsolation isolation =
                 AgentIsolation.of(wanted.isolation().orElse(AgentIsolation.STANDARD));
+        checkContainerizers(wanted.containerizers());
         List<String> remarks = new ArrayList<>();
         AgentGpus gpus = choose(wanted, resources, host, policy, remarks);
         if (!isolation.added().isEmpty()) {
             remarks.add(
-                    "added to --isolation, for GPUs need them: "
+                    "added to --isolation, because GPUs need it: "
                             + String.join(",", isolation.added()));
+        }
+        if (!gpus.leftOut().isEmpty()) {
+            remarks.add(FEWER);
+        }
+        if (wanted.containerizers().isEmpty()) {
+            remarks.add(NO_DOCKER);
         }
         return new AgentFlags(
                 resources(wanted, resources, gpus).toString(),
-                AgentAttributes.text(host.driver(), host.cuda(), gpus.offered()),
+                wanted.attributes()
+                        .map(given ->
+                                AgentAttributes.text(
+                                        given, host.driver(), host.cuda(), gpus.offered())),
                 isolation.toString(),
                 wanted.launcherDir().toString(),
                 remarks);
+    }
+
+    private static void checkContainerizers(Optional<String> given) throws RefusedException {
+        if (given.isPresent() && List.of(given.get().strip().split("\\s*,\\s*")).contains(DOCKER)) {
+            throw new RefusedException(
+                    "an agent with the docker containerizer and these flags exits at startup on a"
+                            + " host with NVML",
+                    "leave docker out of --containerizers");
+        }
     }
 
     private static AgentGpus choose(
@@ -108,7 +153,7 @@ public record AgentFlags(
                             + host.config()
                             + " names "
                             + Quote.quoted(id)
-                            + ", which is no GPU of this host; this host has "
+                            + ", which matches no GPU on this host; this host has "
                             + AgentGpus.indices(present));
         }
         if (resources.saysGpus() && resources.gpus() == 0) {
@@ -141,7 +186,7 @@ public record AgentFlags(
         AgentGpus.check(devices, count, present);
     }
 
-    /** Without a list, what the resources say must be what there is to offer. */
+    /** Without a list, the number in the resources must be that of the GPUs to offer. */
     private static void checkCounted(AgentResources resources, AgentGpus gpus, List<Gpu> present)
             throws RefusedException {
         if (!resources.saysGpus()) {
@@ -153,15 +198,15 @@ public record AgentFlags(
                     INVALID
                             + "The `gpus` resource cannot be set without also setting"
                             + " `--nvidia_gpu_devices`",
-                    "say which "
+                    "name "
                             + resources.gpus()
                             + " of the GPUs that can be offered ("
                             + AgentGpus.indices(gpus.offered())
-                            + "), or leave gpus out for all of these");
+                            + "), or leave gpus out to offer them all");
         }
     }
 
-    /** What to write into the configuration, so that tasks get these GPUs and no others. */
+    /** The line for the configuration with which tasks get only these GPUs. */
     private static List<String> limit(
             Predicate<Gpu> listed, List<Gpu> present, MesosPolicy policy, Facts host) {
         if (present.stream().allMatch(gpu -> listed.test(gpu) == policy.gives(gpu))) {
@@ -173,7 +218,7 @@ public record AgentFlags(
                         .map(gpu -> '"' + (gpu.hasUuid() ? gpu.uuid() : gpu.pciAddress()) + '"')
                         .collect(Collectors.joining(", "));
         return List.of(
-                "so that Mesos tasks get these GPUs and no others, put this line into "
+                "to give Mesos tasks only these GPUs, put this line into "
                         + host.config()
                         + " and restart jnvdockerd: mesos_gpus = ["
                         + ids
@@ -186,10 +231,10 @@ public record AgentFlags(
         if (resources.sharesGpus()) {
             if (wanted.uuids() || resources.gpus() != count) {
                 throw new RefusedException(
-                        "gpus are given to several roles in --resources, and which role is to have "
-                                + (wanted.uuids() ? "which GPU" : "fewer")
-                                + " can't be known",
-                        "write them for one role here, and share the result out by hand");
+                        "--resources has gpus for several roles, and jnvdocker cannot tell which"
+                                + " role should get "
+                                + (wanted.uuids() ? "which GPU" : "fewer"),
+                        "write gpus for one role only, then divide the result by hand");
             }
             return resources;
         }
@@ -200,11 +245,12 @@ public record AgentFlags(
 
     /** One flag each, quoted for a shell where that is needed. */
     public List<String> lines() {
-        return List.of(
-                "--resources=" + word(resources),
-                "--attributes=" + word(attributes),
-                "--isolation=" + word(isolation),
-                "--launcher_dir=" + word(launcherDir));
+        List<String> lines = new ArrayList<>();
+        lines.add("--resources=" + word(resources));
+        attributes.ifPresent(text -> lines.add("--attributes=" + word(text)));
+        lines.add("--isolation=" + word(isolation));
+        lines.add("--launcher_dir=" + word(launcherDir));
+        return List.copyOf(lines);
     }
 
     private static String word(String value) {

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Which of a host's GPUs an agent offers. One that somebody holds counts: it will be free again.
+ * Which of a host's GPUs an agent offers. A GPU that is held counts, since it will be free again.
  *
  * @param offered in order of index
  * @param leftOut of those that were wanted, each with the reason, for people
@@ -44,7 +44,7 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
         return new AgentGpus(offered, leftOut);
     }
 
-    /** Why it is not given out; empty when it is, be it now or when its holder is gone. */
+    /** Why it is not given out; empty when it is, now or after its holder. */
     private static String trouble(GpuStatus status) {
         if (status.state() == GpuStatus.State.MISSING) {
             return status.note();
@@ -53,7 +53,7 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
             return status.gpu().trouble();
         }
         if (!status.gpu().hasUuid()) {
-            return "it shows no UUID, by which it would be held";
+            return "it has no UUID yet";
         }
         if (status.cordon().isPresent()) {
             return status.cordon().map(LeaseText::cordoned).orElseThrow();
@@ -61,7 +61,7 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
         return status.state() == GpuStatus.State.UNMANAGED ? status.note() : "";
     }
 
-    /** The host's own, be they given out or not. */
+    /** All that are there, given out or not. */
     static List<Gpu> present(List<GpuStatus> host) {
         return host.stream()
                 .filter(status -> status.state() != GpuStatus.State.MISSING)

@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The isolators of an agent whose tasks we give GPUs.
+ * The isolators of an agent whose tasks get GPUs from us.
  *
- * @param all as they are to be
+ * @param all the result
  * @param added those of them that were not given
  */
 record AgentIsolation(List<String> all, List<String> added) {
-    /** For an agent that says nothing else. */
+    /** The default. */
     static final String STANDARD =
             "filesystem/linux,docker/runtime,cgroups/cpu,cgroups/mem,cgroups/devices";
 
@@ -26,7 +26,7 @@ record AgentIsolation(List<String> all, List<String> added) {
     }
 
     /**
-     * With what the hook needs: a root file system, images, and a devices cgroup.
+     * Adds what the hook needs: a root file system, images, and a devices cgroup.
      *
      * @throws RefusedException when one of those given excludes us
      */
@@ -55,17 +55,18 @@ record AgentIsolation(List<String> all, List<String> added) {
         if (name.equals("gpu/nvidia")) {
             throw new RefusedException(
                     "gpu/nvidia and jnvdocker would both give out this host's GPUs",
-                    "leave gpu/nvidia out of --isolation, and --nvidia_gpu_devices away from the"
-                            + " agent");
+                    "leave gpu/nvidia out of --isolation, and do not give --nvidia_gpu_devices to"
+                            + " the agent");
         }
         if (name.startsWith("filesystem/") && !name.equals(FILES)) {
             throw new RefusedException(
-                    "the agent takes one filesystem isolator, and GPUs need " + FILES,
+                    "an agent can have only one filesystem isolator, and GPUs need " + FILES,
                     "leave " + Quote.shown(name) + " out of --isolation");
         }
         if (!name.matches("[a-zA-Z0-9_./-]+")) {
             throw new RefusedException(
-                    "no isolator is named " + Quote.quoted(name), "write names parted by commas");
+                    "no isolator has the name " + Quote.quoted(name),
+                    "write names separated by commas");
         }
     }
 

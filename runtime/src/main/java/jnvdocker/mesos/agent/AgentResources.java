@@ -11,14 +11,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * An agent's {@code --resources} in Mesos' text form, {@code name(role):value;…}, taken apart as
- * Mesos does. What is not about GPUs is kept as it was written.
+ * An agent's {@code --resources} in Mesos' text form, {@code name(role):value;…}, parsed as Mesos
+ * does. Resources other than GPUs are kept as they were written.
  */
 record AgentResources(List<Entry> entries) {
     static final String GPUS = "gpus";
     static final String UUIDS = "gpu_uuids";
 
-    /** What Mesos reads as an amount; a longer number is nobody's GPUs. */
+    /** An amount, as Mesos reads it; no host has more GPUs than these digits allow. */
     private static final Pattern AMOUNT = Pattern.compile("[0-9]{1,9}(\\.[0-9]{0,9})?");
 
     /**
@@ -44,22 +44,22 @@ record AgentResources(List<Entry> entries) {
     }
 
     /**
-     * @throws RefusedException when Mesos would not take the text, or it is JSON or a file's name
+     * @throws RefusedException when Mesos would not accept the text, or it is JSON or a file's name
      */
     static AgentResources parse(String text) throws RefusedException {
         String stripped = text.strip();
         if (stripped.startsWith("[") || stripped.startsWith("{")) {
             throw new RefusedException(
-                    "--resources in JSON can't be read here",
-                    "write it as name(role):value;…, or leave it out and put the gpus that are"
-                            + " printed into your JSON");
+                    "--resources in JSON is not supported here",
+                    "write it as name(role):value;…, or leave it out and add the printed gpus to"
+                            + " your JSON");
         }
         if (stripped.startsWith("/") || stripped.startsWith("file:")) {
             throw new RefusedException(
                     "--resources names a file, "
                             + Quote.quoted(stripped)
                             + ", which is not read here",
-                    "write what is in it as name(role):value;…");
+                    "write its content as name(role):value;…");
         }
         List<Entry> entries = new ArrayList<>();
         for (String token : stripped.split(";")) {
@@ -81,8 +81,8 @@ record AgentResources(List<Entry> entries) {
         }
         if (entry.name().equals(UUIDS)) {
             throw new RefusedException(
-                    UUIDS + " in --resources is what --uuids writes",
-                    "leave it out there, and give --uuids");
+                    UUIDS + " in --resources is not supported here",
+                    "leave it out and use --uuids");
         }
         return entry;
     }
@@ -92,12 +92,12 @@ record AgentResources(List<Entry> entries) {
                 "bad value for resources, " + why, "write name:value;… or name(role):value;…");
     }
 
-    /** Whether it says how many GPUs there are, be it none. */
+    /** Whether it has a number of GPUs, even zero. */
     boolean saysGpus() {
         return entries.stream().anyMatch(AgentResources::isGpus);
     }
 
-    /** Whether it says so in several places, each for a role. */
+    /** Whether it has several such numbers, for several roles. */
     boolean sharesGpus() {
         return entries.stream().filter(AgentResources::isGpus).count() > 1;
     }
@@ -131,12 +131,12 @@ record AgentResources(List<Entry> entries) {
                 "write a whole number in " + Quote.quoted(entry.toString()));
     }
 
-    /** With so many, in place of those it says; they keep their role. */
+    /** With that number of GPUs in place of its own, for the same role. */
     AgentResources withGpus(int count) {
         return with(GPUS, "" + count);
     }
 
-    /** With these GPUs, by name, in place of those that it counts; they keep their role. */
+    /** With these GPUs by name, in place of their number, for the same role. */
     AgentResources withUuids(List<String> uuids) {
         return with(UUIDS, "{" + String.join(",", uuids) + "}");
     }

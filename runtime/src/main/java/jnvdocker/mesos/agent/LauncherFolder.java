@@ -11,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -25,8 +24,8 @@ import java.util.TreeSet;
  * mesos-executor, …     links to all the others in the agent's own folder
  * </pre>
  *
- * The agent may use it at any time: each file is put into its place whole, and the one that makes
- * use of the others last.
+ * The agent may use it at any time, so each file is replaced as a whole, and the one that uses the
+ * others comes last.
  */
 public final class LauncherFolder {
     public static final String CONTAINERIZER = "mesos-containerizer";
@@ -48,22 +47,34 @@ public final class LauncherFolder {
         this.folder = folder;
     }
 
-    /** Whether an agent that is given this folder would ask us. */
+    /**
+     * What was installed.
+     *
+     * @param linked the names of the agent's helpers, in order
+     * @param dangling links in the agent's folder that lead to nothing, and so were skipped
+     */
+    public record LaidOut(List<String> linked, List<Path> dangling) {
+        public LaidOut {
+            linked = List.copyOf(linked);
+            dangling = List.copyOf(dangling);
+        }
+    }
+
+    /** Whether an agent with this folder would ask us. */
     public boolean isLaidOut() throws IOException {
         return isOurs(folder.resolve(CONTAINERIZER));
     }
 
     /**
-     * Lays the folder out, or brings it up to date. Only root can.
+     * Creates the folder, or updates it. Only root can.
      *
-     * @param libexec the agent's own helpers
-     * @param programs where ours were installed
+     * @param libexec the folder of the agent's own helpers
+     * @param programs the folder of our programs
      * @param socket the daemon's
-     * @return the names of the agent's helpers that are linked, in order
-     * @throws RefusedException when one of these folders is not fit, or the folder has files of
-     *     somebody else's; nothing was changed then
+     * @throws RefusedException when one of these folders cannot be used, or the folder has files
+     *     that are not ours; nothing was changed then
      */
-    public List<String> layOut(Path libexec, Path programs, Path socket)
+    public LaidOut layOut(Path libexec, Path programs, Path socket)
             throws RefusedException, IOException {
         synchronized (ONE_AT_A_TIME) {
             TrustedFolder.check(folder);
@@ -76,13 +87,13 @@ public final class LauncherFolder {
                             folder.resolve(PRESTART),
                             socket);
             byte[] prestart = read(programs.resolve(PRESTART));
-            List<String> others = others(libexec);
+            LaidOut others = others(libexec);
             checkContents();
             Files.createDirectories(folder);
             Posix.chmod(folder, MODE);
             put(PRESTART, prestart);
-            for (String name : others) {
-                // One that leads elsewhere is from before the agent's folder was another.
+            for (String name : others.linked()) {
+                // A link that leads elsewhere is of an earlier install.
                 WholeFile.link(folder.resolve(name), libexec.resolve(name));
             }
             put(CONTAINERIZER, containerizer);
@@ -99,22 +110,22 @@ public final class LauncherFolder {
         if (!Files.isRegularFile(helper) || !Files.isExecutable(helper)) {
             throw new RefusedException(
                     "there is no program " + helper,
-                    "name the folder of the agent's own helpers with --mesos-libexec (its"
+                    "name the folder of the agent's own helpers with --mesos-libexec (the agent's"
                             + " --launcher_dir until now, often /usr/libexec/mesos)");
         }
         if (Files.exists(folder) && Files.isSameFile(folder, libexec)) {
             throw new RefusedException(
                     folder + " is the agent's own folder, whose mesos-containerizer is needed",
-                    "name another one with --launcher-dir");
+                    "name another folder with --launcher-dir");
         }
         if (isOurs(helper)) {
             throw new RefusedException(
-                    helper + " is jnvdocker's own, which would ask itself",
+                    helper + " is jnvdocker's own, and would call itself",
                     "name the folder of the agent's own helpers with --mesos-libexec");
         }
     }
 
-    /** What is somebody else's is not for us to write over; a link is nobody's work. */
+    /** Only our own files are overwritten, and links. */
     private void checkContents() throws RefusedException, IOException {
         if (!Files.exists(folder, LinkOption.NOFOLLOW_LINKS)) {
             return;
@@ -123,8 +134,8 @@ public final class LauncherFolder {
             for (Path entry : entries) {
                 if (!isLink(entry) && !isProgramOfOurs(entry)) {
                     throw new RefusedException(
-                            entry + " is not jnvdocker's",
-                            "move it away, or use a folder that has nothing else in it");
+                            entry + " does not belong to jnvdocker",
+                            "move it away, or use an empty folder");
                 }
             }
         }
@@ -169,16 +180,19 @@ public final class LauncherFolder {
         }
     }
 
-    /** All files in the agent's folder but the one that ours stands for. */
-    private static List<String> others(Path libexec) throws IOException {
+    /** All files in the agent's folder except the one that ours replaces. */
+    private static LaidOut others(Path libexec) throws IOException {
         Set<String> names = new TreeSet<>();
+        Set<Path> dangling = new TreeSet<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(libexec)) {
             for (Path entry : entries) {
                 if (Files.isRegularFile(entry) && !isProgram(entry)) {
                     names.add(entry.getFileName().toString());
+                } else if (isLink(entry) && !Files.exists(entry)) {
+                    dangling.add(entry);
                 }
             }
         }
-        return new ArrayList<>(names);
+        return new LaidOut(List.copyOf(names), List.copyOf(dangling));
     }
 }

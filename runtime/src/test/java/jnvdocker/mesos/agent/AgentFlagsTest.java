@@ -34,7 +34,6 @@ class AgentFlagsTest {
         assertEquals(
                 List.of(
                         "--resources='cpus:8;mem:1024;gpus:4'",
-                        "--attributes='nvidia_driver:v535.261.03;nvidia_cuda:v12.2;nvidia_gpu:NVIDIA_A100-SXM4-40GB'",
                         "--isolation=filesystem/linux,docker/runtime,cgroups/cpu,cgroups/mem,cgroups/devices",
                         "--launcher_dir=/usr/libexec/jnvdocker"),
                 flags.lines());
@@ -76,9 +75,9 @@ class AgentFlagsTest {
                         "GPU 2 (GPU-5c1a2000) is left out: " + cordoned,
                         "GPU 3 (GPU-5c1a3000) is left out: used by bob's python3",
                         "GPU 4 (?) is left out: the driver is mute",
-                        "GPU 5 (GPU-????????) is left out: it shows no UUID, by which it would be"
-                                + " held",
-                        "GPU 6 (GPU-5c1a6000) is left out: the driver shows it no more"),
+                        "GPU 5 (GPU-????????) is left out: it has no UUID yet",
+                        "GPU 6 (GPU-5c1a6000) is left out: the driver shows it no more",
+                        AgentFlags.FEWER),
                 flags.remarks());
     }
 
@@ -88,10 +87,11 @@ class AgentFlagsTest {
                 List.of(free(0), status(gpu(1), GpuStatus.State.CORDONED, "", true), free(2));
         AgentFlags flags = flags(host, "gpus(a):2", "0,1", only("0", "1"));
         assertEquals("gpus(a):1", flags.resources());
-        assertEquals(1, flags.remarks().size());
+        assertEquals(2, flags.remarks().size());
+        assertEquals(AgentFlags.FEWER, flags.remarks().getLast());
         assertTrue(
                 refusal(host, "gpus(a):1;gpus:1", "0,1", ANY)
-                        .startsWith("gpus are given to several roles in --resources"));
+                        .startsWith("--resources has gpus for several roles"));
         assertEquals("gpus(a):1;gpus:1", flags(host, "gpus(a):1;gpus:1", "0,2", ANY).resources());
     }
 
@@ -99,13 +99,25 @@ class AgentFlagsTest {
     void uuidsAreOfferedInPlaceOfANumber() throws RefusedException {
         AgentFlags.Wanted wanted =
                 new AgentFlags.Wanted(
-                        "cpus:1;gpus:2", Optional.of("0,2"), Optional.empty(), FOLDER, true);
+                        "cpus:1;gpus:2",
+                        Optional.of("0,2"),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of("mesos"),
+                        FOLDER,
+                        true);
         assertEquals(
                 "cpus:1;gpu_uuids:{GPU-5c1a0000,GPU-5c1a2000}",
                 AgentFlags.of(wanted, facts(FREE), ANY).resources());
         AgentFlags.Wanted shared =
                 new AgentFlags.Wanted(
-                        "gpus:2;gpus(a):2", Optional.empty(), Optional.empty(), FOLDER, true);
+                        "gpus:2;gpus(a):2",
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of("mesos"),
+                        FOLDER,
+                        true);
         assertThrows(RefusedException.class, () -> AgentFlags.of(shared, facts(FREE), ANY));
     }
 
@@ -118,14 +130,14 @@ class AgentFlagsTest {
         assertEquals(List.of(), flags(FREE, "gpus:4", "3,2,1,0", ANY).remarks());
         assertEquals(
                 List.of(
-                        "so that Mesos tasks get these GPUs and no others, put this line into"
+                        "to give Mesos tasks only these GPUs, put this line into"
                                 + " /etc/jnvdocker/config.toml and restart jnvdockerd: mesos_gpus ="
                                 + " [\"GPU-5c1a0000\", \"GPU-5c1a2000\"]"),
                 flags(FREE, "gpus:2", "0,2", some).remarks());
         assertEquals(
                 List.of(
-                        "mesos_gpus in /etc/jnvdocker/config.toml names '9', which is no GPU of"
-                                + " this host; this host has 0-3"),
+                        "mesos_gpus in /etc/jnvdocker/config.toml names '9', which matches no"
+                                + " GPU on this host; this host has 0-3"),
                 flags(FREE, "", null, only("1", "9")).remarks());
     }
 
@@ -141,8 +153,8 @@ class AgentFlagsTest {
                 "cpus:4|0|'--nvidia_gpus_devices' cannot be set without also setting 'gpus' in"
                         + " '--resources'; add gpus:1 to it",
                 "gpus:2||The `gpus` resource cannot be set without also setting"
-                    + " `--nvidia_gpu_devices`; say which 2 of the GPUs that can be offered (0-3),"
-                    + " or leave gpus out for all of these",
+                    + " `--nvidia_gpu_devices`; name 2 of the GPUs that can be offered (0-3), or"
+                    + " leave gpus out to offer them all",
                 "gpus:1.5|0|The 'gpus' resource must be an non-negative integer; write a whole"
                         + " number in 'gpus:1.5'",
                 "gpus:1.5||The 'gpus' resource must be an non-negative integer; write a whole"
@@ -181,10 +193,45 @@ class AgentFlagsTest {
                 new AgentFlags.Facts(DriverVersion.parse("418.67"), Optional.empty(), host, CONFIG);
         assertEquals(
                 "nvidia_driver:v418.67;nvidia_gpu:Tesla_T4_16_GB_x_y/NVIDIA_A100-SXM4-40GB",
-                AgentFlags.of(AgentFlags.Wanted.standard(FOLDER), facts, ANY).attributes());
+                attributes("", facts));
         assertEquals(
-                "nvidia_driver:v535.261.03;nvidia_cuda:v12.2",
-                flags(FREE, "gpus:0", null, ANY).attributes());
+                "rack:r1;nvidia_driver:v535.261.03;nvidia_cuda:v12.2;nvidia_gpu:NVIDIA_A100-SXM4-40GB",
+                attributes("rack:r1; nvidia_driver:v418.67 ;nvidia_gpu:x;", facts(FREE)));
+        assertEquals(
+                "nvidia_driver:v535.261.03;nvidia_cuda:v12.2", attributes("", facts(List.of())));
+        assertEquals(Optional.empty(), flags(FREE, "gpus:0", null, ANY).attributes());
+    }
+
+    private static String attributes(String given, AgentFlags.Facts facts) throws RefusedException {
+        AgentFlags.Wanted wanted =
+                new AgentFlags.Wanted(
+                        "",
+                        Optional.empty(),
+                        Optional.of(given),
+                        Optional.empty(),
+                        Optional.of("mesos"),
+                        FOLDER,
+                        false);
+        return AgentFlags.of(wanted, facts, ANY).attributes().orElseThrow();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"docker", "docker,mesos", "mesos, docker"})
+    void dockerContainerizerIsRefused(String containerizers) {
+        AgentFlags.Wanted wanted =
+                new AgentFlags.Wanted(
+                        "",
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of(containerizers),
+                        FOLDER,
+                        false);
+        assertEquals(
+                "an agent with the docker containerizer and these flags exits at startup on a host"
+                        + " with NVML; leave docker out of --containerizers",
+                assertThrows(RefusedException.class, () -> AgentFlags.of(wanted, facts(FREE), ANY))
+                        .getMessage());
     }
 
     @ParameterizedTest
@@ -227,7 +274,13 @@ class AgentFlagsTest {
             throws RefusedException {
         return AgentFlags.of(
                 new AgentFlags.Wanted(
-                        resources, Optional.ofNullable(devices), Optional.empty(), FOLDER, false),
+                        resources,
+                        Optional.ofNullable(devices),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of("mesos"),
+                        FOLDER,
+                        false),
                 facts(host),
                 policy);
     }

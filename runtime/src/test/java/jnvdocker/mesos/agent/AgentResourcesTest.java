@@ -100,7 +100,9 @@ class AgentResourcesTest {
         assertTrue(
                 refusal("file:///etc/r").startsWith("--resources names a file, 'file:///etc/r'"));
         assertTrue(refusal("/etc/r").startsWith("--resources names a file, '/etc/r'"));
-        assertTrue(refusal("gpu_uuids(a):{x}").startsWith("gpu_uuids in --resources is what"));
+        assertTrue(
+                refusal("gpu_uuids(a):{x}")
+                        .startsWith("gpu_uuids in --resources is not supported"));
     }
 
     private static String refusal(String text) {

@@ -1,0 +1,67 @@
+package jnvdocker.mesos.agent;
+
+import jnvdocker.posix.WholeFile;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * What {@code jnvdocker mesos install} was last told, so that it and {@code mesos flags} need not
+ * be told again. A file of two lines in the state folder.
+ *
+ * @param launcherDir the folder that was installed
+ * @param libexec the folder of the agent's own helpers
+ */
+public record InstalledFolders(Path launcherDir, Path libexec) {
+    /** Where they are unless somebody says otherwise. */
+    public static final InstalledFolders USUAL =
+            new InstalledFolders(Path.of("/usr/libexec/jnvdocker"), Path.of("/usr/libexec/mesos"));
+
+    private static final String NAME = "mesos-install";
+    private static final int LIMIT = 16 << 10;
+    private static final int MODE = 0644;
+    private static final Pattern LINE = Pattern.compile("/[^\\p{Cntrl}]{0,4095}");
+
+    /**
+     * @param state the state folder
+     * @return empty before the first {@code mesos install}
+     * @throws RefusedException when the file is damaged
+     */
+    public static Optional<InstalledFolders> read(Path state) throws RefusedException, IOException {
+        Path file = state.resolve(NAME);
+        try (InputStream in = Files.newInputStream(file)) {
+            String text = new String(in.readNBytes(LIMIT), StandardCharsets.UTF_8);
+            List<String> lines = text.lines().toList();
+            if (lines.size() != 2 || !lines.stream().allMatch(LINE.asMatchPredicate())) {
+                throw new RefusedException(
+                        file + " is damaged: it should have two lines, each an absolute path",
+                        "remove it, then run 'jnvdocker mesos install --launcher-dir DIR"
+                                + " --mesos-libexec DIR'");
+            }
+            return Optional.of(
+                    new InstalledFolders(Path.of(lines.getFirst()), Path.of(lines.getLast())));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Folders whose names have line breaks are not kept. */
+    public void write(Path state) throws IOException {
+        if (List.of(launcherDir, libexec).stream()
+                .allMatch(path -> LINE.matcher(path.toString()).matches())) {
+            String text = launcherDir + "\n" + libexec + "\n";
+            WholeFile.write(
+                    state.resolve(NAME),
+                    text.getBytes(StandardCharsets.UTF_8),
+                    WholeFile.Access.root(MODE));
+        }
+    }
+}
