@@ -9,6 +9,8 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.volume.plugin.DriverVolumes;
@@ -30,12 +32,19 @@ final class ClaimCheck implements Check {
     private final DockerEngine engine;
     private final Leases leases;
     private final DaemonFacts daemon;
+    private final DockerlessHost dockerless;
 
-    ClaimCheck(Host host, DockerEngine engine, Leases leases, DaemonFacts daemon) {
+    ClaimCheck(
+            Host host,
+            DockerEngine engine,
+            Leases leases,
+            DaemonFacts daemon,
+            DockerlessHost dockerless) {
         this.host = host;
         this.engine = engine;
         this.leases = leases;
         this.daemon = daemon;
+        this.dockerless = dockerless;
     }
 
     @Override
@@ -70,10 +79,15 @@ final class ClaimCheck implements Check {
                     found);
         }
         leases.refusedStarts().forEach(refused -> found.add(finding(refused)));
-        return found.isEmpty() ? List.of(Finding.ok(count(claims.size()))) : found;
+        return found.isEmpty()
+                ? List.of(Finding.ok(count(claims.size()) + tasks(leases.live())))
+                : found;
     }
 
-    private List<Listed> containers() throws EngineException {
+    private List<Listed> containers() throws IOException {
+        if (dockerless.isSo()) {
+            return List.of();
+        }
         engine.facts(EngineCheck.LIMIT);
         return engine.withVolumesOf(daemon.pluginName(), EngineCheck.LIMIT);
     }
@@ -94,9 +108,29 @@ final class ClaimCheck implements Check {
 
     private static String count(int claims) {
         return switch (claims) {
-            case 0 -> "no container has a claim";
+            case 0 -> "no Docker container has a claim";
             case 1 -> "1 container has a claim, and its GPUs are there";
             default -> claims + " containers have claims, and their GPUs are there";
+        };
+    }
+
+    /** Of a Mesos task nothing is kept that could be wrong at its next start. */
+    private static String tasks(List<Lease> live) {
+        long tasks =
+                live.stream()
+                        .filter(lease ->
+                                switch (lease.claim().origin()) {
+                                    case Origin.MesosTask _ -> true;
+                                    case Origin.DockerContainer _,
+                                            Origin.HostProcess _,
+                                            Origin.OciContainer _ ->
+                                            false;
+                                })
+                        .count();
+        return switch ((int) tasks) {
+            case 0 -> "";
+            case 1 -> "; 1 Mesos task holds GPUs";
+            default -> "; " + tasks + " Mesos tasks hold GPUs";
         };
     }
 

@@ -49,17 +49,28 @@ public final class Doctor {
     }
 
     private static List<Check> checks(Surroundings around) {
+        DockerlessHost dockerless =
+                new DockerlessHost(around.engine(), around.leases(), around.daemon());
         GpuCheck.Board board = () -> around.leases().status(HostDriver.read(around.host()).gpus());
         return List.of(
                 new DriverCheck(around.host(), around.cuda()),
                 new GpuCheck(board),
                 new NodeCheck(around.host(), around.nodes(), around.daemon()),
                 new PersistenceCheck(around.host(), around.volumes()),
-                new EngineCheck(around.engine(), around.host(), around.nodes()),
-                new PluginCheck(around.engine(), around.host(), around.volumes(), around.daemon()),
+                new EngineCheck(around.engine(), around.host(), around.nodes(), dockerless),
+                new PluginCheck(
+                        around.engine(),
+                        around.host(),
+                        around.volumes(),
+                        around.daemon(),
+                        dockerless),
                 new UnitCheck(around.daemon()),
                 new OldPluginCheck(
-                        around.host(), around.engine(), around.volumes(), around.daemon()),
+                        around.host(),
+                        around.engine(),
+                        around.volumes(),
+                        around.daemon(),
+                        dockerless),
                 new UnmanagedCheck(board, around.leases()),
                 new DescriptorCheck(around.leases(), board),
                 new RuntimeCheck(
@@ -67,7 +78,12 @@ public final class Doctor {
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new SharingCheck(around.host(), around.leases(), around.defaultGpus()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
-                new ClaimCheck(around.host(), around.engine(), around.leases(), around.daemon()),
+                new ClaimCheck(
+                        around.host(),
+                        around.engine(),
+                        around.leases(),
+                        around.daemon(),
+                        dockerless),
                 new StateCheck(around.host(), around.volumes(), around.daemon()),
                 new VolumeFilesCheck(around.host(), around.volumes(), around.served()),
                 new RegistryCheck(around.leases(), around.daemon()));

@@ -30,11 +30,13 @@ final class EngineCheck implements Check {
     private final DockerEngine engine;
     private final Host host;
     private final DeviceNodes nodes;
+    private final DockerlessHost dockerless;
 
-    EngineCheck(DockerEngine engine, Host host, DeviceNodes nodes) {
+    EngineCheck(DockerEngine engine, Host host, DeviceNodes nodes, DockerlessHost dockerless) {
         this.engine = engine;
         this.host = host;
         this.nodes = nodes;
+        this.dockerless = dockerless;
     }
 
     @Override
@@ -44,6 +46,13 @@ final class EngineCheck implements Check {
 
     @Override
     public List<Finding> look() throws IOException {
+        if (dockerless.isSo()) {
+            return List.of(
+                    Finding.ok(
+                            "no Docker engine runs here ("
+                                    + engine.socket()
+                                    + " does not exist), and Mesos tasks need none"));
+        }
         EngineFacts facts;
         try {
             facts = engine.facts(LIMIT);

@@ -11,9 +11,10 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Mesos agents of this host, and whether their tasks get their GPUs from us. */
+/** The Mesos agents of this host, and whether their tasks get GPUs from us. */
 final class MesosCheck implements Check {
-    private static final String FLAGS = "start it with the flags that 'jnvdocker mesos flags' says";
+    private static final String FLAGS =
+            "start it with the flags that 'jnvdocker mesos flags' prints";
 
     private final Host host;
     private final MesosPolicy policy;
@@ -30,14 +31,17 @@ final class MesosCheck implements Check {
         return "mesos";
     }
 
-    /** Where no agent runs, only the configuration is looked at. */
+    /** Without an agent, only the configuration is checked. */
     @Override
     public List<Finding> look() throws IOException {
         List<Finding> found = new ArrayList<>();
         for (RunningAgent agent : RunningAgent.all()) {
-            Finding finding = finding(agent);
+            List<Finding> its = new ArrayList<>(List.of(finding(agent)));
+            if (agent.usesDocker()) {
+                its.add(withDocker(agent));
+            }
             if (!agent.isGone()) {
-                found.add(finding);
+                found.addAll(its);
             }
         }
         if (policy.isRestricted()) {
@@ -47,7 +51,7 @@ final class MesosCheck implements Check {
     }
 
     private static Finding finding(RunningAgent agent) {
-        String name = "the Mesos agent (pid " + agent.pid() + ")";
+        String name = name(agent);
         if (agent.givesGpus()) {
             return Finding.wrong(
                     name + " gives GPUs to tasks itself (gpu/nvidia in its --isolation)", FLAGS);
@@ -58,6 +62,18 @@ final class MesosCheck implements Check {
             return Finding.unknown(
                     name + " has a --launcher_dir that can't be read: " + Finding.failure(e));
         }
+    }
+
+    private static String name(RunningAgent agent) {
+        return "the Mesos agent (pid " + agent.pid() + ")";
+    }
+
+    private static Finding withDocker(RunningAgent agent) {
+        return Finding.wrong(
+                name(agent)
+                        + " has the docker containerizer: with jnvdocker's flags it exits at its"
+                        + " next start on a host with NVML",
+                "leave docker out of its --containerizers");
     }
 
     private static Finding withoutHook(RunningAgent agent, String name) {
@@ -72,7 +88,7 @@ final class MesosCheck implements Check {
         return agent.offersGpus()
                 ? Finding.wrong(
                         name + " offers GPUs, and its tasks get none: it" + instead,
-                        "lay out another folder with 'jnvdocker mesos install', and " + FLAGS)
+                        "create a folder for it with 'jnvdocker mesos install', and " + FLAGS)
                 : Finding.ok(name + " offers no GPUs");
     }
 

@@ -30,12 +30,19 @@ final class OldPluginCheck implements Check {
     private final DockerEngine engine;
     private final DriverVolumeStore volumes;
     private final DaemonFacts daemon;
+    private final DockerlessHost dockerless;
 
-    OldPluginCheck(Host host, DockerEngine engine, DriverVolumeStore volumes, DaemonFacts daemon) {
+    OldPluginCheck(
+            Host host,
+            DockerEngine engine,
+            DriverVolumeStore volumes,
+            DaemonFacts daemon,
+            DockerlessHost dockerless) {
         this.host = host;
         this.engine = engine;
         this.volumes = volumes;
         this.daemon = daemon;
+        this.dockerless = dockerless;
     }
 
     @Override
@@ -97,6 +104,9 @@ final class OldPluginCheck implements Check {
         Set<String> there = new TreeSet<>();
         for (DriverVersion version : volumes.versions()) {
             there.add(DriverVolume.name(version));
+        }
+        if (dockerless.isSo()) {
+            return List.of();
         }
         engine.facts(EngineCheck.LIMIT);
         List<Finding> found = new ArrayList<>();

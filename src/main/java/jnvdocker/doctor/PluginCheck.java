@@ -22,12 +22,19 @@ final class PluginCheck implements Check {
     private final Host host;
     private final DriverVolumeStore volumes;
     private final DaemonFacts daemon;
+    private final DockerlessHost dockerless;
 
-    PluginCheck(DockerEngine engine, Host host, DriverVolumeStore volumes, DaemonFacts daemon) {
+    PluginCheck(
+            DockerEngine engine,
+            Host host,
+            DriverVolumeStore volumes,
+            DaemonFacts daemon,
+            DockerlessHost dockerless) {
         this.engine = engine;
         this.host = host;
         this.volumes = volumes;
         this.daemon = daemon;
+        this.dockerless = dockerless;
     }
 
     @Override
@@ -39,6 +46,9 @@ final class PluginCheck implements Check {
     public List<Finding> look() throws IOException {
         // To have the engine ask at a socket that is not there makes it wait, and tells no more.
         Optional<Finding> fault = new PluginSocket(daemon).fault();
+        if (fault.isEmpty() && dockerless.isSo()) {
+            return List.of(Finding.ok("it listens at " + daemon.pluginSocket()));
+        }
         return List.of(fault.isPresent() ? fault.get() : byTheEngine());
     }
 

@@ -3,6 +3,8 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 
@@ -11,6 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,7 +21,8 @@ import java.util.List;
 
 /** What {@code gpu doctor} says of a host's Mesos agents, which it knows by their flags. */
 class MesosDoctorTest extends OneDaemonTest {
-    private static final String FLAGS = "start it with the flags that 'jnvdocker mesos flags' says";
+    private static final String FLAGS =
+            "start it with the flags that 'jnvdocker mesos flags' prints";
     private static final String ISOLATION =
             "--isolation=filesystem/linux,docker/runtime,cgroups/devices";
 
@@ -100,7 +104,7 @@ class MesosDoctorTest extends OneDaemonTest {
                                 + "offers GPUs, and its tasks get none: it does not ask jnvdocker"
                                 + " (its --launcher_dir is "
                                 + launcher
-                                + "); lay out another folder with 'jnvdocker mesos install', and "
+                                + "); create a folder for it with 'jnvdocker mesos install', and "
                                 + FLAGS,
                         "unknown: "
                                 + unknown
@@ -127,6 +131,52 @@ class MesosDoctorTest extends OneDaemonTest {
                                 + " docker/runtime,cgroups/devices in --isolation; "
                                 + FLAGS),
                 findings());
+    }
+
+    @Test
+    void agentWithTheDockerContainerizerIsWrong() throws IOException {
+        install();
+        String both =
+                agent(
+                        "--launcher_dir=" + launcher,
+                        ISOLATION,
+                        "--resources=gpus:2",
+                        "--containerizers=mesos,docker");
+        assertEquals(
+                List.of(
+                        "ok: " + both + "asks jnvdocker for its tasks' GPUs",
+                        "wrong: "
+                                + both
+                                + "has the docker containerizer: with jnvdocker's flags it exits at"
+                                + " its next start on a host with NVML; leave docker out of its"
+                                + " --containerizers"),
+                findings());
+    }
+
+    /** Where only Mesos tasks get GPUs, nothing is wrong without Docker. */
+    @Test
+    void hostWithoutDockerNeedsNone() throws IOException {
+        Files.deleteIfExists(daemon.state().resolve("mesos-install"));
+        JsonNode before = DoctorTest.report(daemon.jnvdocker("gpu", "doctor", "--json").run());
+        assertTrue(
+                DoctorTest.findings(before, "engine").getFirst().startsWith("wrong: "),
+                before::toString);
+        install();
+        JsonNode report = DoctorTest.report(daemon.jnvdocker("gpu", "doctor", "--json").run());
+        String engine = DoctorTest.findings(report, "engine").getFirst();
+        assertTrue(
+                engine.startsWith("ok: no Docker engine runs here (")
+                        && engine.endsWith(" does not exist), and Mesos tasks need none"),
+                engine);
+        assertEquals(
+                List.of("ok: no Docker container has a claim"),
+                DoctorTest.findings(report, "claims"));
+        assertEquals(
+                List.of("ok: nothing is left of nvidia-docker 1.0"),
+                DoctorTest.findings(report, "leftovers"));
+        assertTrue(
+                DoctorTest.findings(report, "plugin").getFirst().startsWith("ok: "),
+                report::toString);
     }
 
     @Test

@@ -17,14 +17,14 @@ import java.util.regex.Pattern;
  * A Mesos agent that runs on this host.
  *
  * @param root the folder that is {@code /} for it
- * @param flags those that it was started with, by their names: of its command line, {@code
- *     --isolation=…}, or else of its variables, {@code MESOS_ISOLATION}
+ * @param flags by their names: from its command line, {@code --isolation=…}, or else from its
+ *     variables, {@code MESOS_ISOLATION}
  */
 public record RunningAgent(int pid, Path root, Map<String, String> flags) {
     private static final Set<String> NAMES = Set.of("mesos-agent", "mesos-slave");
     private static final String VARIABLE = "MESOS_";
 
-    /** Where an agent's helpers are that was built as Mesos' own packages are. */
+    /** Where the helpers are in Mesos's own packages. */
     private static final String USUAL_LAUNCHER_DIR = "/usr/libexec/mesos";
 
     /** Some, of any role, by number or by name, in Mesos' text form. */
@@ -41,8 +41,8 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
     }
 
     /**
-     * Those of this host, by pid. Only who was started by root counts: the Linux launcher of an
-     * agent needs root; a name is anybody's, and so are programs that are root's.
+     * The agents of this host, by pid. Only root's processes count, since the Linux launcher of an
+     * agent needs root; anybody can give a program this name.
      */
     public static List<RunningAgent> all() {
         return StartedProgram.named(NAMES).stream()
@@ -83,9 +83,14 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         }
     }
 
-    /** Whether it gives GPUs to tasks by itself. */
+    /** Whether it gives GPUs to tasks itself. */
     public boolean givesGpus() {
         return List.of(flag("isolation").split(",")).contains("gpu/nvidia");
+    }
+
+    /** Whether it also runs tasks in Docker; with our flags it then exits at its next start. */
+    public boolean usesDocker() {
+        return List.of(flag("containerizers").strip().split("\\s*,\\s*")).contains("docker");
     }
 
     /** Whether its resources are in a file, which is not read here. */
@@ -100,7 +105,7 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         return GPUS_IN_TEXT.matcher(resources).find() || GPUS_IN_JSON.matcher(resources).find();
     }
 
-    /** As it was told, or as it usually is. */
+    /** From its flags, else the usual one. */
     public String launcherDir() {
         return flags.getOrDefault("launcher_dir", USUAL_LAUNCHER_DIR);
     }
@@ -116,7 +121,7 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
         return new LauncherFolder(folder).isLaidOut();
     }
 
-    /** What our hook needs of it and it was started without, as flags; empty when it has all. */
+    /** The flags that our hook needs and that it was started without. */
     public List<String> missing() {
         List<String> missing = new ArrayList<>();
         if (flag("launcher").equals("posix")) {

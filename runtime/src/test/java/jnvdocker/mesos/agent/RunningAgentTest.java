@@ -52,6 +52,14 @@ class RunningAgentTest {
         assertFalse(agent().givesGpus());
     }
 
+    @Test
+    void agentThatAlsoUsesDockerIsKnown() {
+        assertTrue(agent("--containerizers=mesos,docker").usesDocker());
+        assertTrue(agent("--containerizers=docker , mesos").usesDocker());
+        assertFalse(agent("--containerizers=mesos").usesDocker());
+        assertFalse(agent().usesDocker());
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
