@@ -41,7 +41,7 @@
 
 const int failure_code = 1;
 
-#define OTHER_IMAGE "use another image, or have that changed in it"
+#define OTHER_IMAGE "use another image, or have this one changed"
 #define OWN_CGROUP \
 	"the agent has not put the container into a devices cgroup of its own; start it with --isolation=...,cgroups/devices"
 
@@ -79,7 +79,7 @@ static unsigned parse_number(const char *text, unsigned long limit)
 	errno = 0;
 	unsigned long number = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || number > limit)
-		die("'%s' is no number of a device; install client and daemon of one version", text);
+		die("'%s' is not a device number; install client and daemon of the same version", text);
 	return number;
 }
 
@@ -90,7 +90,7 @@ static const char *parse_path(const char *text)
 
 	if (text[0] != '/' || length >= PATH_MAX || strstr(text, "/../") != NULL ||
 	    (length >= 3 && strcmp(text + length - 3, "/..") == 0))
-		die("'%s' is no absolute path; install client and daemon of one version", text);
+		die("'%s' is not an absolute path; install client and daemon of the same version", text);
 	return text;
 }
 
@@ -100,7 +100,7 @@ static const char *parse_device(const char *text)
 
 	if (!has_prefix(text, "/dev/") || *name == '\0' || strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
 	    strcmp(name, "..") == 0)
-		die("'%s' is no node in /dev itself; install client and daemon of one version", text);
+		die("'%s' is not a device node in /dev; install client and daemon of the same version", text);
 	return name;
 }
 
@@ -121,11 +121,11 @@ static int word_count(const char *keyword)
 static void add_to_plan(struct plan *plan, char **words)
 {
 	if (plan->mount_count == MAX_ENTRIES || plan->cgroup_count == MAX_ENTRIES || plan->device_count == MAX_ENTRIES)
-		die("more than %d mounts, cgroups or devices; install client and daemon of one version", MAX_ENTRIES - 1);
+		die("more than %d mounts, cgroups or devices; install client and daemon of the same version", MAX_ENTRIES - 1);
 	switch (words[0][0]) {
 	case 'r':
 		if (plan->rootfs != NULL)
-			die("'%s' is the second rootfs; install client and daemon of one version", words[1]);
+			die("'%s' is the second rootfs; install client and daemon of the same version", words[1]);
 		plan->rootfs = parse_path(words[1]);
 		break;
 	case 'm':
@@ -148,11 +148,11 @@ static void parse_plan(struct plan *plan, int argc, char **argv)
 		int words = word_count(argv[i]);
 
 		if (words == 0 || words > argc - i)
-			die("'%s' is no complete part of a plan; install client and daemon of one version", argv[i]);
+			die("'%s' is not a complete part of a plan; install client and daemon of the same version", argv[i]);
 		add_to_plan(plan, argv + i);
 		i += words;
 	}
-	/* Else every device would be open to the container, or none: neither is what was planned. */
+	/* Otherwise the container could open every device, or none. */
 	if (plan->device_count > 0 && plan->cgroup_count == 0)
 		die(OWN_CGROUP);
 }
@@ -168,7 +168,7 @@ static int open_beneath(int folder, const char *path, int flags, uint64_t resolv
 		opened = syscall(SYS_openat2, folder, path, &how, sizeof how);
 	while (opened < 0 && (errno == EINTR || errno == EAGAIN)); /* something was moved meanwhile */
 	if (opened < 0 && errno == ENOSYS)
-		die("the kernel has no openat2, without which an image could lead us astray; use Linux 5.6 or newer");
+		die("the kernel has no openat2, which keeps links in an image from leading out of it; use Linux 5.6 or newer");
 	return opened;
 }
 
@@ -287,7 +287,7 @@ static int open_cgroup(const char *folder, const char *own, bool innermost)
 	struct statfs system;
 
 	if (!find_hierarchy(folder, &hierarchy))
-		die("'%s' is in no devices cgroup hierarchy of version 1; look at the agent's --cgroups_hierarchy", folder);
+		die("'%s' is not in a devices cgroup hierarchy of version 1; check the agent's --cgroups_hierarchy", folder);
 	const char *inside = below(folder, hierarchy.point);
 	char *path = strcmp(hierarchy.root, "/") == 0 ? joined("%s", inside) : joined("%s%s", hierarchy.root, inside);
 	const char *rest = path[0] == '/' && strcmp(path, "/") != 0 ? below(own, path) : NULL;
@@ -300,7 +300,7 @@ static int open_cgroup(const char *folder, const char *own, bool innermost)
 	if (opened < 0)
 		die("cannot open the cgroup '%s': %s; look into the agent's log", folder, strerror(errno));
 	if (fstatfs(opened, &system) < 0 || system.f_type != CGROUP_SUPER_MAGIC)
-		die("'%s' is no cgroup of version 1; look at the agent's --cgroups_hierarchy", folder);
+		die("'%s' is not a cgroup of version 1; check the agent's --cgroups_hierarchy", folder);
 	close(point);
 	return opened;
 }
@@ -312,7 +312,7 @@ static void allow(int cgroup, const char *folder, const struct device *device)
 
 	/* Each write is a rule. */
 	if (file < 0 || write(file, rule, strlen(rule)) != (ssize_t)strlen(rule))
-		die("cannot allow %s (%s) in the cgroup '%s': %s; look at what the agent's own cgroup is allowed", device->path,
+		die("cannot allow %s (%s) in the cgroup '%s': %s; check what the agent's own cgroup allows", device->path,
 		    rule, folder, strerror(errno));
 	close(file);
 	free(rule);
@@ -339,8 +339,8 @@ static void set_rules(const struct plan *plan)
 /* ---- mounts ---------------------------------------------------------------------------------- */
 
 /*
- * Makes a folder that is missing. What has the name although nothing was found by it is a link to
- * nowhere: to follow it would be to let the image choose the place.
+ * Makes a missing folder. If the name exists although nothing was found by it, it is a link to nothing. To
+ * follow it would let the image choose the place.
  */
 static int make_folder(int parent, const char *name, const char *target)
 {
@@ -351,9 +351,9 @@ static int make_folder(int parent, const char *name, const char *target)
 		ssize_t length = reason == EEXIST ? readlinkat(parent, name, link, sizeof link - 1) : -1;
 
 		if (length >= 0)
-			die("cannot mount at %s: in the image %s is a link to '%.*s', which is not there; " OTHER_IMAGE, target,
+			die("cannot mount at %s: the image's %s is a link to '%.*s', which does not exist; " OTHER_IMAGE, target,
 			    name, (int)length, link);
-		die("cannot make %s for %s in the container: %s; " OTHER_IMAGE, name, target, strerror(reason));
+		die("cannot create %s for %s in the container: %s; " OTHER_IMAGE, name, target, strerror(reason));
 	}
 	return open_beneath(parent, name, O_PATH | O_DIRECTORY, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
@@ -406,12 +406,12 @@ static void mount_read_only(int root, const struct bind *bind)
 	int place = open_folder(root, bind->target);
 	char *from = by_descriptor(source), *to = by_descriptor(place);
 	if (mount(from, to, NULL, MS_BIND, NULL) < 0)
-		die("cannot mount '%s' at %s: %s; look at what else is mounted there", bind->source, bind->target,
+		die("cannot mount '%s' at %s: %s; check what else is mounted there", bind->source, bind->target,
 		    strerror(errno));
-	/* The place is beneath the mount now. It is on top of the path, unless the image is changed as we go. */
+	/* The mount covers the place now, unless the image is being changed. */
 	int mounted = open_beneath(root, bind->target, O_PATH | O_DIRECTORY, IN_CONTAINER);
 	if (mounted < 0 || !is_same_folder(mounted, source))
-		die("'%s' is not what is mounted at %s; run the task again", bind->source, bind->target);
+		die("something other than '%s' is mounted at %s; run the task again", bind->source, bind->target);
 	char *top = by_descriptor(mounted);
 	if (mount(NULL, top, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
 		die("cannot make %s read-only: %s; look into the kernel's log", bind->target, strerror(errno));
@@ -443,7 +443,7 @@ static bool is_hosts(int folder)
 	return fstat(folder, &status) < 0 || stat("/dev", &hosts) < 0 || status.st_dev == hosts.st_dev;
 }
 
-/* The /dev of the container, where a node is neither in the image nor on the host. */
+/* The container's own /dev: a node there is neither in the image nor on the host. */
 static int open_dev(int root)
 {
 	struct statfs system;
@@ -452,7 +452,7 @@ static int open_dev(int root)
 	if (dev < 0)
 		die("cannot open /dev of the container: %s; " OTHER_IMAGE, strerror(errno));
 	if (fstatfs(dev, &system) < 0 || system.f_type != TMPFS_MAGIC || !is_mount(dev) || is_hosts(dev))
-		die("the container's /dev is no tmpfs of its own; start the agent with --isolation=...,filesystem/linux, and mount"
+		die("the container's /dev is not a tmpfs of its own; start the agent with --isolation=...,filesystem/linux, and mount"
 		    " nothing there");
 	return dev;
 }
@@ -464,13 +464,13 @@ static void make_node(int dev, const struct device *device)
 	struct stat status;
 
 	if (mknodat(dev, name, S_IFCHR | 0666, number) < 0 && errno != EEXIST)
-		die("cannot make %s in the container: %s; look at the options of what is mounted at its /dev", device->path,
+		die("cannot create %s in the container: %s; check the mount options of its /dev", device->path,
 		    strerror(errno));
 	int node = openat(dev, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (node < 0 || fstat(node, &status) < 0)
 		die("cannot open %s in the container: %s; run the task again", device->path, strerror(errno));
 	if (!S_ISCHR(status.st_mode) || status.st_rdev != number)
-		die("%s is there already in the container and is not device %u:%u; have it removed from the image or the task's"
+		die("%s exists in the container and is not device %u:%u; have it removed from the image or the task's"
 		    " volumes, or use another image", device->path, device->major, device->minor);
 	char *path = by_descriptor(node);
 	if (chmod(path, 0666) < 0)
@@ -481,7 +481,7 @@ static void make_node(int dev, const struct device *device)
 
 /* ---- both commands --------------------------------------------------------------------------- */
 
-/* Where the caller closed a standard descriptor, what is opened next would be taken for it: our words would be a rule. */
+/* A file that is opened would take the number of a closed standard descriptor, and a message would become a rule. */
 static void fill_standard(void)
 {
 	int opened;
@@ -539,7 +539,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], "apply") != 0)
 		die("only Mesos's helper runs jnvdocker-prestart; run 'jnvdocker mesos install' to set that up");
 	repeat_remarks();
-	/* The agent's own would make nodes that only root can use. */
+	/* With the agent's umask only root could use the nodes. */
 	umask(0);
 	parse_plan(&plan, argc - 2, argv + 2);
 	apply(&plan);

@@ -144,8 +144,8 @@ final class Wait {
                     case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "wait " + (longest.isEmpty() ? "longer" : "again") + " with --gpu-wait";
                     case Origin.MesosTask _ ->
-                            "start the task again later, or let the agent offer fewer GPUs"
-                                    + " ('jnvdocker mesos flags')";
+                            "start the task again later ('jnvdocker gpu ls' shows who holds the"
+                                    + " GPUs)";
                 });
     }
 

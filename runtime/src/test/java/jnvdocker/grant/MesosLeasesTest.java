@@ -278,8 +278,8 @@ class MesosLeasesTest {
         assertTrue(
                 error.getMessage()
                         .endsWith(
-                                "; start the task again later, or let the agent offer fewer GPUs"
-                                        + " ('jnvdocker mesos flags')"),
+                                "; start the task again later ('jnvdocker gpu ls' shows who holds"
+                                        + " the GPUs)"),
                 error::getMessage);
     }
 }

@@ -71,6 +71,7 @@ final class GpuWhy implements Callable<Integer> {
         leases.refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
+        status.lease().flatMap(AbsentAgent::sentence).ifPresent(sentences::add);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
             out.println(Json.text(document(status, sentences, past)));

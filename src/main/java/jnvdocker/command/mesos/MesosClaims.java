@@ -34,11 +34,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The claims of Mesos containers. An agent offers GPUs again seconds before the container is gone
- * that had them, so each waits a while for what others have.
+ * The claims of Mesos containers. An agent offers GPUs again some seconds before the container that
+ * had them is gone, so each claim waits a while for GPUs that are held.
  */
 public final class MesosClaims {
-    /** The sandbox of a container tells whose task it is of, and what nested one. */
+    /** The path of a sandbox names the executor and the nested container. */
     private static final Pattern SANDBOX =
             Pattern.compile(".*/executors/([^/]+)/runs/[^/]+(?:.*/([^/]{1,8})[^/]*)?");
 
@@ -47,7 +47,7 @@ public final class MesosClaims {
     private final GpuInventory inventory;
     private final Processes processes = Processes.ofThisMachine();
 
-    /** Whose GPUs are just being claimed. Those of a group that share some ask all at once. */
+    /** Containers whose GPUs are being claimed. Tasks that share GPUs ask at the same time. */
     private final Set<String> underWay = new HashSet<>();
 
     public MesosClaims(Leases leases, MesosPolicy policy, GpuInventory inventory) {
@@ -57,24 +57,29 @@ public final class MesosClaims {
     }
 
     /**
-     * Gives a container the GPUs of its share, for as long as anything of it lives. The same
-     * container gets the same, however often it is asked for.
+     * Gives a container the GPUs of its share, for as long as anything of it lives. If it asks
+     * again, it gets the same GPUs.
      *
-     * @param process that the agent has started the container with, and that asks
+     * @param taskId the task's, if it is known
+     * @param process with which the agent has started the container, and which asks
      */
     Allocation claim(
-            GpuShare share, TaskCgroups cgroups, ProcessId process, ClientConnection client)
+            GpuShare share,
+            Optional<String> taskId,
+            TaskCgroups cgroups,
+            ProcessId process,
+            ClientConnection client)
             throws IOException, RefusedException {
         String id = share.owner().id();
         Claim claim;
         begin(id, client);
         try {
             Optional<Claim> known = leases.ofMesosContainer(id);
-            claim = known.isPresent() ? known.get() : make(share, cgroups, process, client);
+            claim = known.isPresent() ? known.get() : make(share, taskId, cgroups, process, client);
         } finally {
             end(id);
         }
-        // It may have waited for them.
+        // The GPUs may have changed while it waited.
         return new Allocation(Leases.gpus(claim, inventory.read().gpus()), List.of(), Map.of());
     }
 
@@ -100,10 +105,15 @@ public final class MesosClaims {
     }
 
     private Claim make(
-            GpuShare share, TaskCgroups cgroups, ProcessId process, ClientConnection client)
+            GpuShare share,
+            Optional<String> taskId,
+            TaskCgroups cgroups,
+            ProcessId process,
+            ClientConnection client)
             throws IOException, RefusedException {
         ContainerConfig config = share.config();
-        String name = name(config.directory(), share.owner());
+        String name =
+                taskId.map(Quote::shown).orElseGet(() -> name(config.directory(), share.owner()));
         Claim claim =
                 leases.claim(
                                 new LeaseRequest(
@@ -133,7 +143,7 @@ public final class MesosClaims {
         }
     }
 
-    /** The UUIDs of those that Mesos tasks get; none when they get any. */
+    /** The UUIDs of the GPUs that Mesos tasks get; none when they get any GPU. */
     private Set<String> candidates(GpuRequest request) throws IOException, RefusedException {
         List<Gpu> given = policy.givenOf(inventory.read().gpus(), request);
         return policy.isRestricted()
@@ -148,7 +158,7 @@ public final class MesosClaims {
                         new RefusedException(
                                 "the Mesos container "
                                         + folder.id()
-                                        + " has ended, whose GPUs this one was to use",
+                                        + ", whose GPUs this container should use, has ended",
                                 "start the task again"));
     }
 

@@ -38,11 +38,12 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
  * {@code mesos launch}: an agent is about to launch a container with GPUs, and our {@code
- * mesos-containerizer} asks how. The straight line from what the agent has written down to the
+ * mesos-containerizer} asks how. Leads in a straight line from what the agent has stored to the
  * launch info for the agent's own helper.
  */
 public final class MesosLaunch {
@@ -53,6 +54,10 @@ public final class MesosLaunch {
     private static final String PRESTART = "JNVDOCKER_PRESTART";
 
     private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
+
+    /** Marathon sets it, and so do others. */
+    private static final String TASK_ID = "MESOS_TASK_ID";
+
     private static final ImageConfig NO_IMAGE = new ImageConfig(Map.of(), Map.of());
 
     private final Host host;
@@ -100,7 +105,7 @@ public final class MesosLaunch {
         client.exit(ExitCode.OK);
     }
 
-    /** Agents run as root, and the GPUs of their containers are not for others to reserve. */
+    /** Agents run as root, and nobody else may reserve GPUs for their containers. */
     static void refuseOthersThanAgents(ClientRequest request) throws RefusedException {
         if (!Caller.isRoot(request)) {
             throw new RefusedException(
@@ -112,12 +117,13 @@ public final class MesosLaunch {
     static void refuseUnless(boolean wellFormed) throws RefusedException {
         if (!wellFormed) {
             throw new RefusedException(
-                    "'mesos launch' and 'mesos launch-task' are what mesos-containerizer asks",
-                    "take 'jnvdocker mesos --help' for what people may type");
+                    "only mesos-containerizer runs 'mesos launch', 'launch-task' and"
+                            + " 'launch-session'",
+                    "use the commands that 'jnvdocker mesos --help' lists");
         }
     }
 
-    /** For the task's user, who sees what the helper runs; not for the agent. */
+    /** The task's user reads the reason in the sandbox; the agent does not pass it on. */
     private static LaunchInfo refused(List<String> words, String prestart, String reason)
             throws IOException {
         LOG.warn("{} is not launched: {}", Quote.shown(words.get(1)), reason);
@@ -149,7 +155,9 @@ public final class MesosLaunch {
         }
         TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);
         Allocation allocation =
-                share.hasGpus() ? claims.claim(share, cgroups, process, client) : Allocation.NONE;
+                share.hasGpus()
+                        ? claims.claim(share, taskId(info, share), cgroups, process, client)
+                        : Allocation.NONE;
         TaskEnvironment environment = TaskEnvironment.of(info, config);
         ContainerEdits edits =
                 planner.plan(
@@ -172,13 +180,19 @@ public final class MesosLaunch {
                         cgroups.devices()));
     }
 
-    /** Its GPUs are the sum of its tasks', each of which is launched in a container of its own. */
+    /** Of a task in a pod, if its framework says it; nothing else tells it at a launch. */
+    private static Optional<String> taskId(LaunchInfo info, GpuShare share) {
+        return Optional.ofNullable(info.environment().get(TASK_ID))
+                .filter(id -> !id.isBlank() && share.owner().isNested() && !share.isInherited());
+    }
+
+    /** Its GPUs are the sum of its tasks' GPUs, and each task has a container of its own. */
     private static boolean isExecutorOfGroups(
             LaunchInfo info, RuntimeFolder folder, ContainerConfig config) {
         return !folder.isNested() && !config.commandTask() && info.isDefaultExecutor();
     }
 
-    /** As under Mesos' own support, an image that says void gets the nodes, but no driver. */
+    /** As with Mesos's own support, an image that says void gets the nodes, but no driver. */
     private static boolean wantsDriver(ImageConfig image, LaunchInfo info, GpuShare share)
             throws RefusedException {
         String visible = image.environment().get(VISIBLE);
@@ -186,7 +200,7 @@ public final class MesosLaunch {
         return !declines && (share.hasGpus() || GpuNeeds.of(image, info.environment()).gpus());
     }
 
-    /** Whatever the task's user sets for search paths is kept, and ours comes behind it. */
+    /** Search paths that the task's user sets are kept; ours are appended. */
     private static UserSettings settings(LaunchInfo info, ContainerConfig config) {
         Set<String> targets = config.rootfs().map(info::mountTargets).orElse(Set.of());
         return new UserSettings(Set.of(), targets, Set.of());

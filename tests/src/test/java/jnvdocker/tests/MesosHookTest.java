@@ -238,10 +238,10 @@ class MesosHookTest extends OneAgentTest {
         Files.createSymbolicLink(image.resolve("usr/local"), Path.of(up + hosts));
         Command.Result result = agent.run(task("true").gpus(1).needsDriver().image(image));
         assertRefused(
-                "cannot mount at /usr/local/nvidia: in the image local is a link to '"
+                "cannot mount at /usr/local/nvidia: the image's local is a link to '"
                         + up
                         + hosts
-                        + "', which is not there; use another image, or have that changed in it",
+                        + "', which does not exist; use another image, or have this one changed",
                 result);
         try (Stream<Path> files = Files.list(hosts)) {
             assertEquals(List.of(), files.toList());

@@ -68,7 +68,7 @@ class MesosLeaseTest extends OneAgentTest {
         assertTrue(why.contains("is held by daemon's Mesos task train since "), why);
         assertTrue(why.contains("A container of a Mesos agent, " + task.id() + ", under"), why);
         assertTrue(why.contains("its process (pid " + task.pid() + ") runs"), why);
-        assertTrue(why.contains("end the task by its framework"), why);
+        assertTrue(why.contains("stop the task through its framework"), why);
         task.kill();
         awaitStates("ffff");
         assertEquals(
@@ -83,6 +83,40 @@ class MesosLeaseTest extends OneAgentTest {
         JsonNode lease = leases().path(0);
         assertEquals("pod/" + task.id().substring(0, 8), lease.path("container_name").asText());
         assertEquals(executor.id() + "." + task.id(), lease.path("container_id").asText());
+    }
+
+    /** Marathon tells each task its id, and so do others. */
+    @Test
+    void nestedTaskIsNamedByItsIdIfThatIsKnown() {
+        MesosContainer executor = lasting(MesosTask.groups(1).named("pod"));
+        executor.nested(sleeper(1).variable("MESOS_TASK_ID", "pod.instance-1.train"))
+                .awaitLine("up");
+        assertEquals("pod.instance-1.train", leases().path(0).path("container_name").asText());
+        String list = jnvdocker("gpu", "ls").ok().out();
+        assertTrue(list.contains("Mesos task pod.instance-1.train"), list);
+    }
+
+    @Test
+    void whyTellsOfAnAgentThatIsDown() throws Exception {
+        MesosContainer task = lasting(on(0));
+        String none = "No Mesos agent runs on this host. ";
+        Path program = agent.folder().resolve("mesos-agent");
+        Files.writeString(program, "#!/bin/sh\nread -r _\n");
+        program.toFile().setExecutable(true);
+        Process other = new ProcessBuilder(program.toString()).start();
+        started.add(other);
+        Lab.await(() -> {
+            String why = jnvdocker("gpu", "why", "0").ok().out();
+            return why.contains(none) ? List.of(why) : List.of();
+        });
+        other.destroyForcibly().waitFor();
+        agent.kill();
+        String why = jnvdocker("gpu", "why", "0").ok().out();
+        assertTrue(why.contains(none), why);
+        assertTrue(why.contains("for the agent's --recovery_timeout (15 minutes by default)"), why);
+        assertTrue(why.contains("root can end it with: kill " + task.pid()), why);
+        agent.recover();
+        task.kill();
     }
 
     @Test
@@ -117,8 +151,8 @@ class MesosLeaseTest extends OneAgentTest {
                         .contains(
                                 "its process (pid "
                                         + task.pid()
-                                        + ") runs; end the task by"
-                                        + " its framework"),
+                                        + ") runs; stop the task"
+                                        + " through its framework"),
                 refused::toString);
         assertEquals(List.of("c 195:3 rw"), gpuRules(task));
         String warned =

@@ -136,7 +136,7 @@ class MesosPrestartTest {
         }
         Files.createSymbolicLink(root.resolve("usr/local"), Path.of(up + escape));
         Command.Result result = run(MOUNT);
-        assertFailed(result, "local is a link to '" + up + escape + "', which is not there");
+        assertFailed(result, "local is a link to '" + up + escape + "', which does not exist");
         assertEquals(present, Files.exists(escape));
         assertTrue(!present || empty(escape));
         assertFalse(Files.exists(root.resolve(escape.toString().substring(1))));
@@ -225,13 +225,12 @@ class MesosPrestartTest {
             })
     void whatIsThereAlreadyMustBeTheSameDevice(String made) {
         assertFailed(
-                device(made),
-                "/dev/nvidia4095 is there already in the container and is not device 195:0");
+                device(made), "/dev/nvidia4095 exists in the container and is not device 195:0");
     }
 
     @Test
     void nodeIsMadeInATmpfsOfTheContainerAlone() throws IOException {
-        String none = "the container's /dev is no tmpfs of its own";
+        String none = "the container's /dev is not a tmpfs of its own";
         assertFailed(device("umount \"$root/dev\""), none);
         assertFailed(device("umount \"$root/dev\"; umount \"$root/dev\""), none);
         assertFailed(device("mount --bind /dev \"$root/dev\""), none);
@@ -334,10 +333,10 @@ class MesosPrestartTest {
                         + "\"$prestart\" apply cgroup %s device /dev/nvidia4095 195 0";
         assertFailed(
                 run(script.formatted("\"$driver\"")),
-                "is in no devices cgroup hierarchy of version 1");
+                "is not in a devices cgroup hierarchy of version 1");
         assertFailed(
                 run(script.formatted("/sys/fs/cgroup/freezer/a")),
-                "is in no devices cgroup hierarchy of version 1");
+                "is not in a devices cgroup hierarchy of version 1");
     }
 
     // ---- words ----
@@ -372,7 +371,7 @@ class MesosPrestartTest {
     void planThatIsNoneIsRefused(String words) {
         List<Object> all = new ArrayList<>(List.of(prestart(), "apply"));
         all.addAll(List.of(words.split(" ")));
-        assertFailed(sound(all.toArray()), "; install client and daemon of one version");
+        assertFailed(sound(all.toArray()), "; install client and daemon of the same version");
     }
 
     @Test

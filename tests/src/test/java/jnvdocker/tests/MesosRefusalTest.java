@@ -60,7 +60,7 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void otherNumberThanOfNamedGpusIsRefused() {
         assertRefused(
-                "the task has gpus:1 and names 2 in gpu_uuids; let it ask for one of the two",
+                "the task has gpus:1 and names 2 in gpu_uuids; use only one of the two",
                 of(2, 3).gpus(1));
     }
 
@@ -75,8 +75,8 @@ class MesosRefusalTest extends OneAgentTest {
     @Test
     void partOfAGpuIsRefused() {
         assertRefused(
-                "the 'gpus' resource must be an unsigned integer, and is 0.5; a GPU has one holder,"
-                        + " ask for whole ones",
+                "the 'gpus' resource must be an unsigned integer, but is 0.5; ask for whole"
+                        + " GPUs",
                 task(0.5));
     }
 
@@ -122,7 +122,7 @@ class MesosRefusalTest extends OneAgentTest {
         assertRefused(
                 "the Mesos container "
                         + container.id()
-                        + " has no devices cgroup, so that nothing would keep it from the GPUs of"
+                        + " has no devices cgroup, so it could use the GPUs of"
                         + " others; start the agent with cgroups/devices in its --isolation",
                 container.await());
     }
@@ -142,7 +142,12 @@ class MesosRefusalTest extends OneAgentTest {
                                 "jnvdocker: gave up after 1s: 1 GPU requested, but none is free:"
                                         + " GPUs 0-3 are held by root's process sleep (pid"),
                 result::toString);
-        assertTrue(remarks.get(1).contains("start the task again later"), result::toString);
+        assertTrue(
+                remarks.get(1)
+                        .endsWith(
+                                "; start the task again later ('jnvdocker gpu ls' shows who holds"
+                                        + " the GPUs)"),
+                result::toString);
     }
 
     @Test
@@ -186,9 +191,9 @@ class MesosRefusalTest extends OneAgentTest {
         configure("mesos_gpus = ['1', '" + uuid(3) + "']\n");
         assertEquals(List.of("1", "3"), lines(task(2)));
         String rule =
-                "but Mesos tasks get 1, "
+                "but Mesos tasks get only 1, "
                         + uuid(3)
-                        + " alone (mesos_gpus in the configuration); have the agent offer no others"
+                        + " (mesos_gpus in the configuration); have the agent offer only these"
                         + " ('jnvdocker mesos flags')";
         assertRefused("3 GPUs requested, " + rule, task(3));
         assertRefused("GPU 0 requested, " + rule, of(0));

@@ -108,7 +108,7 @@ public final class LeaseText {
         return switch (claim.origin()) {
             case Origin.DockerContainer _, Origin.OciContainer _ -> "stop the container";
             case Origin.HostProcess _ -> "end it";
-            case Origin.MesosTask _ -> "end the task by its framework";
+            case Origin.MesosTask _ -> "stop the task through its framework";
         };
     }
 

@@ -12,18 +12,18 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What the lab gives Mesos tasks.
+ * Which GPUs Mesos tasks get, and how long they wait.
  *
- * @param gpus ids of the only GPUs that they get, as {@code --gpus} spells them; empty when any
- * @param patience how long a task waits for GPUs that are about to be free
+ * @param gpus ids of the only GPUs that they get, as {@code --gpus} spells them; empty for any GPU
+ * @param patience how long a task waits for GPUs that are held
  */
 public record MesosPolicy(List<String> gpus, Duration patience) {
     /** Well below the agent's default for an executor to register, which is a minute. */
     public static final Duration WAIT = Duration.ofSeconds(30);
 
     /**
-     * How long a task may wait; none at all is refused at once. Our mesos-containerizer gives a
-     * daemon up that says nothing for 50 seconds.
+     * How long a task may wait; with zero it is refused at once. Our mesos-containerizer gives up a
+     * daemon that says nothing for 50 seconds.
      */
     public static final Span.Limits WAITS = new Span.Limits(Duration.ZERO, Duration.ofSeconds(45));
 
@@ -36,7 +36,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         return new MesosPolicy(List.of(), WAIT);
     }
 
-    /** The same, but that nobody waits longer than that. */
+    /** The same, with that limit on the wait. */
     public MesosPolicy within(Optional<Duration> longest) {
         return new MesosPolicy(
                 gpus, longest.filter(it -> it.compareTo(patience) < 0).orElse(patience));
@@ -47,7 +47,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         return !gpus.isEmpty();
     }
 
-    /** Whether tasks may get this GPU: a beginning that several UUIDs have means each of them. */
+    /** Whether tasks may get this GPU: a beginning that several UUIDs share means all of them. */
     public boolean gives(Gpu gpu) {
         return gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.means(id, gpu));
     }
@@ -79,10 +79,10 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         if (!given) {
             throw new RefusedException(
                     asked
-                            + ", but Mesos tasks get "
+                            + ", but Mesos tasks get only "
                             + Indices.typed(gpus)
-                            + " alone (mesos_gpus in the configuration)",
-                    "have the agent offer no others ('jnvdocker mesos flags')");
+                            + " (mesos_gpus in the configuration)",
+                    "have the agent offer only these ('jnvdocker mesos flags')");
         }
     }
 

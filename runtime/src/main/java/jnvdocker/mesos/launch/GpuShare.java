@@ -9,13 +9,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The GPUs that a container was given by its agent's accounting.
+ * The GPUs that an agent has allocated to a container.
  *
- * @param owner the container whose share it is. A nested one has its own, but before Mesos 1.10,
- *     and when somebody else has launched it, its resources are not said: then it uses those of the
- *     container that it is in
+ * @param owner the container whose share it is. A nested container has its own share. Before Mesos
+ *     1.10, or if another program launched it, its resources are not stored: then it uses those of
+ *     the container around it
  * @param config of that container
- * @param isInherited whether it is one that this container is in
+ * @param isInherited whether the owner is a container around this one
  */
 public record GpuShare(
         RuntimeFolder owner, ContainerConfig config, boolean isInherited, GpuRequest request) {
@@ -26,8 +26,8 @@ public record GpuShare(
     private static final double THOUSANDTHS = 1000;
 
     /**
-     * @throws RefusedException when it is no whole number of GPUs, or contradicts itself
-     * @throws IOException when the container that has the share can't be read
+     * @throws RefusedException when it is not a whole number of GPUs, or contradicts itself
+     * @throws IOException when the owner's configuration can't be read
      */
     public static GpuShare of(RuntimeFolder folder, ContainerConfig config)
             throws RefusedException, IOException {
@@ -62,7 +62,7 @@ public record GpuShare(
         if (count != 0 && count != uuids.size()) {
             throw new RefusedException(
                     "the task has gpus:" + count + " and names " + uuids.size() + " in gpu_uuids",
-                    "let it ask for one of the two");
+                    "use only one of the two");
         }
         return devices(uuids);
     }
@@ -72,8 +72,8 @@ public record GpuShare(
         boolean whole = thousandths % THOUSANDTHS == 0;
         if (!whole || gpus < 0 || gpus > GpuRequest.MAX_IDS) {
             throw new RefusedException(
-                    "the 'gpus' resource must be an unsigned integer, and is " + gpus,
-                    "a GPU has one holder, ask for whole ones");
+                    "the 'gpus' resource must be an unsigned integer, but is " + gpus,
+                    "ask for whole GPUs");
         }
         return (int) (thousandths / THOUSANDTHS);
     }
@@ -83,9 +83,9 @@ public record GpuShare(
             return new GpuRequest.Devices(uuids);
         } catch (IllegalArgumentException e) {
             throw new RefusedException(
-                    "gpu_uuids has something else than UUIDs of GPUs: "
+                    "gpu_uuids has values that are not UUIDs of GPUs: "
                             + Quote.quoted(String.join(",", uuids)),
-                    "take those that 'jnvdocker gpu ls --json' lists");
+                    "use the UUIDs that 'jnvdocker gpu ls --json' lists");
         }
     }
 }

@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
  * The agent's folder of a container, {@code <runtime_dir>/containers/<id>}, and of one that is
  * nested in it, {@code …/containers/<id>} below that.
  *
- * @param ids of the container that the others are in, to that of this one
+ * @param ids from that of the outermost container to that of this one
  */
 public record RuntimeFolder(Path path, List<String> ids) {
     private static final String CONTAINERS = "containers";
@@ -27,7 +27,7 @@ public record RuntimeFolder(Path path, List<String> ids) {
     private static final int DEEPEST = 16;
     private static final int MAX_CONFIG = 4 << 20;
 
-    /** As Mesos has them: no dots, so that a dot can part them. */
+    /** Mesos's ids contain no dots, so a dot can separate them. */
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9_-]{1,255}");
 
     public RuntimeFolder {
@@ -58,8 +58,8 @@ public record RuntimeFolder(Path path, List<String> ids) {
 
     private static RefusedException notOne(String text) {
         return new RefusedException(
-                "no Mesos agent has a container's folder like " + Quote.quoted(text),
-                "let the agent alone start its mesos-containerizer");
+                Quote.quoted(text) + " is not the folder of a Mesos agent's container",
+                "let only the agent start mesos-containerizer");
     }
 
     /** {@code ID}, or {@code ID.NESTED}. */
@@ -93,12 +93,12 @@ public record RuntimeFolder(Path path, List<String> ids) {
             return ContainerConfig.parse(bytes);
         } catch (NoSuchFileException e) {
             throw new FailedException(
-                    file + " is not there, which agents write from Mesos 1.5 on",
-                    "install a newer agent",
+                    file + " does not exist",
+                    "install Mesos 1.5 or newer, whose agent writes it",
                     e);
         } catch (IOException e) {
             throw new FailedException(
-                    "cannot read what the container is to be: "
+                    "cannot read the configuration of the container: "
                             + file
                             + ": "
                             + FileErrors.reason(e),
@@ -108,8 +108,8 @@ public record RuntimeFolder(Path path, List<String> ids) {
     }
 
     /**
-     * The process that the agent has started the container with, as it has written that down; empty
-     * as long as it has not.
+     * The process with which the agent has started the container; empty until the agent has stored
+     * it.
      */
     public Optional<Integer> pid() throws IOException {
         try {

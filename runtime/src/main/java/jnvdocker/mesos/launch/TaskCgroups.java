@@ -16,9 +16,9 @@ import java.util.Optional;
  * The cgroups of version 1 that an agent has made for a container before it launches it: {@code
  * <root>/ID}, and {@code <root>/ID/mesos/NESTED} for one that is nested.
  *
- * @param freezer the folder of its own that every container has
- * @param devices those that decide on its devices, one that holds another before it: of the
- *     outermost container, and, where nested ones have their own, all from there to the innermost
+ * @param freezer the container's own folder, which every container has
+ * @param devices the folders that decide which devices it may use, outer ones first: that of the
+ *     outermost container and, if nested containers have their own, all from there to the innermost
  */
 public record TaskCgroups(String freezer, List<String> devices) {
     private static final String FREEZER = "freezer";
@@ -30,11 +30,10 @@ public record TaskCgroups(String freezer, List<String> devices) {
     }
 
     /**
-     * @param launched the process that the agent has started the container with, which is in its
-     *     freezer cgroup by then; not yet in the others, perhaps
-     * @param owner the container itself, or one that it is nested in
-     * @throws RefusedException when the agent is set up so that nothing keeps a task from the GPUs
-     *     of others
+     * @param launched the process with which the agent has started the container; it is in the
+     *     freezer cgroup by then, but perhaps not yet in the others
+     * @param owner the container itself, or one in which it is nested
+     * @throws RefusedException when nothing would keep a task from using the GPUs of others
      */
     public static TaskCgroups of(
             ProcessId launched, RuntimeFolder folder, RuntimeFolder owner, Processes processes)
@@ -47,8 +46,8 @@ public record TaskCgroups(String freezer, List<String> devices) {
             throw new RefusedException(
                     "the Mesos container "
                             + folder.id()
-                            + " has no freezer cgroup of version 1, by which its end would be"
-                            + " known",
+                            + " has no freezer cgroup of version 1, so jnvdocker could not tell"
+                            + " when it ends",
                     "start the agent with --launcher=linux, on a host with cgroups of version 1"
                             + " (systemd.unified_cgroup_hierarchy=0)");
         }
@@ -62,7 +61,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
             throws RefusedException {
         String outermost = "/" + folder.ids().getFirst();
         List<String> found = new ArrayList<>();
-        // A cgroup allows no more than the one it is in, be that but a folder of the agent's.
+        // A cgroup allows no more than its parents do, even a parent that is only a folder.
         Path next = innermost(root, folder, controllers).orElse(null);
         while (next != null && (found.isEmpty() || !found.getFirst().endsWith(outermost))) {
             found.addFirst(next.toString());
@@ -72,8 +71,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
             throw new RefusedException(
                     "the Mesos container "
                             + folder.id()
-                            + " has no devices cgroup, so that nothing would keep it from the GPUs"
-                            + " of others",
+                            + " has no devices cgroup, so it could use the GPUs of others",
                     "start the agent with cgroups/devices in its --isolation");
         }
         return found;

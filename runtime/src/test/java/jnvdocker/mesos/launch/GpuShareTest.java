@@ -87,7 +87,7 @@ class GpuShareTest {
     @Test
     void setAndCountMustAgree() {
         assertEquals(
-                "the task has gpus:2 and names 1 in gpu_uuids; let it ask for one of the two",
+                "the task has gpus:2 and names 1 in gpu_uuids; use only one of the two",
                 refusal(gpus(2), uuids("GPU-1a")));
     }
 
@@ -95,7 +95,7 @@ class GpuShareTest {
     @ValueSource(strings = {"", "GPU 1", "../x", "GPU-1,GPU-2", "\u0000"})
     void whatIsNoIdIsRefused(String id) {
         assertTrue(
-                refusal(uuids(id)).contains("something else than UUIDs"), () -> refusal(uuids(id)));
+                refusal(uuids(id)).contains("values that are not UUIDs"), () -> refusal(uuids(id)));
     }
 
     /** Its resources are not said before Mesos 1.10. */

@@ -75,7 +75,12 @@ class RuntimeFolderTest {
     void agentThatWritesNothingDownIsTooOld() throws Exception {
         RuntimeFolder folder = folder();
         var error = assertThrows(IOException.class, folder::config);
-        assertTrue(error.getMessage().endsWith("install a newer agent"), error::getMessage);
+        assertTrue(
+                error.getMessage()
+                        .endsWith(
+                                " does not exist; install Mesos 1.5 or newer, whose agent writes"
+                                        + " it"),
+                error::getMessage);
     }
 
     @Test
