@@ -2,7 +2,7 @@
  * mesos-containerizer: what a Mesos agent and its executors run in place of Mesos' own helper.
  *
  * Responsibilities:
- *   - tell the launch of a container that may need GPUs from every other call
+ *   - tell the launch of a container that may need GPUs, and of a command in one, from every other call
  *   - such a launch: ask the daemon, put the launch info that it answers with in the place of the old one
  *   - if the daemon cannot be asked: have the launch fail with the reason in the task's sandbox
  *   - see to it that what is written there survives the agent's fetcher, which empties these files
@@ -175,13 +175,19 @@ static bool may_need_gpus(const char *runtime_directory)
 	return found;
 }
 
-/* Whether this process is in a container that has the driver volume; yes when that can't be seen. */
-static bool has_driver_volume(void)
+/*
+ * Whether a process is in a container that has the driver volume; yes when that can't be seen.
+ *
+ * process: its pid, or "self"
+ */
+static bool has_driver_volume(const char *process)
 {
 	struct buffer mounts = { 0 };
-	bool found = !read_whole("/proc/self/mountinfo", MAX_MOUNTINFO, &mounts) || contains(&mounts, DRIVER_VOLUME);
+	char *path = joined("/proc/%s/mountinfo", process);
+	bool found = !read_whole(path, MAX_MOUNTINFO, &mounts) || contains(&mounts, DRIVER_VOLUME);
 
 	free(mounts.data);
+	free(path);
 	return found;
 }
 
@@ -217,7 +223,7 @@ static char *refusal(const struct settings *settings, struct remarks *remarks, c
 	return text.data;
 }
 
-/* ---- the two calls --------------------------------------------------------------------------- */
+/* ---- the calls that are edited --------------------------------------------------------------- */
 
 /* Whether the kernel takes a variable or an argument of that name and value: no more than 32 pages. */
 static bool fits(const char *name, const char *value)
@@ -275,6 +281,34 @@ static void edit_launch(const struct settings *settings, struct remarks *remarks
 	set_variable(LAUNCH_INFO, text);
 }
 
+static void say_unchanged(const struct answer *answer)
+{
+	char *line = joined("jnvdocker: %s; LD_LIBRARY_PATH stays as the task has it\n", answer->text);
+
+	remark(line, strlen(line));
+	free(line);
+}
+
+/*
+ * A health check or a session enters a task's container. Mesos gives it the environment of the image and the
+ * task, without what the daemon added for the task.
+ */
+static void edit_session(const struct settings *settings, const char *target, const char *launch_info)
+{
+	char *const arguments[] = { "mesos", "launch-session", (char *)target, (char *)launch_info, NULL };
+	struct answer answer = ask_for(settings, (struct question){
+		.arguments = arguments, .patience_ms = TASK_ANSWER_MS, .in_all = true,
+	});
+
+	if (answer.kind == CHANGED && !fits(LAUNCH_INFO "=", answer.text))
+		answer = failed("the launch info of this command is longer than the kernel takes in a variable; give it fewer"
+				" variables or arguments");
+	if (answer.kind == CHANGED)
+		set_variable(LAUNCH_INFO, answer.text);
+	if (answer.kind == FAILED)
+		say_unchanged(&answer);
+}
+
 /* The executor of a command task launches the task itself: all that may change is its environment. */
 static void edit_task(const struct settings *settings, char **argument)
 {
@@ -289,11 +323,8 @@ static void edit_task(const struct settings *settings, char **argument)
 				" variables or arguments");
 	if (answer.kind == CHANGED)
 		*argument = joined(LAUNCH_INFO_ARGUMENT "%s", answer.text);
-	if (answer.kind == FAILED) {
-		char *line = joined("jnvdocker: %s; LD_LIBRARY_PATH stays as the task has it\n", answer.text);
-
-		remark(line, strlen(line));
-	}
+	if (answer.kind == FAILED)
+		say_unchanged(&answer);
 }
 
 static char **launch_info_argument(char **argv)
@@ -314,12 +345,18 @@ int main(int argc, char **argv)
 	if (argc >= 2 && strcmp(argv[1], "launch") == 0) {
 		const char *runtime_directory = getenv(RUNTIME_DIRECTORY);
 		const char *launch_info = getenv(LAUNCH_INFO);
+		const char *target = getenv(NAMESPACE_TARGET);
 		char **argument = launch_info_argument(argv);
 
 		if (argument != NULL) {
-			if (has_driver_volume())
+			if (has_driver_volume("self"))
 				edit_task(&settings, argument);
-		} else if (runtime_directory != NULL && launch_info != NULL && getenv(NAMESPACE_TARGET) == NULL) {
+		} else if (runtime_directory == NULL || launch_info == NULL) {
+			/* Not from an agent. */
+		} else if (target != NULL) {
+			if (*target != '\0' && target[strspn(target, "0123456789")] == '\0' && has_driver_volume(target))
+				edit_session(&settings, target, launch_info);
+		} else {
 			if (may_need_gpus(runtime_directory))
 				edit_launch(&settings, &remarks, runtime_directory, launch_info);
 		}

@@ -52,7 +52,7 @@ public final class MesosCommand {
             throws IOException, RefusedException {
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
             case MesosLaunch.WORD -> launch.run(arguments, request, client);
-            case MesosTaskLaunch.WORD ->
+            case MesosTaskLaunch.WORD, MesosTaskLaunch.SESSION ->
                     taskLaunch.run(arguments, request, client);
             default -> typed(arguments, request, client);
         }

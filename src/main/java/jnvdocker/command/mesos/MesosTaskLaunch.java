@@ -3,6 +3,7 @@ package jnvdocker.command.mesos;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.mesos.launch.LaunchInfo;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -13,14 +14,22 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
- * {@code mesos launch-task}: a command executor is about to launch its task, whose own search paths
- * have replaced by then what the executor was told for it.
+ * The search paths of what is started in a container that has the driver:
+ *
+ * <ul>
+ *   <li>{@code mesos launch-task}: a command executor launches its task, whose own search paths
+ *       have replaced what the executor was told for it.
+ *   <li>{@code mesos launch-session}: a health check or a session enters the container, with the
+ *       environment of the image and the task only.
+ * </ul>
  */
 public final class MesosTaskLaunch {
     static final String WORD = "launch-task";
+    static final String SESSION = "launch-session";
 
     private final ServedVolumes volumes;
     private final Processes processes = Processes.ofThisMachine();
@@ -30,18 +39,27 @@ public final class MesosTaskLaunch {
     }
 
     /**
-     * @param words the last one is the launch info; nothing is said when that may stay as it is
+     * @param words the last one is the launch info, which is printed only if it changes; of a
+     *     session, the one before is a process in the container
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         MesosLaunch.refuseOthersThanAgents(request);
-        MesosLaunch.refuseUnless(words.size() == 2);
-        LaunchInfo info = LaunchInfo.parse(words.get(1));
+        boolean session = words.getFirst().equals(SESSION);
+        MesosLaunch.refuseUnless(words.size() == (session ? 3 : 2));
+        Optional<ProcessId> process =
+                session ? find(words.get(1)) : Optional.of(Caller.process(request));
+        LaunchInfo info = LaunchInfo.parse(words.getLast());
         Map<String, String> added = ContainerPlanner.searchPaths(info.environment(), Set.of());
-        if (!added.isEmpty() && volumes.isGiven(Caller.process(request), processes)) {
+        if (!added.isEmpty() && process.filter(it -> volumes.isGiven(it, processes)).isPresent()) {
             info.setEnvironment(added);
             client.print(info.toString());
         }
         client.exit(ExitCode.OK);
+    }
+
+    private Optional<ProcessId> find(String pid) throws RefusedException {
+        MesosLaunch.refuseUnless(pid.matches("[0-9]{1,9}"));
+        return processes.find(Integer.parseInt(pid));
     }
 }

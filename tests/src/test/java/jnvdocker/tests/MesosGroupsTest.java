@@ -177,6 +177,22 @@ class MesosGroupsTest extends OneAgentTest {
         assertEquals("up\n", task.debug("echo up").await().ok().out());
     }
 
+    /** Mesos gives it the variables of the image and the task, and not what we have added. */
+    @Test
+    void healthCheckFindsTheDriversLibraries() {
+        MesosContainer executor = lasting(MesosTask.groups(1));
+        MesosContainer task = nested(executor, task(NODES + LASTING, 1));
+        String ours = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64";
+        assertEquals(ours + "\n", task.debug("echo $LD_LIBRARY_PATH").await().ok().out());
+        daemon.stop();
+        Command.Result check = task.debug("echo $LD_LIBRARY_PATH").await().ok();
+        assertEquals("\n", check.out());
+        assertTrue(
+                check.err().startsWith("jnvdocker: no jnvdockerd answers at ")
+                        && check.err().endsWith("; LD_LIBRARY_PATH stays as the task has it\n"),
+                check::toString);
+    }
+
     @Test
     void groupWithoutGpusNeedsNoDaemon() {
         daemon.stop();
