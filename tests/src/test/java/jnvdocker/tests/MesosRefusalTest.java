@@ -158,7 +158,8 @@ class MesosRefusalTest extends OneAgentTest {
         assertTrue(
                 remarks(result.err()).getFirst().contains("GPU 1 (GPU-5c1a1003) is cordoned by"),
                 result::toString);
-        assertRefusedWith("2 GPUs requested, but this host has 1, and GPUs 1-3", task(2));
+        assertRefusedWith(
+                "2 GPUs requested, but only 1 GPU is in service: GPUs 1-3 are cordoned", task(2));
     }
 
     private static void assertRefusedWith(String beginning, MesosTask task) {
