@@ -25,8 +25,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What is seen of each host of {@code fixtures/hosts}, and said of it. Its README.md says where it
- * comes from, {@code seen} and {@code nodes} what must come out.
+ * Each host of {@code fixtures/hosts} gives the driver, GPUs and nodes, or the message, that its
+ * files {@code seen} and {@code nodes} expect. Its README.md says where its text comes from.
  */
 class HostFixturesTest {
     @TempDir Path folder;
