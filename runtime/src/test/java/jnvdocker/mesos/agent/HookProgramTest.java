@@ -79,7 +79,7 @@ class HookProgramTest {
                 }) {
             assertEquals(
                     "the mesos-containerizer of this installation is damaged, or of another"
-                            + " version; reinstall jnvdocker",
+                            + " version; install jnvdocker again",
                     refusal(program, HELPER, SOCKET));
         }
     }
