@@ -11,10 +11,12 @@ public final class UnavailableException extends RefusedException {
     private static final long serialVersionUID = 1L;
 
     private final transient GpuChoice.Outcome outcome;
+    private final boolean byEngine;
 
-    private UnavailableException(Refusal refusal, GpuChoice.Outcome outcome) {
+    private UnavailableException(Refusal refusal, GpuChoice.Outcome outcome, boolean byEngine) {
         super(refusal);
         this.outcome = outcome;
+        this.byEngine = byEngine;
     }
 
     /**
@@ -22,11 +24,13 @@ public final class UnavailableException extends RefusedException {
      */
     static UnavailableException of(GpuChoice.Busy busy, boolean byEngine) {
         return new UnavailableException(
-                byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy), busy);
+                byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy),
+                busy,
+                byEngine);
     }
 
     static UnavailableException of(GpuChoice.Impossible why) {
-        return new UnavailableException(ChoiceText.refusal(why), why);
+        return new UnavailableException(ChoiceText.refusal(why), why, false);
     }
 
     /**
@@ -34,6 +38,6 @@ public final class UnavailableException extends RefusedException {
      * how many.
      */
     public RefusedException ofDefault(GpuRequest request) {
-        return new UnavailableException(ChoiceText.refusalOfDefault(request, outcome), outcome);
+        return new RefusedException(ChoiceText.refusalOfDefault(request, outcome, byEngine));
     }
 }

@@ -55,8 +55,15 @@ public final class ChoiceText {
     /**
      * The same for somebody who has typed no {@code --gpus}, so that a default says how many GPUs
      * the image gets.
+     *
+     * @param byEngine whether an engine asks, which does not wait
      */
-    public static Refusal refusalOfDefault(GpuRequest request, GpuChoice.Outcome outcome) {
+    public static Refusal refusalOfDefault(
+            GpuRequest request, GpuChoice.Outcome outcome, boolean byEngine) {
+        String wait =
+                byEngine
+                        ? "start the container again later, with --gpus 1"
+                        : "wait with --gpus 1 --gpu-wait";
         String start = "without --gpus this image gets ";
         return switch (outcome) {
             case GpuChoice.Taken taken ->
@@ -73,7 +80,7 @@ public final class ChoiceText {
                                             taken.unmanaged(),
                                             taken.kept()),
                             taken.free().isEmpty()
-                                    ? "wait with --gpu-wait, or ask for fewer: --gpus 1 --gpu-wait"
+                                    ? wait
                                     : "try --gpus 1 (free: " + indices(taken.free()) + ")");
             case GpuChoice.OverQuota over ->
                     new Refusal(
@@ -81,9 +88,7 @@ public final class ChoiceText {
                                     + subject(request, over.asked())
                                     + ", and "
                                     + LeaseText.excess(over.owner(), over.leases(), over.limit()),
-                            over.left() > 0
-                                    ? "try --gpus 1"
-                                    : "wait with --gpus 1 --gpu-wait, or stop one of them");
+                            over.left() > 0 ? "try --gpus 1" : wait + ", or stop one of them");
             case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
                     new Refusal(
                             start + subject(request, asked) + ", and " + LeaseText.rule(limit),

@@ -15,6 +15,7 @@ import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.Test;
 
@@ -66,6 +67,41 @@ class ChoiceTextTest {
         assertTrue(isNamed(new GpuChoice(two, none, used, List.of(), free), his));
         assertEquals(
                 false, isNamed(new GpuChoice(two, held, UnmanagedUses.NONE, List.of(), free), his));
+    }
+
+    /** On a shared host most images would ask for more than there is. */
+    @Test
+    void defaultThatCantBeHadIsNotTheUsersRequest() throws Exception {
+        List<Gpu> two = gpus(2);
+        List<Lease> one =
+                List.of(TestingLeases.held(1, TestingLeases.BOB, "train", two.getFirst()));
+        List<Lease> both =
+                List.of(TestingLeases.held(1, TestingLeases.BOB, "train", two.get(0), two.get(1)));
+        LeasePolicy free = policy(OptionalInt.empty());
+        assertEquals(
+                "try --gpus 1 (free: 1)", refusal(two, one, free, false).remedy().orElseThrow());
+        Refusal none = refusal(two, both, free, false);
+        assertTrue(
+                none.what().startsWith("without --gpus this image gets all 2 GPUs, and GPUs 0,1"),
+                none.what());
+        assertEquals("wait with --gpus 1 --gpu-wait", none.remedy().orElseThrow());
+        assertEquals(
+                "start the container again later, with --gpus 1",
+                refusal(two, both, free, true).remedy().orElseThrow());
+        Refusal never = refusal(two, List.of(), policy(OptionalInt.of(1)), false);
+        assertTrue(
+                never.what().startsWith("without --gpus this image gets all 2 GPUs, and each user"),
+                never.what());
+        assertEquals("try --gpus 1", never.remedy().orElseThrow());
+    }
+
+    private static Refusal refusal(
+            List<Gpu> gpus, List<Lease> held, LeasePolicy policy, boolean byEngine)
+            throws Exception {
+        var holdings = TestingLeases.holdings(held, Map.of());
+        var choice = new GpuChoice(gpus, holdings, UnmanagedUses.NONE, List.of(), policy);
+        Ticket ticket = TestingLeases.ticket(1, TestingLeases.ALICE, ALL);
+        return ChoiceText.refusalOfDefault(ALL, choice.of(ticket), byEngine);
     }
 
     /** Whoever waits would read the same words again, or miss some. */
