@@ -69,7 +69,7 @@ int connect_socket(const char *path, long patience_ms);
  * server: the process that listens; its pid and uid are 0 and -1 where the kernel does not say
  */
 bool is_trusted(int connection, struct server *server);
-/* What can't be sent is dropped: what a daemon that hung up said before that is still to be read. */
+/* What cannot be sent is dropped: what a daemon that hung up said before that is still to be read. */
 void send_frame(int connection, enum frame_type type, const struct buffer *payload);
 /* False when the daemon is gone. */
 bool receive(int connection, void *into, size_t length);

@@ -2,7 +2,7 @@
  * jnvdocker: what people type in place of docker.
  *
  * Responsibilities:
- *   - commands that can't start a container: become docker at once, ask nobody
+ *   - commands that cannot start a container: become docker at once, ask nobody
  *   - version and --help: add our own to what docker says
  *   - everything else: ask the daemon, obey its frames, in the end become docker
  *   - start the daemon, or have systemd start it, when nobody answers and the caller is root
@@ -618,7 +618,7 @@ static int await_daemon(const char *path, const char *log_path, int alive)
 		if (ended && !daemon_lives())
 			die_unserved("jnvdockerd did not start; its log says why: %s", log_path);
 		if (ended && milliseconds() > began + OTHER_DAEMON_MS)
-			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another folder",
+			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another directory",
 			    run_folder(), path);
 		if (milliseconds() > began + START_TIMEOUT_MS)
 			die_unserved("jnvdockerd does not answer at %s after %d s; its log may say why: %s", path,
@@ -632,18 +632,18 @@ static int start_daemon(const char *path)
 	char *slash = strrchr(folder, '/');
 
 	if (slash == folder)
-		die("the socket's path %s names no folder of its own; set JNVDOCKER_SOCKET to another", path);
+		die("the socket's path %s names no directory of its own; set JNVDOCKER_SOCKET to another", path);
 	*slash = '\0';
 	/* Root's umask may be 077, and the socket's group must reach the socket. */
 	if (mkdir(folder, 0755) == 0 ? chmod(folder, 0755) < 0 : errno != EEXIST)
-		die_unserved("cannot make the folder %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another one", folder,
+		die_unserved("cannot make the directory %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another one", folder,
 		    strerror(errno));
 
 	/* One at a time: a client that waited here finds the daemon that the other has started. */
 	char *lock_path = joined("%s/start.lock", folder);
 	int lock = above_standard(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		die_unserved("cannot lock %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another folder", lock_path,
+		die_unserved("cannot lock %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another directory", lock_path,
 		    strerror(errno));
 	int connection = try_connect(path);
 	if (connection < 0) {
@@ -757,7 +757,7 @@ static void die_not_allowed(const char *path)
 	struct group *group;
 
 	if (stat(path, &file) < 0)
-		die("cannot reach %s: %s; ask an administrator to let you into its folder", path, strerror(errno));
+		die("cannot reach %s: %s; ask an administrator to let you into its directory", path, strerror(errno));
 	group = file.st_gid != 0 ? getgrgid(file.st_gid) : NULL;
 	if (group == NULL)
 		die("only root may use %s; ask an administrator to make the group docker or jnvdocker, with you in it",
@@ -911,7 +911,7 @@ static void send_request(int connection, char **docker, char **argv)
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 /*
- * In the child: nothing to read, so that it can't eat what is meant for the container, but where it is what the
+ * In the child: nothing to read, so that it cannot eat what is meant for the container, but where it is what the
  * user has typed.
  */
 static void run_call(char **argv, uint32_t flags, int output, pid_t client) __attribute__((noreturn));

@@ -116,13 +116,13 @@ static void become_helper(const struct settings *settings, struct remarks *remar
 {
 	hand_on(remarks);
 	execv(settings->helper, argv);
-	fail(remarks, "cannot run '%s': %s; if Mesos's helpers are in another folder, run 'jnvdocker mesos install"
+	fail(remarks, "cannot run '%s': %s; if Mesos's helpers are in another directory, run 'jnvdocker mesos install"
 	     " --mesos-libexec DIR'", settings->helper, strerror(errno));
 }
 
 /* ---- which calls concern the daemon ---------------------------------------------------------- */
 
-/* False when there is no such file, it can't be read, or it is longer than that. */
+/* False when there is no such file, it cannot be read, or it is longer than that. */
 static bool read_whole(const char *path, size_t limit, struct buffer *into)
 {
 	struct stat status;
@@ -143,7 +143,7 @@ static char *last_container(const char *path)
 
 /*
  * Whether what the agent keeps of a container says anything of GPUs. A wrong yes costs a question; a
- * wrong no would start a container without its GPUs. Where it can't be read, the daemon says what is wrong.
+ * wrong no would start a container without its GPUs. Where it cannot be read, the daemon says what is wrong.
  */
 static bool config_may_need_gpus(const char *folder)
 {
@@ -176,7 +176,7 @@ static bool may_need_gpus(const char *runtime_directory)
 }
 
 /*
- * Whether a process is in a container that has the driver volume; yes when that can't be seen.
+ * Whether a process is in a container that has the driver volume; yes when that cannot be seen.
  *
  * process: its pid, or "self"
  */

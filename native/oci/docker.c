@@ -22,7 +22,7 @@ struct search {
 	const char *id;
 	char *own;      /* the folder that the container's files are mounted from */
 	char *another;  /* the container's folder, beside the one that its files are mounted from */
-	bool escaped;   /* the folder has a name that we can't read */
+	bool escaped;   /* the folder has a name that we cannot read */
 };
 
 static bool is_docker_file(const char *name, size_t length)
@@ -117,7 +117,7 @@ struct answer read_docker_files(const char *id, struct texts *texts)
 		if (folder >= 0)
 			close(folder);
 	} else if (search.escaped) {
-		answer = failed("docker's data folder has a name that is not plain text; give dockerd another one (data-root)");
+		answer = failed("docker's data directory has a name that is not plain text; give dockerd another one (data-root)");
 	}
 	free(search.own);
 	free(search.another);

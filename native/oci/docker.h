@@ -11,7 +11,7 @@ enum { MAX_TEXT = 4 << 20 };
 
 /*
  * Reads config.v2.json and hostconfig.json of a container of docker's; leaves them empty for a container of
- * another engine. FAILED when they can't be read.
+ * another engine. FAILED when they cannot be read.
  */
 struct answer read_docker_files(const char *id, struct texts *texts);
 /* Why a file was not read, for a message. */

@@ -4,7 +4,7 @@
  *
  * Responsibilities:
  *   - write each argument and a newline to standard error
- *   - end with 125, as docker does when it can't start a container
+ *   - end with 125, as docker does when it cannot start a container
  *
  * It is alone in a root that has nothing but it, may have any user and no rights, and what it writes to may be
  * closed or gone: nothing of that changes how it ends.

@@ -6,7 +6,7 @@
 
 /*
  * What matches in a text, and why. All engines write their texts with Go's or a like library, which spells
- * plain letters as they are; a name or string in quotes can't come from within a user's string, whose quotes
+ * plain letters as they are; a name or string in quotes cannot come from within a user's string, whose quotes
  * are escaped.
  *
  *   anywhere, as part of anything:

@@ -4,7 +4,7 @@
  * Responsibilities:
  *   - tell the creation of a container that may have GPUs from every other call
  *   - such a creation: ask the daemon, put the config.json that it answers with in the place of the old one
- *   - where the daemon refuses, or can't be asked: refuse, so that the engine's user reads why
+ *   - where the daemon refuses, or cannot be asked: refuse, so that the engine's user reads why
  *   - a command in a container of ours: have the daemon add variables, if that takes no time
  *   - in the end become the real runtime, with the same arguments, variables and descriptors
  *   - by other names be hooks: the one that docker wants for --gpus, which only ever refuses, and that of our CDI
@@ -196,7 +196,7 @@ static struct answer ask_about(const struct settings *settings, const struct cal
 	});
 }
 
-/* As a string, which the daemon is sent whole; false when it can't be one. */
+/* As a string, which the daemon is sent whole; false when it cannot be one. */
 static bool end_text(struct buffer *text)
 {
 	bool whole = text->length == 0 || memchr(text->data, '\0', text->length) == NULL;
@@ -238,7 +238,7 @@ static void edit_create(const struct settings *settings, const struct call *call
 	};
 	bundle.folder = above_standard(open(bundle.path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	struct answer answer = bundle.folder >= 0 ? create(settings, call, &bundle)
-						  : failed("cannot open bundle '%s': %s; name the folder with config.json",
+						  : failed("cannot open bundle '%s': %s; name the directory with config.json",
 							   bundle.path, strerror(errno));
 
 	if (answer.kind == FAILED)

@@ -53,7 +53,7 @@ final class ClientServer implements AutoCloseable {
     /**
      * Listens, for the group's members as well as for root.
      *
-     * @throws IOException when the socket can't be made
+     * @throws IOException when the socket cannot be made
      */
     static ClientServer listen(Path socket, String group, Commands commands) throws IOException {
         Optional<Integer> gid = groupOf(group);

@@ -340,7 +340,7 @@ final class Daemon implements AutoCloseable {
         }
     }
 
-    /** What can't be made now is tried again by who needs it, and is told why. */
+    /** What cannot be made now is tried again by who needs it, and is told why. */
     private static void tryToMake(
             Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda) {
         try {
@@ -361,7 +361,7 @@ final class Daemon implements AutoCloseable {
                     "JNVDOCKER_HOST_ROOT="
                             + root
                             + " has a colon in it, which docker takes for the end of a path",
-                    "use another folder");
+                    "use another directory");
         }
         try {
             return Host.at(root);

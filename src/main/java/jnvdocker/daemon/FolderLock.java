@@ -39,8 +39,8 @@ final class FolderLock implements AutoCloseable {
             Files.createDirectories(folder);
         } catch (IOException e) {
             throw new StartException(
-                    "cannot make the folder " + FileErrors.describe(e),
-                    "mend that, or " + remedy + " to another folder",
+                    "cannot make the directory " + FileErrors.describe(e),
+                    "fix that, or " + remedy + " to another directory",
                     e);
         }
         Path path = folder.resolve(name);
@@ -53,7 +53,7 @@ final class FolderLock implements AutoCloseable {
         } catch (IOException e) {
             throw new StartException(
                     "cannot write the lock " + path + ": " + FileErrors.reason(e),
-                    "mend that, or " + remedy + " to another folder",
+                    "fix that, or " + remedy + " to another directory",
                     e);
         }
     }
@@ -68,7 +68,7 @@ final class FolderLock implements AutoCloseable {
                                     + Files.readString(path).strip()
                                     + ") uses "
                                     + folder,
-                            "stop it first, or " + remedy + " to another folder");
+                            "stop it first, or " + remedy + " to another directory");
                 }
                 LOG.warn(
                         "{} was open to others, and one has locked it, who is no jnvdockerd; a new"

@@ -25,7 +25,7 @@ final class NodeMaker {
     /**
      * A host without a driver is left as it is: to boot without one is no failure.
      *
-     * @throws IOException when a node can't be made
+     * @throws IOException when a node cannot be made
      */
     void run() throws IOException {
         try {

@@ -3,7 +3,7 @@ package jnvdocker.daemon;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.Refusal;
 
-/** The daemon can't start. */
+/** The daemon cannot start. */
 final class StartException extends FailedException {
     private static final long serialVersionUID = 1L;
 

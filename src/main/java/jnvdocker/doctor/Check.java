@@ -11,7 +11,7 @@ interface Check {
     /**
      * What is found, at least one thing: that all is well is a finding, too.
      *
-     * @throws IOException when it can't be looked at, which says nothing of the host
+     * @throws IOException when it cannot be looked at, which says nothing of the host
      */
     List<Finding> look() throws IOException;
 }

@@ -144,7 +144,7 @@ final class ClaimCheck implements Check {
         try {
             rule.apply();
         } catch (VolumeException e) {
-            String about = "container " + Quote.shown(container) + " can't be started: ";
+            String about = "container " + Quote.shown(container) + " cannot be started: ";
             found.add(Finding.wrong(e.refusal().precededBy(about)));
         }
     }

@@ -23,7 +23,7 @@ public record Finding(State state, String what, String remedy) {
         WRONG,
         /** All works, and could do better. */
         HINT,
-        /** It can't be told. */
+        /** It cannot be told. */
         UNKNOWN
     }
 

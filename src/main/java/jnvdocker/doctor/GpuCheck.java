@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** GPUs that can't be given out, though nobody uses them, and those that are lost while held. */
+/** GPUs that cannot be given out, though nobody uses them, and those that are lost while held. */
 final class GpuCheck implements Check {
     private final Board board;
 
@@ -73,7 +73,7 @@ final class GpuCheck implements Check {
                                             + gpu.index()
                                             + " at "
                                             + gpu.pciAddress()
-                                            + " can't be given out: "
+                                            + " cannot be given out: "
                                             + gpu.trouble(),
                                     "look at the kernel log: dmesg | grep -i nvrm"));
             case MISSING ->

@@ -60,7 +60,7 @@ final class MesosCheck implements Check {
             return agent.asksUs() ? withHook(agent, name) : withoutHook(agent, name);
         } catch (IOException e) {
             return Finding.unknown(
-                    name + " has a --launcher_dir that can't be read: " + Finding.failure(e));
+                    name + " has a --launcher_dir that cannot be read: " + Finding.failure(e));
         }
     }
 
@@ -88,7 +88,7 @@ final class MesosCheck implements Check {
         return agent.offersGpus()
                 ? Finding.wrong(
                         name + " offers GPUs, and its tasks get none: it" + instead,
-                        "create a folder for it with 'jnvdocker mesos install', and " + FLAGS)
+                        "create a directory for it with 'jnvdocker mesos install', and " + FLAGS)
                 : Finding.ok(name + " offers no GPUs");
     }
 

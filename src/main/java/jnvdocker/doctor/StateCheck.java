@@ -25,7 +25,7 @@ final class StateCheck implements Check {
     /** What the registry's log may grow to between two checkpoints, several times over. */
     private static final long LEAST_TO_WORK = 32L << 20;
 
-    private static final String ANOTHER = "another state folder (JNVDOCKER_STATE_DIR)";
+    private static final String ANOTHER = "another state directory (JNVDOCKER_STATE_DIR)";
 
     /** Of those that the daemon itself refuses none gets here. */
     private static final Set<String> OF_A_NETWORK =

@@ -98,7 +98,7 @@ final class UnitCheck implements Check {
                 .forEach(name ->
                         found.add(
                                 Finding.wrong(
-                                        name + " is not enabled, and is not there after a boot",
+                                        name + " is not enabled, so it does not start at boot",
                                         "systemctl enable --now " + name)));
         order(units, found);
         if (!daemon.service()) {
@@ -127,7 +127,7 @@ final class UnitCheck implements Check {
                                     + " does not wait for "
                                     + String.join(", ", late)
                                     + ": at boot Docker starts GPU containers too early",
-                            "put our units back as they were: " + install()));
+                            "restore our units: " + install()));
         }
     }
 

@@ -44,8 +44,8 @@ final class UnmanagedCheck implements Check {
                         + " has the claim of another jnvdocker mounted ("
                         + Quote.shown(folder)
                         + "), and its GPUs cannot be learnt from there",
-                "put both daemons' state folders where each sees the other's, or cordon the other's"
-                        + " GPUs in each configuration");
+                "put both daemons' state directories where each sees the other's, or cordon the"
+                        + " other's GPUs in each configuration");
     }
 
     private static Finding finding(GpuStatus gpu, GpuUse use) {

@@ -82,7 +82,7 @@ final class Payload {
                 throw new IOException(
                         "a frame has more than " + MAX_STRINGS + " strings: " + count);
             }
-            // A string is its length at least, so that a small frame can't claim a huge list.
+            // A string is its length at least, so that a small frame cannot claim a huge list.
             need(Math.multiplyExact(4L, count));
             List<String> texts = new ArrayList<>(count);
             for (int i = 0; i < count; i++) {

@@ -153,7 +153,7 @@ class DoctorChecksTest {
                         + " jnvdocker.socket jnvdocker.service jnvdocker-nodes.service",
                 only(units(WELL.replaceFirst("LoadState=loaded", "LoadState=not-found"))));
         assertEquals(
-                "jnvdocker.socket is not enabled, and is not there after a boot; systemctl enable"
+                "jnvdocker.socket is not enabled, so it does not start at boot; systemctl enable"
                         + " --now jnvdocker.socket",
                 only(units(WELL.replaceFirst("State=enabled", "State=disabled"))));
         String late = only(units(WELL.replace("jnvdocker-nodes.service jnv", "jnv")));

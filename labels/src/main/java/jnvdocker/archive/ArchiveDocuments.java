@@ -89,7 +89,7 @@ final class ArchiveDocuments {
     private static String reason(Exception e) {
         String message = e.getMessage();
         return message == null || message.isBlank()
-                ? "it can't be unpacked"
+                ? "it cannot be unpacked"
                 : Quote.shown(message.replaceFirst("[.]$", ""));
     }
 

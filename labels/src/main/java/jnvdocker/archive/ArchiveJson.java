@@ -261,7 +261,7 @@ final class ArchiveJson {
 
     private BadArchiveException malformed(String why, Exception cause) {
         return new BadArchiveException(
-                "its file " + Quote.shown(name) + " can't be read: " + why,
+                "its file " + Quote.shown(name) + " cannot be read: " + why,
                 BadArchiveException.SAVE_AGAIN,
                 cause);
     }

@@ -110,7 +110,7 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
 
     private static BadImageException malformed(String reason, Exception cause) {
         return new BadImageException(
-                "image configuration can't be read: " + reason,
+                "image configuration cannot be read: " + reason,
                 "look at it with docker image inspect",
                 cause);
     }

@@ -13,7 +13,7 @@ public final class Span {
     /** More than anybody has a history of, and far from where a time would overflow. */
     public static final Duration LONGEST = Duration.ofDays(36_500);
 
-    /** Each unit once at most, the longest first. Nine digits of each can't overflow. */
+    /** Each unit once at most, the longest first. Nine digits of each cannot overflow. */
     private static final Pattern FORM =
             Pattern.compile(
                     "(?=.)(?:([0-9]{1,9})w)?(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?"

@@ -210,7 +210,7 @@ class HostileArchiveTest {
                     "{\"a\":".repeat(100_000)
                 }) {
             String message = refusal(new TestingArchive().file("manifest.json", json).plain());
-            assertTrue(message.startsWith("its file manifest.json can't be read: "), message);
+            assertTrue(message.startsWith("its file manifest.json cannot be read: "), message);
         }
     }
 
@@ -228,7 +228,7 @@ class HostileArchiveTest {
                                 .layout()
                                 .file("index.json", index(descriptor(both, "")))
                                 .plain());
-        assertTrue(message.contains("can't be read: it is two things at once"), message);
+        assertTrue(message.contains("cannot be read: it is two things at once"), message);
     }
 
     @Test

@@ -64,7 +64,7 @@ class ImageConfigTest {
             })
     void malformedConfigurationIsRefused(String json, String reason) {
         assertEquals(
-                "image configuration can't be read: "
+                "image configuration cannot be read: "
                         + reason
                         + "; look at it with docker image inspect",
                 assertThrows(BadImageException.class, () -> ImageConfig.parse(json)).getMessage());

@@ -148,7 +148,7 @@ public final class CudaVersions {
         }
     }
 
-    /** That of the driver that was loaded last; where it can't be kept, it is asked for again. */
+    /** That of the driver that was loaded last; where it cannot be kept, it is asked for again. */
     private void remember(RememberedCuda answer) {
         try {
             answer.write(file);

@@ -15,7 +15,7 @@ public final class BootId {
     /**
      * That of a host. One that is only a folder, without such a file, boots with this machine.
      *
-     * @throws IOException naming the file that can't be read or holds something else
+     * @throws IOException naming the file that cannot be read or holds something else
      */
     public static String read(Host host) throws IOException {
         Path ofHost = host.resolve(FILE);

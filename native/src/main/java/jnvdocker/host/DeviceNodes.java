@@ -52,7 +52,7 @@ public final class DeviceNodes {
     /**
      * Loads the driver's kernel module when nobody has, as happens on a host without X.
      *
-     * @throws NoDriverException when it is not loaded and can't be
+     * @throws NoDriverException when it is not loaded and cannot be
      */
     public void loadDriver() throws IOException {
         if (HostDriver.isLoaded(host)) {
@@ -70,9 +70,9 @@ public final class DeviceNodes {
 
     /**
      * All nodes that containers may be given: {@link #control} and every GPU's, in order of index,
-     * each GPU with its UUID known. One that the driver can't talk to has none.
+     * each GPU with its UUID known. One that the driver cannot talk to has none.
      *
-     * @throws IOException when one is missing and can't be made, or is not the device it should be
+     * @throws IOException when one is missing and cannot be made, or is not the device it should be
      */
     public List<DeviceNode> all() throws IOException {
         List<DeviceNode> nodes = new ArrayList<>(control());
@@ -132,7 +132,7 @@ public final class DeviceNodes {
     /**
      * The nodes that every container with a GPU needs: nvidiactl, nvidia-uvm, nvidia-uvm-tools.
      *
-     * @throws IOException when one is missing and can't be made, or is not the device it should be
+     * @throws IOException when one is missing and cannot be made, or is not the device it should be
      */
     public List<DeviceNode> control() throws IOException {
         int uvm = uvmMajor();
@@ -147,7 +147,7 @@ public final class DeviceNodes {
      * nvidia-modeset is not loaded, as on most hosts without screens. Drivers that say
      * nvidia-frontend list no device of that module.
      *
-     * @throws IOException when it is missing and can't be made, or is not the device it should be
+     * @throws IOException when it is missing and cannot be made, or is not the device it should be
      */
     public Optional<DeviceNode> modeset() throws IOException {
         Integer major = majors().get(MODESET);
@@ -162,7 +162,7 @@ public final class DeviceNodes {
     /**
      * The node of one GPU, {@code /dev/nvidia<minor>}.
      *
-     * @throws IOException when it is missing and can't be made, or is not the device it should be
+     * @throws IOException when it is missing and cannot be made, or is not the device it should be
      */
     public DeviceNode of(Gpu gpu) throws IOException {
         return node("nvidia" + gpu.minor(), gpuMajor(), gpu.minor());
@@ -364,7 +364,7 @@ public final class DeviceNodes {
         if (major == null) {
             throw new NoDriverException(
                     "the kernel module nvidia-uvm, without which CUDA does not work, is not loaded"
-                            + " and can't be ("
+                            + " and cannot be ("
                             + reason
                             + ")",
                     "load it with 'modprobe nvidia-uvm' or 'nvidia-modprobe -u -c=0'");

@@ -47,7 +47,7 @@ public final class DriverUse {
         }
     }
 
-    /** Whether the node of a GPU is one that a process may open; also when that can't be told. */
+    /** Whether the node of a GPU is one that a process may open; also when that cannot be told. */
     public boolean mayOpen(Gpu gpu, Credentials process) {
         if (process.uid() == 0) {
             return true;

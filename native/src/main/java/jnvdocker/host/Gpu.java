@@ -11,7 +11,7 @@ package jnvdocker.host;
  *     driver names none
  * @param pciAddress {@code 0000:07:00.0}, lower case
  * @param model {@code NVIDIA A100-SXM4-40GB}
- * @param trouble what is wrong with it, so that it can't be given out; empty when nothing is
+ * @param trouble what is wrong with it, so that it cannot be given out; empty when nothing is
  */
 public record Gpu(
         int index, String uuid, int minor, String pciAddress, String model, String trouble) {

@@ -25,7 +25,7 @@ public final class GpuInventory {
      * the GPUs are woken that show none.
      *
      * @throws NoDriverException when no driver is loaded
-     * @throws IOException when what the driver tells can't be read or understood
+     * @throws IOException when what the driver tells cannot be read or understood
      */
     public HostDriver read() throws IOException {
         HostDriver driver = HostDriver.read(host);

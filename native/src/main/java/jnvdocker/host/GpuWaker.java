@@ -101,7 +101,7 @@ final class GpuWaker {
                 Path node = nodes.of(gpu).hostPath();
                 words.add(node.toString());
             } catch (IOException e) {
-                // Without a node it can't be opened.
+                // Without a node it cannot be opened.
             }
         }
         if (words.size() > program.size()) {

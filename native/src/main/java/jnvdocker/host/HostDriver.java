@@ -53,7 +53,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
 
     /**
      * @throws NoDriverException when no driver is loaded
-     * @throws IOException when what the driver tells can't be read or understood
+     * @throws IOException when what the driver tells cannot be read or understood
      */
     public static HostDriver read(Host host) throws IOException {
         return new HostDriver(readVersion(host), readGpus(host));
@@ -129,7 +129,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         return gpus;
     }
 
-    /** One GPU that can't be read takes nobody's others away. */
+    /** One GPU that cannot be read takes nobody's others away. */
     private static Optional<Gpu> gpu(int index, Path folder) {
         String address = addressOf(folder);
         try {

@@ -15,7 +15,7 @@ final class KernelText {
     /**
      * The text of a file under proc or sys.
      *
-     * @throws IOException when it can't be read, or is longer than such files are
+     * @throws IOException when it cannot be read, or is longer than such files are
      */
     static String read(Path file) throws IOException {
         byte[] bytes;

@@ -15,7 +15,7 @@ import java.util.TreeSet;
 
 /**
  * Looks through folders for nodes of GPUs, known by their number and not by their name. Level by
- * level, so that the many files somewhere below do not keep it from what is on top. What can't be
+ * level, so that the many files somewhere below do not keep it from what is on top. What cannot be
  * read is passed over, as docker does.
  */
 final class NodeSearch {

@@ -16,7 +16,7 @@ public final class HostNames {
     /** A directory on the network mostly answers within milliseconds. */
     private static final Duration A_MOMENT = Duration.ofMillis(300);
 
-    /** For what can't be told by its number. */
+    /** For what cannot be told by its number. */
     private static final Duration LONGER = Duration.ofSeconds(5);
 
     private static final HostNames OF_THIS_HOST = new HostNames();

@@ -82,7 +82,7 @@ public final class Posix {
      *
      * @param mode the permission bits of the new file, subject to the umask
      * @throws PosixException with {@link Errno#EOPNOTSUPP}, {@link Errno#EXDEV}, {@link
-     *     Errno#EINVAL} or {@link Errno#ENOTTY} when these file systems can't
+     *     Errno#EINVAL} or {@link Errno#ENOTTY} when these file systems cannot
      */
     public static void reflink(Path from, Path to, int mode) throws IOException {
         int source = open(from, O_RDONLY, 0);

@@ -63,7 +63,7 @@ public final class PrivateFile {
      * Whether those who keep a file locked may read it and not write it, as the likes of us may: it
      * was open to others once, and they have locked it since.
      *
-     * @param file that can't be locked
+     * @param file that cannot be locked
      */
     public static boolean isLockedByReaders(FileChannel file) throws IOException {
         var shared = file.tryLock(0, Long.MAX_VALUE, true);

@@ -26,7 +26,7 @@ public final class ServiceManager {
     /**
      * Says that the service serves now.
      *
-     * @throws PosixException when the manager can't be reached; it takes the start for failed then
+     * @throws PosixException when the manager cannot be reached; it takes the start for failed then
      */
     public void ready() throws PosixException {
         if (socket.isEmpty()) {

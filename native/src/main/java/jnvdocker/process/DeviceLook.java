@@ -299,7 +299,7 @@ final class DeviceLook {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (UncheckedIOException e) {
-            LOG.warn("descriptors of processes can't be looked at: {}", e.getMessage());
+            LOG.warn("descriptors of processes cannot be looked at: {}", e.getMessage());
         } finally {
             inBackground.set(false);
         }

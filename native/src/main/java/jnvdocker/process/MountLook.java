@@ -142,7 +142,7 @@ final class MountLook {
             return owner == 0 || owner == owner(SELF);
         } catch (PosixException e) {
             if (e.errno() == Errno.EPERM || e.errno() == Errno.ENOTTY) {
-                // We are in a user namespace ourselves, or this kernel can't tell.
+                // We are in a user namespace ourselves, or this kernel cannot tell.
                 return true;
             }
             throw e;

@@ -31,7 +31,7 @@ public final class ProcessGroup {
      *
      * @param name of the folder
      * @return the folder below {@code /sys/fs/cgroup}
-     * @throws IOException when there can't be one, or the process has gone; then there is none
+     * @throws IOException when there cannot be one, or the process has gone; then there is none
      */
     public static String make(ProcessId process, String name) throws IOException {
         try {
@@ -80,7 +80,7 @@ public final class ProcessGroup {
     /**
      * The folders of all cgroups of a name that matches.
      *
-     * @throws IOException when the cgroups can't be listed
+     * @throws IOException when the cgroups cannot be listed
      */
     public static List<String> find(Predicate<String> name) throws IOException {
         List<String> found = new ArrayList<>();

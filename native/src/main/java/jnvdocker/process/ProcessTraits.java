@@ -6,7 +6,7 @@ import java.util.Optional;
  * What a process is called and whose it is.
  *
  * @param name as {@code ps -o comm} shows it, at most 15 characters; a process may choose it
- * @param program the name of the file that it runs; empty for one that can't be told
+ * @param program the name of the file that it runs; empty for one that cannot be told
  * @param uid of the user who logged in for it, where one did, else of the user it runs as
  * @param container the id of the container it is in, as its cgroup is named
  */

@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 
 /**
  * What is known of this machine's processes. A process that goes away while it is looked at is no
- * error. What can't be read for any other reason is one, an {@link UncheckedIOException}: an
+ * error. What cannot be read for any other reason is one, an {@link UncheckedIOException}: an
  * unknown process must not be taken for a dead one.
  */
 public interface Processes {
@@ -154,7 +154,7 @@ public interface Processes {
      * The minors of a major whose character devices a process may open, by its devices cgroup of
      * version 1. What matters are the rules and not the nodes that it has: it may make those.
      *
-     * @return empty when it may open all of them, or when that can't be told, as where the devices
+     * @return empty when it may open all of them, or when that cannot be told, as where the devices
      *     controller has no hierarchy of its own
      */
     Optional<SortedSet<Integer>> openable(ProcessId process, int major);
@@ -179,7 +179,7 @@ public interface Processes {
     /** What a process is called and whose it is; empty when it has gone. */
     Optional<ProcessTraits> traits(ProcessId process);
 
-    /** How the root of a mount of this folder would be spelled. Empty when that can't be told. */
+    /** How the root of a mount of this folder would be spelled. Empty when that cannot be told. */
     Optional<MountedFolder> spell(Path folder);
 
     /**

@@ -33,7 +33,7 @@ public final class ShortProcess {
     }
 
     /**
-     * @throws IOException when it can't be started, takes longer, or writes more than 64 KiB
+     * @throws IOException when it cannot be started, takes longer, or writes more than 64 KiB
      */
     public static Result run(ProcessBuilder builder, Duration limit) throws IOException {
         Process process =
@@ -71,7 +71,7 @@ public final class ShortProcess {
         } catch (TimeoutException e) {
             throw late();
         } catch (ExecutionException e) {
-            throw new IOException("its output can't be read: " + e.getCause().getMessage(), e);
+            throw new IOException("its output cannot be read: " + e.getCause().getMessage(), e);
         }
     }
 

@@ -41,7 +41,7 @@ public final class SocketServers {
     }
 
     /**
-     * False when systemd alone has the socket; what can't be told counts as served. Takes about a
+     * False when systemd alone has the socket; what cannot be told counts as served. Takes about a
      * millisecond, and longer when it was served by another process the last time, or by none.
      */
     public boolean isServed(Path socket) {

@@ -33,7 +33,7 @@ final class TestingLibcuda {
         words.addAll(List.of(options));
         Process compiler = new ProcessBuilder(words).inheritIO().start();
         if (compiler.waitFor() != 0) {
-            throw new IOException("can't compile " + code);
+            throw new IOException("cannot compile " + code);
         }
         return library;
     }

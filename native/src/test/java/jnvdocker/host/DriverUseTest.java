@@ -61,7 +61,7 @@ class DriverUseTest {
         Files.writeString(root.resolve("sys/module/nvidia/version"), "535.261.03\n");
         assertFalse(driver.isUnused());
         Files.writeString(root.resolve("sys/module/nvidia/refcnt"), "0\n");
-        assertFalse(driver.isUnused(), "no folder of holders");
+        assertFalse(driver.isUnused(), "no directory of holders");
     }
 
     @ParameterizedTest

@@ -52,7 +52,7 @@ public final class ContainerPlanner {
 
     /**
      * @throws RefusedException when the user mounts something where it would hide what we mount
-     * @throws IOException when a device node is missing and can't be made
+     * @throws IOException when a device node is missing and cannot be made
      */
     public ContainerEdits plan(Container container) throws RefusedException, IOException {
         Allocation allocation = container.allocation();

@@ -56,7 +56,7 @@ final class ClaimMounts {
         return new Seen(ours, others, mounts.unread().isEmpty());
     }
 
-    /** How mounts of our claims are spelled; empty when that can't be told. */
+    /** How mounts of our claims are spelled; empty when that cannot be told. */
     private Optional<MountedFolder> claims() {
         return processes.spell(state).map(folder -> folder.resolve(ClaimFiles.FOLDER));
     }

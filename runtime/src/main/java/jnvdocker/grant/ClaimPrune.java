@@ -23,7 +23,7 @@ import java.util.Set;
 /**
  * Removes claims whose containers are gone, when somebody asks for that: those that the reconciler
  * removes by itself sooner or later, folders that no claim is known of, and, when that is asked
- * for, claims of an engine that can't be asked.
+ * for, claims of an engine that cannot be asked.
  */
 public final class ClaimPrune {
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -188,7 +188,7 @@ public final class ClaimPrune {
         String volume = ClaimNames.volume(claim);
         Optional<String> why = wish.named(volume);
         if (why.isEmpty() && !reconciler.isComplete()) {
-            why = Optional.of("the registry was lost, and may know it again from its folder");
+            why = Optional.of("the registry was lost, and may know it again from its directory");
         }
         if (why.isEmpty()) {
             why = remover.mounted(claim);

@@ -22,7 +22,7 @@ final class ClaimRemover {
     /**
      * What keeps a claim, with or without a lease: {@code a process (pid 4711) has it mounted}.
      *
-     * @throws IOException when that can't be told
+     * @throws IOException when that cannot be told
      */
     Optional<String> mounted(String claim) throws IOException {
         try {

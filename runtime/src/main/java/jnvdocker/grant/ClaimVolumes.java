@@ -43,7 +43,7 @@ import java.util.stream.Collectors;
 
 /**
  * The volumes {@code jnvdocker_claim_<id>}. dockerd mounts one at every start of its container,
- * whoever starts it, and does not start what it can't mount: here a lease is taken, or refused.
+ * whoever starts it, and does not start what it cannot mount: here a lease is taken, or refused.
  */
 public final class ClaimVolumes implements PluginVolumes {
     private static final String MAKE_AGAIN =
@@ -353,7 +353,7 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     /**
-     * What can't be written down is not given; but what a claim has on disk it keeps when its
+     * What cannot be written down is not given; but what a claim has on disk it keeps when its
      * container is started again: as long as that lease is live, nobody else can have its GPUs.
      *
      * @param own the lease that it has, when that is over or goes on with this mount
@@ -367,7 +367,7 @@ public final class ClaimVolumes implements PluginVolumes {
         }
         ender.mountedUnwritten(claim.id(), caller);
         LOG.warn(
-                "claim {} is mounted again under lease {}, and that can't be written: {}",
+                "claim {} is mounted again under lease {}, and that cannot be written: {}",
                 claim.id(),
                 own.get().id(),
                 failure.getMessage());
@@ -433,10 +433,10 @@ public final class ClaimVolumes implements PluginVolumes {
         if (name.isEmpty()) {
             return MEANWHILE;
         }
-        return (", or make it again on other GPUs, with the options that it had: docker commit %1$s"
-                    + " %1$s-saved && docker rm %1$s && jnvdocker run -d --name %1$s --gpus %2$d"
-                    + " %1$s-saved (an engine with our OCI runtime chooses free GPUs at each start:"
-                    + " jnvdocker runtime install)")
+        return (" (docker export copies files out of it meanwhile), or make it again on other GPUs,"
+                    + " with the options that it had: docker commit %1$s %1$s-saved && docker rm"
+                    + " %1$s && jnvdocker run -d --name %1$s --gpus %2$d %1$s-saved (containers of"
+                    + " our OCI runtime get free GPUs at each start: jnvdocker runtime install)")
                 .formatted(name.get(), claim.gpus().size());
     }
 

@@ -45,7 +45,9 @@ final class Comebacks {
     /** After that time it need not be prompt any more. */
     private static final Duration SLOW = Duration.ofSeconds(5);
 
-    /** While an engine can't be asked, since it starts, is gone or is another one, time decides. */
+    /**
+     * While an engine cannot be asked, since it starts, is gone or is another one, time decides.
+     */
     private static final Duration SILENCE = Duration.ofSeconds(2);
 
     /** For how long an engine may call running what has no process any more. */
@@ -104,7 +106,7 @@ final class Comebacks {
     /** The engine says so. */
     private record ComesBack() implements Outlook {}
 
-    /** It may be either, and is to be looked at again; never, when it can't be. */
+    /** It may be either, and is to be looked at again; never, when it cannot be. */
     private record Open(Optional<Duration> next) implements Outlook {
         Open(Duration next) {
             this(Optional.of(next));

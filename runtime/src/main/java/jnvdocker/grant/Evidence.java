@@ -64,7 +64,7 @@ final class Evidence {
      */
     record Gone(String evidence) implements Finding {}
 
-    /** It may be either: docker has mounted the claim and nothing runs, or we can't look. */
+    /** It may be either: docker has mounted the claim and nothing runs, or we cannot look. */
     record Unclear() implements Finding {}
 
     Finding of(Lease lease) {
@@ -96,7 +96,7 @@ final class Evidence {
     }
 
     /**
-     * The minors of the GPUs that a process can open; empty when that can't be told, and it may be
+     * The minors of the GPUs that a process can open; empty when that cannot be told, and it may be
      * any.
      */
     Optional<Set<Integer>> openable(ProcessId process) {
@@ -329,7 +329,7 @@ final class Evidence {
     }
 
     /**
-     * Remembers why a lease can't end though nothing of its holder lives.
+     * Remembers why a lease cannot end though nothing of its holder lives.
      *
      * @return whether that is new
      */
@@ -342,7 +342,7 @@ final class Evidence {
         kept.remove(lease.id());
     }
 
-    /** Why a lease can't end whose holder is gone. */
+    /** Why a lease cannot end whose holder is gone. */
     Optional<String> kept(Lease lease) {
         return Optional.ofNullable(kept.get(lease.id()));
     }
@@ -368,7 +368,7 @@ final class Evidence {
         return processes.cgroup(process, container);
     }
 
-    /** Who can't be looked at is not known to be gone. */
+    /** Who cannot be looked at is not known to be gone. */
     boolean isAlive(ProcessId process) {
         try {
             return processes.isAlive(process);

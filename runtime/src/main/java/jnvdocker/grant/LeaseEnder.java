@@ -86,7 +86,7 @@ final class LeaseEnder {
      * longer than until it is known of all whether they are; the engine is asked by others.
      *
      * @return whether any has ended, also when it was somebody else who saw it
-     * @throws IOException when one has ended and that can't be written
+     * @throws IOException when one has ended and that cannot be written
      */
     boolean end(Collection<Lease> leases, Caller caller) throws IOException {
         Map<String, Integer> quiet = new HashMap<>();
@@ -171,7 +171,7 @@ final class LeaseEnder {
                 if (lease.boot().equals(registry.boot())) {
                     if (evidence.keep(lease, e.getMessage())) {
                         LOG.error(
-                                "lease {} of claim {} can't end: {}",
+                                "lease {} of claim {} cannot end: {}",
                                 lease.id(),
                                 lease.claim().id(),
                                 e.getMessage());

@@ -53,7 +53,7 @@ public record LeaseParts(
      * Opens the registry and brings it into line with this machine's processes, so that it may be
      * served.
      *
-     * @throws RegistryException when it is of a newer version, or can't be opened
+     * @throws RegistryException when it is of a newer version, or cannot be opened
      */
     public static LeaseParts open(World world) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());

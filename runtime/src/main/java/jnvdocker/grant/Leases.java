@@ -84,7 +84,7 @@ public final class Leases {
      *
      * @return empty for a request for no GPU
      * @throws RefusedException saying who has them
-     * @throws IOException when the registry can't be written
+     * @throws IOException when the registry cannot be written
      */
     public Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
         return reservations.claim(request);
@@ -253,7 +253,7 @@ public final class Leases {
     }
 
     /**
-     * Claims of other daemons that containers of this host have mounted, and of which it can't be
+     * Claims of other daemons that containers of this host have mounted, and of which it cannot be
      * learnt which GPUs they are for: by their folder, a process.
      */
     public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
@@ -516,8 +516,8 @@ public final class Leases {
     }
 
     /**
-     * Containers are seen to in the background: who asks does not wait for an engine. What can't be
-     * written is shown as it is known, and {@link #unwrittenEnd} says so.
+     * Containers are seen to in the background: who asks does not wait for an engine. What cannot
+     * be written is shown as it is known, and {@link #unwrittenEnd} says so.
      */
     private void endReservations() throws IOException {
         List<Lease> others =

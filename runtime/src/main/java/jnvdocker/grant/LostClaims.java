@@ -71,7 +71,7 @@ final class LostClaims {
                 .isPresent();
     }
 
-    /** Empty when it can't be told: then nothing is deleted. */
+    /** Empty when it cannot be told: then nothing is deleted. */
     private Optional<Set<String>> mounted() {
         try {
             ClaimMounts.Seen seen = evidence.mountedClaims();

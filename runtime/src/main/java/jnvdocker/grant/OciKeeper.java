@@ -171,7 +171,7 @@ public final class OciKeeper implements AutoCloseable {
     /**
      * Whether it is known what has become of a creation.
      *
-     * @throws IOException when that can't be written
+     * @throws IOException when that cannot be written
      */
     boolean look(Lease lease, Optional<Path> pidFile) throws IOException {
         // Before it is looked for: when our runtime has ended, the file is there, or never is.

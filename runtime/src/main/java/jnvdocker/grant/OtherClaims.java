@@ -53,14 +53,14 @@ final class OtherClaims {
      * One that a container has mounted.
      *
      * @param process the oldest that has
-     * @param gpus their UUIDs; empty when they can't be learnt
+     * @param gpus their UUIDs; empty when they cannot be learnt
      */
     record Mounted(MountedFolder folder, ProcessId process, Set<String> gpus) {}
 
     /**
      * All of them.
      *
-     * @throws IOException when processes can't be looked at
+     * @throws IOException when processes cannot be looked at
      */
     List<Mounted> mounted() throws IOException {
         try {
@@ -112,7 +112,7 @@ final class OtherClaims {
             refuseForged(file);
             return gpus(file, ClaimMounts.claimOf(folder));
         } catch (IOException e) {
-            LOG.debug("a claim of another state folder: {}", FileErrors.describe(e));
+            LOG.debug("a claim of another state directory: {}", FileErrors.describe(e));
             return Set.of();
         }
     }

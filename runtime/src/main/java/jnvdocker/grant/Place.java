@@ -55,7 +55,7 @@ final class Place {
                     ChoiceText.names(others, obstacles));
         }
 
-        /** Of one who can't have anything as things are. */
+        /** Of one who cannot have anything as things are. */
         static Standing passed(int number, Refusal why, List<Obstacle> obstacles) {
             return new Standing(
                     number, why.message(), Optional.of(ChoiceText.obstacles(obstacles)), false);
@@ -135,7 +135,7 @@ final class Place {
         return true;
     }
 
-    /** He can't ever be served. */
+    /** He cannot ever be served. */
     synchronized void refuse(Refusal why) {
         if (isOpen()) {
             refusal = Optional.of(why);

@@ -144,7 +144,7 @@ public final class Reconciler {
     }
 
     /**
-     * Reconciles if there is something that can't stay as it is; without an engine, as far as that
+     * Reconciles if there is something that cannot stay as it is; without an engine, as far as that
      * goes.
      */
     public void sweep() throws IOException {
@@ -232,7 +232,7 @@ public final class Reconciler {
         }
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && evidence.of(lease.get()) instanceof Evidence.Gone(String why)) {
-            // It can't start again, so nobody need wait for that.
+            // It cannot start again, so nobody need wait for that.
             ender.endNow(lease.get(), why);
         }
         if (!removeOrUnname(claim)) {

@@ -107,7 +107,7 @@ final class Reservations {
      *
      * @return empty for a request for no GPU
      * @throws RefusedException saying who has them
-     * @throws IOException when the registry can't be written
+     * @throws IOException when the registry cannot be written
      */
     Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
         refuseWhenStopped();
@@ -494,7 +494,7 @@ final class Reservations {
         }
 
         /**
-         * To who waits and can't have any yet it does not matter who else uses them.
+         * To who waits and cannot have any yet it does not matter who else uses them.
          *
          * @return false when it was not looked before the leases were read, and is now
          */

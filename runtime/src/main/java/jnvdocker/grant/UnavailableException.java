@@ -6,31 +6,29 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
-/** GPUs are requested that can't be had. */
+/** GPUs are requested that cannot be had. */
 public final class UnavailableException extends RefusedException {
     private static final long serialVersionUID = 1L;
 
-    private final transient GpuChoice.Outcome outcome;
-    private final boolean byEngine;
+    private final transient Cause cause;
 
-    private UnavailableException(Refusal refusal, GpuChoice.Outcome outcome, boolean byEngine) {
+    private UnavailableException(Refusal refusal, Cause cause) {
         super(refusal);
-        this.outcome = outcome;
-        this.byEngine = byEngine;
+        this.cause = cause;
     }
+
+    private record Cause(GpuChoice.Outcome outcome, boolean byEngine) {}
 
     /**
      * @param byEngine whether an engine asks, which does not wait
      */
     static UnavailableException of(GpuChoice.Busy busy, boolean byEngine) {
-        return new UnavailableException(
-                byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy),
-                busy,
-                byEngine);
+        Refusal refusal = byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy);
+        return new UnavailableException(refusal, new Cause(busy, byEngine));
     }
 
     static UnavailableException of(GpuChoice.Impossible why) {
-        return new UnavailableException(ChoiceText.refusal(why), why, false);
+        return new UnavailableException(ChoiceText.refusal(why), new Cause(why, false));
     }
 
     /**
@@ -38,6 +36,7 @@ public final class UnavailableException extends RefusedException {
      * how many.
      */
     public RefusedException ofDefault(GpuRequest request) {
-        return new RefusedException(ChoiceText.refusalOfDefault(request, outcome, byEngine));
+        return new RefusedException(
+                ChoiceText.refusalOfDefault(request, cause.outcome(), cause.byEngine()));
     }
 }

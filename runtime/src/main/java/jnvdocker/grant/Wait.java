@@ -65,7 +65,7 @@ final class Wait {
     }
 
     /**
-     * @throws RefusedException when his time is up, or he can't ever be served
+     * @throws RefusedException when his time is up, or he cannot ever be served
      * @throws ClientGoneException when his client is gone
      */
     Claim await() throws RefusedException, IOException {

@@ -150,7 +150,7 @@ final class WaitingQueue {
     }
 
     /**
-     * Its client can't be told anything any more. If that has ended, so has its place; else it may
+     * Its client cannot be told anything any more. If that has ended, so has its place; else it may
      * ask again, and has it still.
      */
     void lose(Place place) throws IOException {

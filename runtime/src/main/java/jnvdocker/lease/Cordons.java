@@ -12,7 +12,7 @@ import java.util.Optional;
  */
 public record Cordons(LeasePolicy policy, Map<String, Cordon.ByCommand> byCommand) {
 
-    /** What the file says counts before what was typed: it can't be taken back by a command. */
+    /** What the file says counts before what was typed: it cannot be taken back by a command. */
     public Optional<Cordon> of(Gpu gpu) {
         return policy.cordons(gpu)
                 ? Optional.of(new Cordon.ByFile(policy.key("cordon")))

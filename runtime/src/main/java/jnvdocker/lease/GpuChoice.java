@@ -77,7 +77,7 @@ public final class GpuChoice {
 
     /**
      * From now on nobody else gets what is free of what somebody waits for, who comes next in the
-     * queue. That is no more than he needs, and nothing when he can't be served whoever else gives
+     * queue. That is no more than he needs, and nothing when he cannot be served whoever else gives
      * GPUs back.
      *
      * @return whether he can be
@@ -98,7 +98,7 @@ public final class GpuChoice {
         return true;
     }
 
-    /** What is in the way of somebody who can't be served. */
+    /** What is in the way of somebody who cannot be served. */
     public List<Obstacle> obstacles(Ticket ticket) {
         return among(ticket.candidates()).prospects.obstacles(ticket);
     }
@@ -183,7 +183,7 @@ public final class GpuChoice {
     /** The host has none. */
     public record NoGpu() implements Impossible {}
 
-    /** The driver can't talk to it. */
+    /** The driver cannot talk to it. */
     public record Sick(Gpu gpu) implements Impossible {}
 
     /** Before anything opens a GPU, the driver shows question marks: two such look the same. */
@@ -200,7 +200,7 @@ public final class GpuChoice {
      * The host has not so many.
      *
      * @param usable how many can be given out
-     * @param sick those that the driver can't talk to
+     * @param sick those that the driver cannot talk to
      * @param cordoned those of the others that get no new lease
      */
     public record TooFew(int asked, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
@@ -335,7 +335,7 @@ public final class GpuChoice {
                 .toList();
     }
 
-    /** A GPU that can't be held, since nothing says which it is. */
+    /** A GPU that cannot be held, since nothing says which it is. */
     private static Optional<Impossible> nameless(List<Gpu> wanted) {
         return wanted.stream()
                 .filter(gpu -> !gpu.isSound() || !gpu.hasUuid())

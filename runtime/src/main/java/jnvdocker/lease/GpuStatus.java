@@ -46,7 +46,7 @@ public record GpuStatus(
         UNMANAGED,
         /** An administrator has taken it out: it gets no new lease. */
         CORDONED,
-        /** The driver can't talk to it. */
+        /** The driver cannot talk to it. */
         SICK,
         /** It is held, and the driver does not show it. */
         MISSING

@@ -18,7 +18,7 @@ public sealed interface Obstacle {
     /** Somebody uses them without a lease. */
     record Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) implements Obstacle {}
 
-    /** The driver can't talk to it. */
+    /** The driver cannot talk to it. */
     record Sick(Gpu gpu) implements Obstacle {}
 
     /** It gets no new lease. */

@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 /**
  * Whether somebody who waits can be served by GPUs that are free, or that others give back: what he
  * holds himself does not come free without him, and what is used behind our back, cordoned, sick or
- * missing does not come free by anybody's end that we would hear of. For who can't be, nothing free
- * is kept.
+ * missing does not come free by anybody's end that we would hear of. For who cannot be, nothing
+ * free is kept.
  */
 final class Prospects {
     private final List<Gpu> gpus;
@@ -109,7 +109,7 @@ final class Prospects {
                 && !(lease.claim().origin().isScheduled() && ticket.isScheduled());
     }
 
-    /** What is in the way of somebody who can't be served. */
+    /** What is in the way of somebody who cannot be served. */
     List<Obstacle> obstacles(Ticket ticket) {
         List<Gpu> wanted = wanted(ticket.request());
         Owner owner = ticket.owner();

@@ -102,7 +102,7 @@ public final class SettledProgram {
                     "a path that is written into a program must be of plain ASCII, without \" and"
                             + " \\: "
                             + Quote.quoted(text),
-                    "use another folder");
+                    "use another directory");
         }
         if (text.length() >= room) {
             throw new RefusedException(

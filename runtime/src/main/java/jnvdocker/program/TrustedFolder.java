@@ -40,7 +40,8 @@ public final class TrustedFolder {
                         "users other than root can write to "
                                 + each
                                 + ", and so could run anything as root",
-                        "use another folder, or take their right with chmod go-w and chown root");
+                        "use another directory, or take their right with chmod go-w and chown"
+                                + " root");
             }
         }
     }

@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * Times of the registry, by a clock that can't jump: the time since this boot, counted from when
+ * Times of the registry, by a clock that cannot jump: the time since this boot, counted from when
  * the boot began by the wall clock. When that is set, all times of this boot are moved with it: so
  * ages stay what they are, whatever anybody does to the clock. Times of earlier boots stay as they
  * were written.

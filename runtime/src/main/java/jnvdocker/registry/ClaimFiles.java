@@ -162,7 +162,7 @@ public final class ClaimFiles {
         return Files.isRegularFile(mounted(claim).resolve(LEASE), LinkOption.NOFOLLOW_LINKS);
     }
 
-    /** A claim as its file has it; empty when there is none, or one that can't be read. */
+    /** A claim as its file has it; empty when there is none, or one that cannot be read. */
     public Optional<Claim> read(String id) {
         return read(id, folder(id).resolve(CLAIM));
     }

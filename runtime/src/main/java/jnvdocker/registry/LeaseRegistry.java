@@ -56,7 +56,7 @@ public final class LeaseRegistry implements AutoCloseable {
     /**
      * @param folder that has {@code registry.db}, or will have it
      * @param boot this boot's id
-     * @throws RegistryException when a newer version has made it, or it can't be opened; a damaged
+     * @throws RegistryException when a newer version has made it, or it cannot be opened; a damaged
      *     one is kept beside, and a new one made
      */
     public static LeaseRegistry open(Path folder, String boot, HostClock clock) throws IOException {

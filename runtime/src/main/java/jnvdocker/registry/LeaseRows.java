@@ -186,7 +186,7 @@ final class LeaseRows {
                 .flatMap(kind -> new StoredOrigin(kind, engine, image).origin());
     }
 
-    /** Empty when what was asked for can't be read: a newer version may ask for more. */
+    /** Empty when what was asked for cannot be read: a newer version may ask for more. */
     static Optional<ClaimStore.Made> made(ResultSet row) throws SQLException {
         try {
             GpuRequest request = GpuRequest.parseOption(row.getString("request"));

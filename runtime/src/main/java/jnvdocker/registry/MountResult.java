@@ -7,7 +7,7 @@ import java.util.List;
 
 /** What a mount came to. */
 public sealed interface MountResult {
-    /** It was mounted, or can't be, whatever the lab's policy allows. */
+    /** It was mounted, or cannot be, whatever the lab's policy allows. */
     sealed interface Mounted extends MountResult {}
 
     record Granted(Lease lease) implements Mounted {}

@@ -59,7 +59,7 @@ final class RegistryDamage {
             out.force(true);
         } catch (IOException e) {
             LOG.error(
-                    "that the registry is damaged can't be written down: {}",
+                    "that the registry is damaged cannot be written down: {}",
                     FileErrors.describe(e));
         }
     }

@@ -82,7 +82,7 @@ public final class RegistryDatabase implements AutoCloseable {
      * Opens the registry, or makes an empty one where there is none or only a damaged one, which is
      * kept beside it.
      *
-     * @throws RegistryException when a newer version has made it, or it can't be opened
+     * @throws RegistryException when a newer version has made it, or it cannot be opened
      */
     static RegistryDatabase open(Path folder) throws IOException {
         Path file = folder.resolve(NAME);
@@ -129,7 +129,7 @@ public final class RegistryDatabase implements AutoCloseable {
     /**
      * Does all of it or, when it throws, nothing.
      *
-     * @throws RegistryException when the file can't be read or written
+     * @throws RegistryException when the file cannot be read or written
      */
     <T> T transaction(Work<T> work) throws RegistryException {
         damage.check();
@@ -166,7 +166,7 @@ public final class RegistryDatabase implements AutoCloseable {
      * Reads what was committed last, over a connection of its own: it may take long, and keeps
      * nobody from writing meanwhile.
      *
-     * @throws RegistryException when the file can't be read
+     * @throws RegistryException when the file cannot be read
      */
     <T> T reading(Work<T> work) throws RegistryException {
         Future<T> reading = null;
@@ -338,7 +338,7 @@ public final class RegistryDatabase implements AutoCloseable {
             if (isDamage(e)) {
                 damage.note(e.getMessage());
             } else {
-                LOG.warn("{} can't be looked through: {}", file, e.getMessage());
+                LOG.warn("{} cannot be looked through: {}", file, e.getMessage());
             }
         }
     }
@@ -367,7 +367,7 @@ public final class RegistryDatabase implements AutoCloseable {
                             + " is on a file system of another machine ("
                             + type
                             + "), where the registry's locks do not work",
-                    "set JNVDOCKER_STATE_DIR to a folder on a local disk");
+                    "set JNVDOCKER_STATE_DIR to a directory on a local disk");
         }
     }
 

@@ -2,7 +2,7 @@ package jnvdocker.registry;
 
 import jnvdocker.words.FailedException;
 
-/** The registry can't be opened, read or written. */
+/** The registry cannot be opened, read or written. */
 public final class RegistryException extends FailedException {
     private static final long serialVersionUID = 1L;
 

@@ -20,7 +20,7 @@ final class TicketRows {
 
     private TicketRows() {}
 
-    /** First come first. Those of another boot go: their processes can't wait any more. */
+    /** First come first. Those of another boot go: their processes cannot wait any more. */
     static List<Ticket> clear(Transaction transaction, String boot) throws SQLException {
         transaction.update("DELETE FROM ticket WHERE boot <> ?", boot);
         return transaction.list(TicketRows::ticket, TICKET + " FROM ticket ORDER BY id").stream()
@@ -64,7 +64,7 @@ final class TicketRows {
         transaction.update("DELETE FROM ticket WHERE id = ?", id);
     }
 
-    /** Empty when what is asked for can't be read: a newer version may ask for more. */
+    /** Empty when what is asked for cannot be read: a newer version may ask for more. */
     private static Optional<Ticket> ticket(ResultSet row) throws SQLException {
         try {
             return Optional.of(

@@ -110,7 +110,7 @@ final class GpuOption {
     private static void checkDriver(String text) throws InvalidGpuRequestException {
         if (!text.isEmpty() && !text.equals("nvidia")) {
             throw wrong(
-                    "driver=%s can't be given with a lease: write driver=nvidia or leave it out"
+                    "driver=%s cannot be given with a lease: write driver=nvidia or leave it out"
                             .formatted(Quote.quoted(text)));
         }
     }

@@ -49,7 +49,7 @@ public final class HostPaths {
     /**
      * As {@link DeviceNodes#given}.
      *
-     * @throws IOException when that can't be told in time
+     * @throws IOException when that cannot be told in time
      */
     public DeviceNodes.Reached given(String path) throws IOException {
         return look(new Asked(path, true), nodes::given);

@@ -7,7 +7,7 @@ import java.util.List;
 /** An engine's containers that run. */
 public interface RunningContainers {
     /**
-     * All of them. One that the engine can't look into in that time, as while it is being started
+     * All of them. One that the engine cannot look into in that time, as while it is being started
      * or stopped, is left out.
      *
      * @throws IOException when the engine does not answer in that time

@@ -23,7 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A claim's files can't be written. */
+/** A claim's files cannot be written. */
 class FullDiskTest {
     private static final String CLAIM = "000000000001";
     private static final String VOLUME = ClaimNames.volume(CLAIM);

@@ -31,7 +31,7 @@ final class RefusalCheck {
     private static final String KEPT =
             "kept for user[0-2] \\(pid [0-9]+\\), who has waited for .* since ";
     private static final String USED =
-            "used by .*, which (jnvdocker did not start|has no lease of it"
+            "used by .*, which (jnvdocker did not start|has no lease on it"
                     + "|has it from another jnvdocker of this host)";
     private static final String TAKEN = ".*" + GPUS + "(" + HELD + "|" + KEPT + "|" + USED + ").*";
     private static final String CORDONED =

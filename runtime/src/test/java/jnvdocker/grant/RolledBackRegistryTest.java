@@ -144,7 +144,7 @@ class RolledBackRegistryTest {
         world.daemonSteps.kill();
         new ClaimFiles(world.state).delete(train.claim().orElseThrow());
         putBack();
-        assertTrue(world.engine().start(older, false).orElse("granted").contains("no lease of it"));
+        assertTrue(world.engine().start(older, false).orElse("granted").contains("no lease on it"));
         List<GpuStatus> status = world.daemon.parts().leases().status(world.gpus());
         assertEquals(
                 List.of(GpuStatus.State.UNMANAGED),

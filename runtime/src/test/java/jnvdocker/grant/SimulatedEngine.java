@@ -405,7 +405,7 @@ final class SimulatedEngine {
         Optional<String> error = mount(container);
         if (error.isPresent()) {
             container.error = "error while mounting volume '': " + error.get();
-            // One that does not answer can't be told from one that starts.
+            // One that does not answer cannot be told from one that starts.
             container.refusedAtBegin |= mood != Mood.WELL;
             notStarted(container);
             return error;

@@ -34,7 +34,7 @@ final class SimulatedWorld
     final SimulatedDaemon daemon;
     final List<SimulatedEngine> engines;
 
-    /** Those of which a daemon that has lost its state can't know before an engine tells it. */
+    /** Those of which a daemon that has lost its state cannot know before an engine tells it. */
     final List<String> unknownClaims = new ArrayList<>();
 
     final Course course = new Course(this);

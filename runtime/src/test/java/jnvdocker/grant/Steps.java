@@ -148,7 +148,8 @@ final class Steps {
                                 (world, so) -> world.daemonSteps.loseRegistry(so))),
                 Tuple.of(3, one("back up", world -> world.daemonSteps.backUp())),
                 Tuple.of(2, one("restore the backup", world -> world.daemonSteps.restoreBackup())),
-                Tuple.of(1, one("lose the state folder", world -> world.daemonSteps.loseState())),
+                Tuple.of(
+                        1, one("lose the state directory", world -> world.daemonSteps.loseState())),
                 Tuple.of(2, one("write to disk", world -> world.host.writeToDisk())),
                 Tuple.of(2, reboot()),
                 Tuple.of(1, which("unplug", (world, i) -> world.host.unplug(i))),

@@ -231,7 +231,7 @@ class WaitingQueueTest {
         assertEquals(29, registry.tickets().size());
     }
 
-    /** It is stopped, and can't be told so. */
+    /** It is stopped, and cannot be told so. */
     @Test
     void whoHasNotGoneWhenItsTimeIsUpKeepsNobodyWaiting() throws Exception {
         Place place =

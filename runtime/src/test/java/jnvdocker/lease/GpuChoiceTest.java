@@ -455,7 +455,7 @@ class GpuChoiceTest {
                 TWO,
                 gpus);
         String refusal =
-                "GPU 0 at 0000:00:00.0 can't be given out: it is lost; look at the kernel log"
+                "GPU 0 at 0000:00:00.0 cannot be given out: it is lost; look at the kernel log"
                         + " (dmesg | grep -i nvrm)";
         assertRefused(refusal, devices("0", "1"), gpus);
         assertRefused(refusal, ONE, List.of(SICK));

@@ -425,7 +425,7 @@ class RegistryDatabaseTest {
                 "/state is on a file system of another machine ("
                         + type
                         + "), where the registry's locks do not work; set JNVDOCKER_STATE_DIR to"
-                        + " a folder on a local disk",
+                        + " a directory on a local disk",
                 e.getMessage());
     }
 

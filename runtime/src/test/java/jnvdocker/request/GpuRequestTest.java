@@ -93,7 +93,7 @@ final class GpuRequestTest {
                 "device=a/b | 'a/b' is not a GPU's index, UUID or PCI address,",
                 "device=\"0,1\" | quotes in 'device=\"0,1\"' must go round a whole field,",
                 "\"device=0,1 | quotes in '\"device=0,1' must go round a whole field,",
-                "driver=cdi | driver='cdi' can't be given with a lease:",
+                "driver=cdi | driver='cdi' cannot be given with a lease:",
                 "1,capabilities=tpu | 'tpu' is not a capability: there are compat32, compute,",
                 "1,capabilities= | '' is not a capability:",
                 "devices=0 | unknown key 'devices', not one of count, device,",

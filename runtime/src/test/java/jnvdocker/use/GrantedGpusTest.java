@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** GPU 0 has the minor 1 and GPU 1 the minor 0; GPU 2 can't be given out. */
+/** GPU 0 has the minor 1 and GPU 1 the minor 0; GPU 2 cannot be given out. */
 class GrantedGpusTest {
     private static final int MAJOR = 195;
     private static final List<Gpu> GPUS =

@@ -17,7 +17,7 @@ public final class CallersFolder {
      */
     public static Path of(String name, ClientRequest request, CommandSpec spec) {
         if (name.isEmpty()) {
-            throw new ParameterException(spec.commandLine(), "a folder's name is empty");
+            throw new ParameterException(spec.commandLine(), "a directory's name is empty");
         }
         return Path.of(request.folder()).resolve(name).normalize();
     }

@@ -25,7 +25,7 @@ public sealed interface UserEngine {
     /** One that is, as far as we know, on another machine. */
     record Remote(String url) implements UserEngine {}
 
-    /** Docker can't say which; it has told the user why, or will when it is run. */
+    /** Docker cannot say which; it has told the user why, or will when it is run. */
     record Unknown(int exitCode) implements UserEngine {}
 
     /** What docker takes when nobody says anything. */

@@ -53,7 +53,7 @@ public final class UserVariables {
 
     /**
      * Read by the client, as the user. A pipe would be empty when docker reads it, so only files
-     * are read; one that can't be is docker's to complain about.
+     * are read; one that cannot be is docker's to complain about.
      */
     private String read(String file) throws IOException {
         if (!client.capture(List.of("test", "-f", file)).succeeded()) {

@@ -5,6 +5,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -101,7 +102,7 @@ final class Explanation {
                             + gpu.index()
                             + " at "
                             + gpu.pciAddress()
-                            + " can't be given out: "
+                            + " cannot be given out: "
                             + gpu.trouble()
                             + ".",
                     "Look at the kernel log: dmesg | grep -i nvrm");
@@ -197,7 +198,9 @@ final class Explanation {
                             + " has a claim mounted whose lease was lost, or is another's, and may"
                             + " use this GPU";
             case OTHER_CLAIM ->
-                    who + " has the claim of another state folder mounted, which has it";
+                    who
+                            + " has the claim of another jnvdocker mounted, and that claim has this"
+                            + " GPU";
             case UNKNOWN ->
                     who
                             + " may open "
@@ -323,7 +326,7 @@ final class Explanation {
             case Origin.HostProcess _ ->
                     "It becomes free when the process and everything that it started have ended:"
                             + " kill "
-                            + lease.holder().process().pid();
+                            + pids(lease.holder());
             case Origin.MesosTask _ ->
                     "It becomes free when nothing of that container runs any more: "
                             + LeaseText.toEnd(claim);
@@ -332,6 +335,18 @@ final class Explanation {
                             + claim.container()
                                     .map(it -> Quote.shown(it.name()))
                                     .orElse("CONTAINER");
+        };
+    }
+
+    /** For a shell: the first process may have ended before those that it started. */
+    private static String pids(Holder holder) {
+        return switch (holder) {
+            case Holder.Process(_, String cgroup) -> "$(cat " + cgroup + "/cgroup.procs)";
+            case Holder.Client _,
+                    Holder.Container _,
+                    Holder.MesosContainer _,
+                    Holder.OciContainer _ ->
+                    String.valueOf(holder.process().pid());
         };
     }
 }

@@ -158,9 +158,9 @@ final class ImageSource {
             if (exitCode != 0) {
                 throw new RefusedException(
                         Quote.shown(file)
-                                + ": can't be read to its end (exit code "
+                                + ": cannot be read (cat, run as you, ended with exit code "
                                 + exitCode
-                                + " of cat, which was run as you and has said why)",
+                                + ", see above)",
                         "name a file that you may read");
             }
             if (bad != null) {

@@ -71,7 +71,7 @@ final class NeedsReport {
                         .toList();
     }
 
-    /** Of an image that asks for GPUs in words that can't be understood. */
+    /** Of an image that asks for GPUs in words that cannot be understood. */
     private NeedsReport(
             ImageSource.Found image, Optional<DriverFacts> driver, String misunderstanding) {
         this.image = image;
@@ -84,7 +84,7 @@ final class NeedsReport {
         this.unchecked = List.of();
     }
 
-    /** Those that would be checked; none if they can't be understood, which is no matter then. */
+    /** Those that would be checked; none if they cannot be understood, which is no matter then. */
     private static List<NamedRequirement> disabled(ImageConfig image) {
         try {
             return GpuNeeds.of(image, Collections.singletonMap("NVIDIA_DISABLE_REQUIRE", null))
@@ -186,7 +186,7 @@ final class NeedsReport {
                                     "not met: "
                                             + alternative.only(Outcome.UNMET, facts).values(facts);
                             case UNKNOWN ->
-                                    "taken for met: "
+                                    "counts as met: "
                                             + alternative
                                                     .only(Outcome.UNKNOWN, facts)
                                                     .values(facts);

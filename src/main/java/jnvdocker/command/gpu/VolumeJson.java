@@ -12,7 +12,7 @@ import java.util.Optional;
  *
  * @param folder where it is kept
  * @param served the folder that containers get
- * @param writable why containers can write to that; null when they can't
+ * @param writable why containers can write to that; null when they cannot
  * @param bytes of all files together
  * @param problems what is wrong with it; null unless it was verified
  */

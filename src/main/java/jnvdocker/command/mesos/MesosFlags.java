@@ -23,7 +23,7 @@ import java.util.concurrent.Callable;
         name = "flags",
         description = {
             "Print the flags that this host's Mesos agent needs: the GPUs that its tasks can get,"
-                    + " and the folder that 'jnvdocker mesos install' created.",
+                    + " and the directory that 'jnvdocker mesos install' created.",
             "GPUs that are cordoned, faulty, missing or used without a lease are left out; a GPU"
                     + " that is held counts, since it will be free again."
         },
@@ -96,7 +96,7 @@ final class MesosFlags implements Callable<Integer> {
             names = {"--launcher-dir", "--launcher_dir"},
             paramLabel = "DIR",
             description =
-                    "The folder that 'jnvdocker mesos install' created. The default is the last"
+                    "The directory that 'jnvdocker mesos install' created. The default is the last"
                             + " one, else /usr/libexec/jnvdocker.")
     private String launcherDir;
 

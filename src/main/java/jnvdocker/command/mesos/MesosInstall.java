@@ -26,10 +26,10 @@ import java.util.concurrent.Callable;
 @Command(
         name = "install",
         description = {
-            "Create the folder for a Mesos agent's --launcher_dir: our mesos-containerizer, and"
+            "Create the directory for a Mesos agent's --launcher_dir: our mesos-containerizer, and"
                     + " links to the agent's own helpers (root only).",
             "Run it again after each upgrade of jnvdocker or Mesos, even while the agent runs. It"
-                    + " remembers both folders."
+                    + " remembers both directories."
         })
 final class MesosInstall implements Callable<Integer> {
     private final AgentHost host;
@@ -43,7 +43,7 @@ final class MesosInstall implements Callable<Integer> {
             names = {"--launcher-dir", "--launcher_dir"},
             paramLabel = "DIR",
             description =
-                    "The folder to create. The default is the last one, else"
+                    "The directory to create. The default is the last one, else"
                             + " /usr/libexec/jnvdocker.")
     private String launcherDir;
 
@@ -51,7 +51,7 @@ final class MesosInstall implements Callable<Integer> {
             names = {"--mesos-libexec", "--mesos_libexec"},
             paramLabel = "DIR",
             description =
-                    "The folder of the agent's own helpers. The default is the last one, else"
+                    "The directory of the agent's own helpers. The default is the last one, else"
                             + " /usr/libexec/mesos.")
     private String libexec;
 

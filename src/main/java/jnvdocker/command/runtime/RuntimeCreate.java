@@ -133,8 +133,8 @@ public final class RuntimeCreate {
     static void refuseOthersThanEngines(ClientRequest request) throws RefusedException {
         if (!Caller.isRoot(request)) {
             throw new RefusedException(
-                    "only root's engines may have containers with GPUs created: a container without"
-                            + " root's rights has no device rules",
+                    "only an engine that runs as root can start containers with GPUs: without"
+                            + " root's rights a container has no device rules",
                     "run it with the host's engine");
         }
     }

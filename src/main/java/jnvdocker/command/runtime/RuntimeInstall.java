@@ -94,7 +94,7 @@ final class RuntimeInstall implements Callable<Integer> {
             paramLabel = "DIR",
             defaultValue = RuntimeInstaller.HOOKS,
             description =
-                    "A folder in dockerd's PATH for the program without which docker takes no"
+                    "A directory in dockerd's PATH for the program without which docker takes no"
                             + " --gpus; ${DEFAULT-VALUE}. NVIDIA's is left as it is.")
     private String hooks;
 

@@ -103,7 +103,7 @@ final class RuntimeUninstall implements Callable<Integer> {
         return lines;
     }
 
-    /** Why the program can't go yet, and what is to be typed. */
+    /** Why the program cannot go yet, and what is to be typed. */
     private Optional<String> needs(Registration registration) throws IOException {
         String again = "then 'jnvdocker runtime uninstall' again";
         if (registration.engine() == EngineKind.CDI) {

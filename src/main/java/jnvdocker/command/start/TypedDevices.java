@@ -40,7 +40,7 @@ final class TypedDevices {
     }
 
     /**
-     * @throws RefusedException for what opens GPUs that can't be told apart from other devices
+     * @throws RefusedException for what opens GPUs that cannot be told apart from other devices
      */
     TypedGpus of(RunCommand run) throws RefusedException, IOException {
         List<DeviceOption> devices = run.devices().stream().filter(DeviceOption::opened).toList();
@@ -116,7 +116,7 @@ final class TypedDevices {
         if (!reached.complete()) {
             throw new RefusedException(
                     typed("--device", device.typed())
-                            + " names a folder with too many files to look for GPU nodes in",
+                            + " names a directory with too many files to look for GPU nodes in",
                     "name the nodes themselves");
         }
         if (!reached.folder()) {

@@ -50,7 +50,7 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
             }
             case GpuRequest.Count _, GpuRequest.None _ ->
                     throw new RefusedException(
-                            "--gpus=" + request.get() + " and " + option + " do not go together",
+                            "--gpus=" + request.get() + " and " + option + " cannot be combined",
                             "name all GPUs in one of them, as --gpus '\"device=0,1\"'");
         };
     }

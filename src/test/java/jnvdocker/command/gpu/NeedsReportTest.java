@@ -67,7 +67,7 @@ class NeedsReportTest {
                 VARIABLE                ONE OF                               HERE
                 NVIDIA_REQUIRE_CUDA     cuda>=12.4                           not met: cuda is 12.2
                                         brand=tesla,driver>=470,driver<471   not met: driver is 535.104.05
-                                        brand=tesla,driver>=535,driver<536   taken for met: brand is unknown
+                                        brand=tesla,driver>=535,driver<536   counts as met: brand is unknown
                 NVIDIA_REQUIRE_DRIVER   driver>=550                          not met: driver is 535.104.05
 
                 Not known: brand=tesla (NVIDIA_REQUIRE_CUDA of the image) was not checked: brand is unknown

@@ -87,7 +87,7 @@ class BadInputTest extends OneEngineTest {
                     5 | 5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows them)
                     0,1 | --gpus: '0,1' is more than one number of GPUs: write --gpus '"device=0,1"' to name GPUs
                     some | --gpus: 'some' is not a number of GPUs: write a number, 'all', 'none' or device=<ids>
-                    count=1,driver=amd | --gpus: driver='amd' can't be given with a lease: write driver=nvidia or leave it out
+                    count=1,driver=amd | --gpus: driver='amd' cannot be given with a lease: write driver=nvidia or leave it out
                     1,capabilities=gpu,utility | --gpus: '1,capabilities=gpu,utility' is more than one number of GPUs: write
                     """)
     void wrongGpusAreRefusedByName(String gpus, String message) {
@@ -235,12 +235,12 @@ class BadInputTest extends OneEngineTest {
                     shown.out().matches("(?s).*\n1 +\\? +\\? +SICK .*" + "shows no UUID.*"),
                     shown::toString);
             assertEquals(
-                    "GPU 1 at 0000:0f:00.0 can't be given out: "
+                    "GPU 1 at 0000:0f:00.0 cannot be given out: "
                             + trouble
                             + ".\nLook at the kernel log: dmesg | grep -i nvrm\n",
                     lab.jnvdocker("gpu", "why", "1").ok().out());
             assertRefused(
-                    "GPU 1 at 0000:0f:00.0 can't be given out: "
+                    "GPU 1 at 0000:0f:00.0 cannot be given out: "
                             + trouble
                             + "; look at the kernel log (dmesg | grep -i nvrm)",
                     run("--gpus", "device=1", "cuda", "true"));

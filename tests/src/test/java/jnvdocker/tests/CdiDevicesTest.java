@@ -176,9 +176,9 @@ class CdiDevicesTest {
             delimiter = ';',
             quoteCharacter = '"',
             value = {
-                "true; no JSON object",
-                "echo nonsense; no JSON object",
-                "echo {}; names no bundle or no process",
+                "true; is not a JSON object",
+                "echo nonsense; is not a JSON object",
+                "echo {}; names no bundle or process",
                 "printf '{}\\0'; cannot read the state",
                 "head -c 2000000 /dev/zero | tr '\\0' ' '; cannot read the state",
             })

@@ -301,7 +301,7 @@ class ClaimLifecycleTest extends EachEngineTest {
                         + SINCE
                         + ", and this container shares its claim with container "
                         + with
-                        + " \\(--volumes-from.*stop that one first.*",
+                        + " \\(--volumes-from.*stop that container first.*",
                 result.err());
     }
 
@@ -458,7 +458,7 @@ class ClaimLifecycleTest extends EachEngineTest {
             Command.Result gone = docker("start", "train");
             assertEquals(1, gone.exitCode(), gone::toString);
             assertMatches(
-                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) is not in this host any more.*create the"
+                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) is no longer in this host.*create the"
                             + " container again.*",
                     gone.err());
         } finally {

@@ -75,7 +75,7 @@ class ComebackTest extends EachEngineTest {
                 rivals.forEach(rival ->
                         assertFalse(rival.isDone(), () -> "has not waited: " + rival.join()));
                 assertMatches(
-                        "(?s).*HELD .* train .* restarting (restart policy).*",
+                        "(?s).*HELD .* train .* restarting \\(restart policy\\).*",
                         lab.jnvdocker("gpu", "ls").ok().out());
             } finally {
                 if (delay == Delay.STOPPED) {
@@ -114,7 +114,7 @@ class ComebackTest extends EachEngineTest {
                         lab.inspect(name, "{{.State.Status}} {{.State.Error}}"));
             }
             assertMatches(
-                    "(?s).*Container train was refused it when docker was started .*",
+                    "(?s).*Container train was refused this GPU when docker started .*",
                     lab.jnvdocker("gpu", "why", "2").ok().out());
             Command.Result doctor = lab.jnvdocker("gpu", "doctor");
             assertMatches(

@@ -203,7 +203,7 @@ class DoctorTest extends EachEngineTest {
         try {
             assertWrong(
                     "gpus",
-                    "GPU 2 at 0000:17:00.0 can't be given out: the driver shows no UUID for it"
+                    "GPU 2 at 0000:17:00.0 cannot be given out: the driver shows no UUID for it"
                             + " (found 'ERR!'); look at the kernel log: dmesg | grep -i nvrm");
         } finally {
             Files.writeString(information, before);
@@ -479,7 +479,7 @@ class DoctorTest extends EachEngineTest {
         List<String> found = found("claims");
         assertEquals(
                 List.of(
-                        "wrong: container newer can't be started: nvidia_driver_550.163.01 is of a"
+                        "wrong: container newer cannot be started: nvidia_driver_550.163.01 is of a"
                                 + " newer driver than "
                                 + lab.host().version()
                                 + ", which is loaded; create the container again with 'jnvdocker"
@@ -524,11 +524,11 @@ class DoctorTest extends EachEngineTest {
         try {
             assertWrong(
                     "claims",
-                    "container old can't be started: GPU 3 (GPU-5c1a3009) is no longer in this"
+                    "container old cannot be started: GPU 3 (GPU-5c1a3009) is no longer in this"
                         + " host, or the driver does not show it; create the container again with"
                         + " 'jnvdocker run', on another GPU");
             Command.Result refused = lab.docker("start", "old");
-            assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is not in this host any more"));
+            assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is no longer in this host"));
         } finally {
             Files.move(host("away"), gpu);
         }
@@ -546,7 +546,7 @@ class DoctorTest extends EachEngineTest {
         try {
             assertWrong(
                     "claims",
-                    "container old can't be started: GPU 3 (GPU-5c1a3009) has become /dev/nvidia7,"
+                    "container old cannot be started: GPU 3 (GPU-5c1a3009) has become /dev/nvidia7,"
                             + " and this container was given /dev/nvidia3, which is another GPU"
                             + " now; create it again with 'jnvdocker run --gpus"
                             + " device=GPU-5c1a3009'");
@@ -571,7 +571,7 @@ class DoctorTest extends EachEngineTest {
                             + state
                             + " is mounted noexec; run mount -o remount,exec "
                             + state
-                            + " or choose another state folder (JNVDOCKER_STATE_DIR)");
+                            + " or choose another state directory (JNVDOCKER_STATE_DIR)");
         } finally {
             shell("umount " + state);
         }
@@ -588,7 +588,7 @@ class DoctorTest extends EachEngineTest {
                     "state",
                     state
                             + " is mounted read-only, and no GPU can be given out; mount it"
-                            + " writable, or choose another state folder (JNVDOCKER_STATE_DIR)");
+                            + " writable, or choose another state directory (JNVDOCKER_STATE_DIR)");
         } finally {
             shell("umount " + state);
         }

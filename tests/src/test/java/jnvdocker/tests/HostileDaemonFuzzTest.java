@@ -85,7 +85,7 @@ class HostileDaemonFuzzTest {
         HostileDaemon.Script saying = HostileDaemon.Script.saying(script);
         Command.Result result = end.asksAgain() ? client.runAndEnd(saying) : client.run(saying);
         String hex = HexFormat.of().formatHex(script);
-        // Whether what can't be run is there, the model does not know.
+        // Whether what cannot be run is there, the model does not know.
         int code = result.exitCode() == 126 ? 127 : result.exitCode();
         assertEquals(end.exitCode(), code, () -> hex + "\n" + result.err());
         assertEquals(end.out(), result.out(), hex);

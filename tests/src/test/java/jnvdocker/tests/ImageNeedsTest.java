@@ -198,7 +198,7 @@ class ImageNeedsTest extends EachEngineTest {
         assertRefused(
                 """
                 cat: ./secret.tar: Permission denied
-                jnvdocker: ./secret.tar: can't be read to its end (exit code 1 of cat, which was run as you and has said why); name a file that you may read
+                jnvdocker: ./secret.tar: cannot be read (cat, run as you, ended with exit code 1, see above); name a file that you may read
                 """,
                 result);
         assertEquals(0, needs(file).exitCode());
@@ -209,7 +209,7 @@ class ImageNeedsTest extends EachEngineTest {
         assertRefused(
                 """
                 cat: no-such.tar: No such file or directory
-                jnvdocker: no-such.tar: can't be read to its end (exit code 1 of cat, which was run as you and has said why); name a file that you may read
+                jnvdocker: no-such.tar: cannot be read (cat, run as you, ended with exit code 1, see above); name a file that you may read
                 """,
                 needs(lab.daemon(), "no-such.tar").with("LC_ALL", "C").run());
         Path text = Files.writeString(folder.resolve("x.tar"), "no archive\n".repeat(1000));

@@ -43,7 +43,7 @@ import java.util.stream.Stream;
 
 /**
  * What an agent runs in place of Mesos' helper, under sanitizers: which calls it edits, that it is
- * not there for all others, and that a launch about which the daemon can't be asked fails with the
+ * not there for all others, and that a launch about which the daemon cannot be asked fails with the
  * reason.
  */
 class MesosContainerizerTest {

@@ -104,7 +104,8 @@ class MesosDoctorTest extends OneDaemonTest {
                                 + "offers GPUs, and its tasks get none: it does not ask jnvdocker"
                                 + " (its --launcher_dir is "
                                 + launcher
-                                + "); create a folder for it with 'jnvdocker mesos install', and "
+                                + "); create a directory for it with 'jnvdocker mesos install', and"
+                                + " "
                                 + FLAGS,
                         "unknown: "
                                 + unknown

@@ -226,7 +226,7 @@ class MesosInstallTest extends OneDaemonTest {
     @Test
     void theAgentsOwnFolderIsNotLaidOut() throws IOException {
         byte[] own = Files.readAllBytes(libexec.resolve("mesos-containerizer"));
-        String refusal = " is the agent's own folder, whose mesos-containerizer is needed; ";
+        String refusal = " is the agent's own directory, whose mesos-containerizer is needed; ";
         assertRefused(libexec + refusal, install(libexec, libexec));
         Path link = Files.createSymbolicLink(folder.resolve("link"), libexec);
         assertRefused(link + refusal, install(link, libexec));

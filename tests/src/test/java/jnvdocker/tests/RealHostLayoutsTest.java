@@ -106,7 +106,7 @@ class RealHostLayoutsTest {
                         + driver
                         + " in /lib, /usr/lib, /usr/lib/x86_64-linux-gnu, /usr/lib/xorg/modules,"
                         + " /usr/lib/xorg/modules/drivers, /usr/lib/xorg/modules/extensions,"
-                        + " and no loader cache to name other folders; install it and run"
+                        + " and no loader cache to name other directories; install it and run"
                         + " ldconfig",
                 refusal());
     }
@@ -133,7 +133,7 @@ class RealHostLayoutsTest {
         String expected =
                 "the library of driver "
                         + driver
-                        + " can't be used: /"
+                        + " cannot be used: /"
                         + name
                         + ": not a library or program that could be loaded: it ends before byte ";
         assertTrue(text.startsWith(expected), text);

@@ -30,7 +30,7 @@ class RegistryDiskTest extends OneEngineTest {
             assertTold(125, lab.gpuContainer("run", "next", 2).run());
             assertTold(1, lab.docker("start", "old"));
 
-            // The end of a lease can't be written either: it goes on.
+            // The end of a lease cannot be written either: it goes on.
             lab.docker("rm", "-f", "train");
             assertTold(125, lab.gpuContainer("run", "next", 0).run());
             assertEquals(Map.of(0, "train"), lab.registry().holders());
@@ -59,7 +59,7 @@ class RegistryDiskTest extends OneEngineTest {
             lab.docker("rm", "-f", "other");
             Lab.await(() -> {
                 String shown = lab.jnvdocker("gpu", "ls").ok().out();
-                return shown.contains("can't be written down") ? List.of() : List.of(shown);
+                return shown.contains("cannot be written down") ? List.of() : List.of(shown);
             });
             String why = lab.jnvdocker("gpu", "why", "1").ok().out();
             assertTrue(why.contains("; look at that disk's space, health and mount options"), why);
@@ -133,7 +133,7 @@ class RegistryDiskTest extends OneEngineTest {
             assertEquals(Map.of(), lab.registry().holders());
             lab.run("second", 0);
             lab.awaitHolders(Map.of(0, "second"));
-            lab.daemon().stop(); // it can't go on counting once the point is gone
+            lab.daemon().stop(); // it cannot go on counting once the point is gone
         }
     }
 

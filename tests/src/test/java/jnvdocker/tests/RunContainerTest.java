@@ -254,7 +254,7 @@ class RunContainerTest {
         Command.Result refused = run("--gpus=1", "--device=/dev/nvidia2", "plain", "true");
         assertEquals(125, refused.exitCode(), refused::toString);
         assertEquals(
-                "jnvdocker: --gpus=1 and a --device that names a GPU's node do not go together;"
+                "jnvdocker: --gpus=1 and a --device that names a GPU's node cannot be combined;"
                         + " name all GPUs in one of them, as --gpus '\"device=0,1\"'\n",
                 refused.err());
     }
@@ -393,7 +393,7 @@ class RunContainerTest {
                 Command.Result result = daemon.jnvdocker("-H", url, "run", image).run();
                 assertEquals(125, result.exitCode(), result::toString);
                 assertTrue(
-                        result.err().startsWith("jnvdocker: the engine at " + url + " is not on"),
+                        result.err().startsWith("jnvdocker: the engine at " + url + " is on"),
                         result::toString);
             }
             assertEquals(

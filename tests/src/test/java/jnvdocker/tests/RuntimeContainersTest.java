@@ -114,7 +114,7 @@ class RuntimeContainersTest {
         assertTrue(result.err().contains(why), result::toString);
     }
 
-    /** Its own can be opened, and those that it makes nodes for can't. */
+    /** Its own can be opened, and those that it makes nodes for cannot. */
     private static void assertOpensItsOwn(String container) {
         String out = lab.docker("exec", container, "sh", "-c", NODES).ok().out();
         for (int gpu = 0; gpu < 4; gpu++) {

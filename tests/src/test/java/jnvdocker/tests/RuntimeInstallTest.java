@@ -180,7 +180,9 @@ class RuntimeInstallTest {
         assertTrue(first.err().contains("remove it first: jnvdocker runtime uninstall"));
         first = lab.jnvdocker("runtime", "uninstall").ok();
         assertEquals(BEFORE.replace(" ", ""), Files.readString(runtime.config()).replace(" ", ""));
-        assertTrue(first.out().contains("can't do without it: old; remove"), first::toString);
+        assertTrue(
+                first.out().contains("stays: these containers need it: old; remove"),
+                first::toString);
         lab.docker("rm", "old").ok();
         Command.Result second = lab.jnvdocker("runtime", "uninstall").ok();
         assertTrue(second.out().contains("the engine has it still; restart it"), second.out());
@@ -261,7 +263,7 @@ class RuntimeInstallTest {
                 taken.err()
                         .contains(
                                 "is '/usr/bin/nvidia-container-runtime', which is not jnvdocker's;"
-                                        + " remove it there, or take another name with --name"),
+                                        + " remove it there, or choose another name with --name"),
                 taken::toString);
         assertFalse(Files.exists(runtime.program()));
         Command.Result other =

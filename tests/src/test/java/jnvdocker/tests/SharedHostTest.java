@@ -33,7 +33,7 @@ class SharedHostTest extends OneHostTest {
 
     private List<String> found() {
         return DoctorTest.findings(
-                daemon.jnvdocker("gpu", "doctor", "--json").run().json(), "sharing");
+                DoctorTest.report(daemon.jnvdocker("gpu", "doctor", "--json").run()), "sharing");
     }
 
     @Test

@@ -75,7 +75,7 @@ class SlowHostTest extends OneEngineTest {
     }
 
     /**
-     * What docker does to a container that it can't start: it has it locked as long as it tries.
+     * What docker does to a container that it cannot start: it has it locked as long as it tries.
      */
     @Test
     void containerWhoseInspectHangsDisturbsNobody() throws Exception {

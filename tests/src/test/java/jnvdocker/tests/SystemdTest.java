@@ -334,7 +334,7 @@ class SystemdTest {
         assertWell();
         systemctl("disable", SOCKET).ok();
         assertWrong(
-                "jnvdocker.socket is not enabled, and is not there after a boot; systemctl enable"
+                "jnvdocker.socket is not enabled, so it does not start at boot; systemctl enable"
                         + " --now jnvdocker.socket");
         systemctl("enable", "--now", SOCKET).ok();
         shell("rm /etc/systemd/system/jnvdocker-nodes.service; systemctl daemon-reload");
@@ -474,7 +474,7 @@ class SystemdTest {
         machine.jnvdocker("run", "-d", "--name", name, device, "cuda", "sleep", "1000").run().ok();
     }
 
-    /** Why a container can't open its GPU, for which there is no driver here in any case. */
+    /** Why a container cannot open its GPU, for which there is no driver here in any case. */
     private static String opens(String name, int gpu) {
         Command.Result result = docker("exec", name, "sh", "-c", ": <> /dev/nvidia" + gpu);
         return result.err().strip().replaceFirst("(?s).*: ", "");

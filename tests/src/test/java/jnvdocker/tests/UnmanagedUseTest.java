@@ -310,7 +310,7 @@ class UnmanagedUseTest extends EachEngineTest {
                 refused.err()
                         .startsWith(
                                 "jnvdocker: GPU 3 (GPU-5c1a3009) is used by container ours, which"
-                                        + " has no lease of it; wait with --gpu-wait"),
+                                        + " has no lease on it; wait with --gpu-wait"),
                 refused::toString);
     }
 
@@ -349,12 +349,13 @@ class UnmanagedUseTest extends EachEngineTest {
                 refused.err()
                         .contains(
                                 "GPU 1 (GPU-5c1a1003) is used by container plain-1, which jnvdocker"
-                                        + " did not start; start this container again when it has"
-                                        + " ended, or make it again on other GPUs, with the"
-                                        + " options that it had: docker commit ours ours-saved &&"
-                                        + " docker rm ours && jnvdocker run -d --name ours --gpus"
-                                        + " 1 ours-saved (an engine with our OCI runtime chooses"
-                                        + " free GPUs at each start: jnvdocker runtime install)"),
+                                    + " did not start; start this container again when it has ended"
+                                    + " (docker export copies files out of it meanwhile), or make"
+                                    + " it again on other GPUs, with the options that it had:"
+                                    + " docker commit ours ours-saved && docker rm ours &&"
+                                    + " jnvdocker run -d --name ours --gpus 1 ours-saved"
+                                    + " (containers of our OCI runtime get free GPUs at each start:"
+                                    + " jnvdocker runtime install)"),
                 refused::toString);
         lab.docker("rm", "-f", "plain-1").ok();
         lab.docker("start", "ours").ok();
@@ -462,7 +463,7 @@ class UnmanagedUseTest extends EachEngineTest {
         Command.of("chown", "65534", mount.resolve("lease.json")).run().ok();
         awaitStates("ffff");
         doctor = lab.jnvdocker("gpu", "doctor").out();
-        assertTrue(doctor.contains("and which GPUs it is for can't be learnt"), doctor);
+        assertTrue(doctor.contains("and its GPUs cannot be learnt from there"), doctor);
         Command.of("chown", "0", mount.resolve("lease.json")).run().ok();
         awaitStates("fuff");
         lab.docker("rm", "-f", "plain-1").ok();

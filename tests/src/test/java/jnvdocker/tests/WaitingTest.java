@@ -199,7 +199,7 @@ class WaitingTest {
                 .run()
                 .ok();
         Client eight = waiting("eight", "all");
-        eight.awaitSaid("; others are served meanwhile: it waits for what uid 61001 has already");
+        eight.awaitSaid("; others are served meanwhile: it waits for what uid 61001 already holds");
         Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "6", "plain", "true");
         assertEquals(0, hasty.exitCode(), hasty::toString);
         String queue = lab.jnvdocker("gpu", "queue", "--json").ok().out();

@@ -75,7 +75,7 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
      * twice {@link #bytes}.
      *
      * @return what is wrong, in words; empty when all is well
-     * @throws IOException when the volume or a file of the host can't be read
+     * @throws IOException when the volume or a file of the host cannot be read
      */
     public List<String> verify(Host host) throws IOException {
         return new VolumeCheck(path, manifest).verify(host);

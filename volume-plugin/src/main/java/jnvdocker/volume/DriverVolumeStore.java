@@ -87,7 +87,7 @@ public final class DriverVolumeStore {
      * known to be there costs a few system calls.
      *
      * @throws DriverVolumeException when the host's driver is not that version or not whole, or the
-     *     volume can't be written; the message says what to do. Nothing is left behind
+     *     volume cannot be written; the message says what to do. Nothing is left behind
      */
     public DriverVolume build(Host host, DriverVersion version) throws IOException {
         if (!executable) {
@@ -101,7 +101,7 @@ public final class DriverVolumeStore {
             Files.createDirectories(root);
             return lock.holding(() -> buildLocked(host, version));
         } catch (IOException e) {
-            throw DriverVolumeException.of("can't make the driver volume", root, e);
+            throw DriverVolumeException.of("cannot make the driver volume", root, e);
         }
     }
 
@@ -142,14 +142,14 @@ public final class DriverVolumeStore {
                 return was;
             });
         } catch (IOException e) {
-            throw DriverVolumeException.of("can't remove the driver volume", path(version), e);
+            throw DriverVolumeException.of("cannot remove the driver volume", path(version), e);
         }
     }
 
     /**
      * Makes the folder of the volumes and checks that programs can run from it.
      *
-     * @throws DriverVolumeException when it can't be made, or is on a mount with {@code noexec}
+     * @throws DriverVolumeException when it cannot be made, or is on a mount with {@code noexec}
      */
     public void checkExecutable() throws IOException {
         try {
@@ -164,11 +164,11 @@ public final class DriverVolumeStore {
                                 + " is mounted noexec",
                         "run mount -o remount,exec "
                                 + mount.point()
-                                + " or choose another state folder (JNVDOCKER_STATE_DIR)");
+                                + " or choose another state directory (JNVDOCKER_STATE_DIR)");
             }
             executable = true;
         } catch (IOException e) {
-            throw DriverVolumeException.of("can't make the folder of driver volumes", root, e);
+            throw DriverVolumeException.of("cannot make the directory of driver volumes", root, e);
         }
     }
 

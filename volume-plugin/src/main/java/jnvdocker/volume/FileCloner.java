@@ -89,14 +89,14 @@ final class FileCloner {
                             + " bytes, only "
                             + free
                             + " are free",
-                    "free some space there, or choose a state folder on the file system of the"
+                    "free some space there, or choose a state directory on the file system of the"
                             + " driver's files (JNVDOCKER_STATE_DIR)");
         }
         for (Job job : jobs) {
             try {
                 copy(job);
             } catch (IOException e) {
-                throw DriverVolumeException.of("can't copy " + job.from() + " to", job.to(), e);
+                throw DriverVolumeException.of("cannot copy " + job.from() + " to", job.to(), e);
             }
             done.put(job.to(), Cloned.COPY);
         }

@@ -165,7 +165,7 @@ public record Manifest(
     private void checkNames() throws MalformedFileException {
         for (Entry entry : files) {
             if (entry.folder() == null || entry.cloned() == null || entry.source() == null) {
-                throw new MalformedFileException("a file without folder, origin or source");
+                throw new MalformedFileException("a file without directory, origin or source");
             }
             checkPlain(entry.name());
         }
@@ -180,7 +180,7 @@ public record Manifest(
         }
         for (DriverLink link : links) {
             if (link.folder() == null) {
-                throw new MalformedFileException("a link without folder");
+                throw new MalformedFileException("a link without directory");
             }
             checkPlain(link.name());
             checkPlain(link.target());

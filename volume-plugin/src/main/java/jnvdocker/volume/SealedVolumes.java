@@ -72,7 +72,7 @@ final class SealedVolumes {
      * Mounts a volume unless it is mounted already, and takes every other one's mount away: no
      * container is given a driver's files that is not loaded.
      *
-     * @throws IOException when that can't be done here, saying why
+     * @throws IOException when that cannot be done here, saying why
      */
     synchronized Sealed seal(DriverVolume volume) throws IOException {
         String version = volume.version().text();
@@ -199,7 +199,7 @@ final class SealedVolumes {
                             + " or "
                             + folder
                             + " has"
-                            + " characters that an overlay's options can't have");
+                            + " characters that an overlay's options cannot have");
         }
         long before = device(made);
         Posix.mountReadOnly(source(volume.path()), made, TYPE, lower);

@@ -83,7 +83,7 @@ public final class ServedVolumes {
         return served;
     }
 
-    /** Mounts what containers will want, or makes the copy that they get where that can't be. */
+    /** Mounts what containers will want, or makes the copy that they get where that cannot be. */
     public void prepare(Host host, DriverVersion version) throws IOException {
         DriverVolume volume = store.build(host, version);
         Optional<Refusal> fault = fault(volume);
@@ -121,7 +121,7 @@ public final class ServedVolumes {
 
     private static Refusal unmountable(IOException e) {
         return new Refusal(
-                "it can't be mounted read-only (" + FileErrors.describe(e) + ")",
+                "it cannot be mounted read-only (" + FileErrors.describe(e) + ")",
                 "load the kernel module overlay, and have jnvdockerd run as root of the host");
     }
 

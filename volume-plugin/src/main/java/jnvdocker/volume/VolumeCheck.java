@@ -148,7 +148,7 @@ final class VolumeCheck {
         try {
             now = DriverFiles.find(host, DriverVersion.parse(manifest.version()));
         } catch (DriverVolumeException e) {
-            return; // The host has this driver no longer, or it can't be found now.
+            return; // The host has this driver no longer, or it cannot be found now.
         }
         Set<Path> known = new HashSet<>();
         manifest.contents().forEach(entry -> known.add(volume.resolve(entry.path())));

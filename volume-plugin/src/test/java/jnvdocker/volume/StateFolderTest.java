@@ -21,7 +21,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 
-/** State folders that can't hold a volume: the refusal names the folder, the reason, the remedy. */
+/**
+ * State folders that cannot hold a volume: the refusal names the folder, the reason, the remedy.
+ */
 class StateFolderTest {
     @TempDir Path folder;
     private Path mount;

@@ -45,7 +45,7 @@ public sealed interface DockerCommandLine
 
     /**
      * @param argv the arguments after the program's name, any text in them
-     * @throws InvalidGpuRequestException when {@code --gpus} can't be understood
+     * @throws InvalidGpuRequestException when {@code --gpus} cannot be understood
      * @throws IOException only as thrown by {@code help}
      */
     static DockerCommandLine parse(List<String> argv, DockerHelp help)

@@ -38,7 +38,7 @@ final class KnownOptions {
 
     private OptionTable learned() throws IOException {
         if (learned == null) {
-            learned = NOTHING; // stays so when the help can't be had
+            learned = NOTHING; // stays so when the help cannot be had
             learned = OptionTable.parse(help.text());
         }
         return learned;

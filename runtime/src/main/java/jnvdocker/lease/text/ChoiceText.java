@@ -156,7 +156,7 @@ public final class ChoiceText {
         return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")";
     }
 
-    /** What can't be had as things are, and why. */
+    /** What cannot be had as things are, and why. */
     public static Refusal refusal(GpuChoice.Impossible why) {
         return switch (why) {
             case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
@@ -168,7 +168,7 @@ public final class ChoiceText {
                                     + gpu.index()
                                     + " at "
                                     + gpu.pciAddress()
-                                    + " can't be given out: "
+                                    + " cannot be given out: "
                                     + gpu.trouble(),
                             LOOK);
             case GpuChoice.Nameless(Gpu gpu) ->
@@ -258,7 +258,7 @@ public final class ChoiceText {
         return LeaseText.clauses(used.gpus(), List.of(), used.unmanaged(), Map.of());
     }
 
-    /** Why somebody who waits can't be served. */
+    /** Why somebody who waits cannot be served. */
     public static String obstacles(List<Obstacle> obstacles) {
         return obstacles.isEmpty()
                 ? "no GPU is available"
@@ -278,7 +278,7 @@ public final class ChoiceText {
             case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
                     LeaseText.used(gpus, unmanaged);
             case Obstacle.Sick(Gpu gpu) ->
-                    "GPU " + gpu.index() + " can't be given out: " + gpu.trouble();
+                    "GPU " + gpu.index() + " cannot be given out: " + gpu.trouble();
             case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
                     "GPU " + gpu.index() + " is " + LeaseText.cordoned(cordon);
             case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " shows no UUID yet";

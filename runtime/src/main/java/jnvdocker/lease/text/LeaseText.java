@@ -187,13 +187,13 @@ public final class LeaseText {
     private static String relation(GpuUse use) {
         return switch (use.kind()) {
             case UNKNOWN -> "which has too many files open to be looked through at once";
-            case CLAIM -> "which has no lease of it";
+            case CLAIM -> "which has no lease on it";
             case OTHER_CLAIM -> "which has it from another jnvdocker of this host";
             default ->
                     use.container()
                                     .flatMap(it -> ClaimNames.of(it.labels(), it.volumes()))
                                     .isPresent()
-                            ? "which has no lease of it"
+                            ? "which has no lease on it"
                             : "which jnvdocker did not start";
         };
     }

@@ -110,18 +110,18 @@ public final class LauncherFolder {
         if (!Files.isRegularFile(helper) || !Files.isExecutable(helper)) {
             throw new RefusedException(
                     "there is no program " + helper,
-                    "name the folder of the agent's own helpers with --mesos-libexec (the agent's"
-                            + " --launcher_dir until now, often /usr/libexec/mesos)");
+                    "name the directory of the agent's own helpers with --mesos-libexec (the"
+                            + " agent's --launcher_dir until now, often /usr/libexec/mesos)");
         }
         if (Files.exists(folder) && Files.isSameFile(folder, libexec)) {
             throw new RefusedException(
-                    folder + " is the agent's own folder, whose mesos-containerizer is needed",
-                    "name another folder with --launcher-dir");
+                    folder + " is the agent's own directory, whose mesos-containerizer is needed",
+                    "name another directory with --launcher-dir");
         }
         if (isOurs(helper)) {
             throw new RefusedException(
                     helper + " is jnvdocker's own, and would call itself",
-                    "name the folder of the agent's own helpers with --mesos-libexec");
+                    "name the directory of the agent's own helpers with --mesos-libexec");
         }
     }
 
@@ -135,7 +135,7 @@ public final class LauncherFolder {
                 if (!isLink(entry) && !isProgramOfOurs(entry)) {
                     throw new RefusedException(
                             entry + " does not belong to jnvdocker",
-                            "move it away, or use an empty folder");
+                            "move it away, or use an empty directory");
                 }
             }
         }

@@ -113,7 +113,7 @@ public record RunningAgent(int pid, Path root, Map<String, String> flags) {
     /**
      * Whether it asks us how to launch containers.
      *
-     * @throws IOException when its helper can't be read
+     * @throws IOException when its helper cannot be read
      */
     public boolean asksUs() throws IOException {
         // Its own root may be a container's.

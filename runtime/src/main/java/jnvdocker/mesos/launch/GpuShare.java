@@ -27,7 +27,7 @@ public record GpuShare(
 
     /**
      * @throws RefusedException when it is not a whole number of GPUs, or contradicts itself
-     * @throws IOException when the owner's configuration can't be read
+     * @throws IOException when the owner's configuration cannot be read
      */
     public static GpuShare of(RuntimeFolder folder, ContainerConfig config)
             throws RefusedException, IOException {

@@ -23,7 +23,7 @@ public final class Prestart {
 
     private Prestart() {}
 
-    /** Tells the task's user why it can't be started, and fails. */
+    /** Tells the task's user why it cannot be started, and fails. */
     public static List<String> refuse(String reason) {
         return List.of(NAME, "refuse", reason);
     }
@@ -33,7 +33,7 @@ public final class Prestart {
      *     added
      * @param folders of the volumes that are mounted, by their names
      * @param cgroups folders in which the devices are allowed, one that holds another before it
-     * @throws IOException when a device node can't be looked at
+     * @throws IOException when a device node cannot be looked at
      */
     public static List<String> apply(
             ContainerEdits edits,

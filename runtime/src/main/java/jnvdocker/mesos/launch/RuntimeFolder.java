@@ -58,7 +58,7 @@ public record RuntimeFolder(Path path, List<String> ids) {
 
     private static RefusedException notOne(String text) {
         return new RefusedException(
-                Quote.quoted(text) + " is not the folder of a Mesos agent's container",
+                Quote.quoted(text) + " is not the directory of a Mesos agent's container",
                 "let only the agent start mesos-containerizer");
     }
 

@@ -37,7 +37,7 @@ final class ContainerdToml implements EngineSettings {
         List<String> plugin = plugin(toml, entry.file());
         if (!entry.resources().isEmpty()) {
             throw new RefusedException(
-                    "containerd has no Swarm, and so no node's resources", "leave --swarm out");
+                    "containerd has no Swarm, so --swarm means nothing here", "leave --swarm out");
         }
         Optional<Found> there = find(toml, plugin, entry.name());
         if (there.isPresent()) {
@@ -162,7 +162,7 @@ final class ContainerdToml implements EngineSettings {
     }
 
     private static TomlParseResult parse(String text, Path file) throws RefusedException {
-        return TomlText.parse(text, file, " can't be read, or leaves no room for a handler: ");
+        return TomlText.parse(text, file, " cannot be read, or leaves no room for a handler: ");
     }
 
     /** The table with the handlers, by the version of the file. */

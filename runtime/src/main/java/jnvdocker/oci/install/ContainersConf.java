@@ -24,7 +24,7 @@ final class ContainersConf implements EngineSettings {
         }
         if (!entry.resources().isEmpty()) {
             throw new RefusedException(
-                    "podman has no Swarm, and so no node's resources", "leave --swarm out");
+                    "podman has no Swarm, so --swarm means nothing here", "leave --swarm out");
         }
         return HEADER
                 + (entry.standard() ? "[engine]\nruntime = \"" + entry.name() + "\"\n\n" : "")

@@ -40,7 +40,7 @@ interface EngineSettings {
      * The same text with a runtime, and all else as it was.
      *
      * @param text empty when there is no file
-     * @throws RefusedException when it says something else of that name, or can't be read
+     * @throws RefusedException when it says something else of that name, or cannot be read
      */
     String with(String text, Entry entry) throws RefusedException;
 
@@ -48,12 +48,12 @@ interface EngineSettings {
      * The same text without it, empty when nothing is left; as it is when the name is somebody
      * else's by now.
      *
-     * @throws RefusedException when it can't be read
+     * @throws RefusedException when it cannot be read
      */
     Optional<String> without(String text, Registration registration) throws RefusedException;
 
     /**
-     * @throws RefusedException when it can't be read
+     * @throws RefusedException when it cannot be read
      */
     Optional<Found> find(String text, Path file, String name) throws RefusedException;
 

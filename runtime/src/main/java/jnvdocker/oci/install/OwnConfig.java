@@ -68,6 +68,6 @@ public final class OwnConfig {
     }
 
     private TomlParseResult parse(String text) throws RefusedException {
-        return TomlText.parse(text, file, " can't be read: ");
+        return TomlText.parse(text, file, " cannot be read: ");
     }
 }

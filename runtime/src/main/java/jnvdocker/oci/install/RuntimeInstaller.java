@@ -105,7 +105,7 @@ public final class RuntimeInstaller {
     /**
      * Decides what is to be done, and changes nothing.
      *
-     * @throws RefusedException when it can't be done
+     * @throws RefusedException when it cannot be done
      */
     public Plan plan(Wanted wanted) throws IOException, RefusedException {
         boolean plain = PLAIN.matcher(wanted.name()).matches() && !wanted.name().equals("runc");
@@ -167,7 +167,7 @@ public final class RuntimeInstaller {
                 && !RuntimeProgram.isOursAt(program.toString())) {
             throw new RefusedException(
                     program + " is not jnvdocker's",
-                    "name another folder with --runtime-dir, or move it away");
+                    "name another directory with --runtime-dir, or move it away");
         }
     }
 

@@ -44,7 +44,7 @@ public final class RuntimeProgram {
         return PROGRAM.isOurs(program);
     }
 
-    /** Whether it lies there, be it settled or not; false as well when that can't be told. */
+    /** Whether it lies there, be it settled or not; false as well when that cannot be told. */
     static boolean isOursAt(String path) {
         try {
             return path.startsWith("/")
@@ -64,7 +64,7 @@ public final class RuntimeProgram {
                 List.of(settings.real(), settings.markers(), settings.socket(), settings.wake()));
     }
 
-    /** What a program was told; empty when it is not ours, is not settled, or can't be read. */
+    /** What a program was told; empty when it is not ours, is not settled, or cannot be read. */
     public static Optional<Settings> read(Path program) {
         try {
             return bytes(program)

@@ -48,12 +48,12 @@ public final class RefusedProcess {
      * @param program our {@code jnvdocker-refused}, by its absolute path. The folder that it is in
      *     becomes the container's root: it has the folders {@code dev} and {@code proc}, nothing
      *     else that matters to anybody, and every user may enter it
-     * @param text to be printed; what one argument can't have is cut off
+     * @param text to be printed; what one argument cannot have is cut off
      * @throws RefusedException when that is no container's {@code config.json}
      */
     public static String of(String configJson, Path program, String text) throws RefusedException {
         if (!program.isAbsolute() || program.getNameCount() < 2) {
-            throw new IllegalArgumentException(program + " is in no folder of its own");
+            throw new IllegalArgumentException(program + " is in no directory of its own");
         }
         RefusedProcess process = new RefusedProcess(parse(configJson));
         process.changeRoot(program.getParent());

@@ -85,7 +85,7 @@ public final class GpuWishes {
 
     /**
      * @param image the image's own configuration; empty when it is not known
-     * @throws RefusedException for what can't be read, does not go together, or is not allowed
+     * @throws RefusedException for what cannot be read, does not go together, or is not allowed
      */
     public GpuWish of(
             RuntimeSpec spec,

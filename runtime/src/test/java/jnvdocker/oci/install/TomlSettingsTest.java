@@ -112,7 +112,7 @@ class TomlSettingsTest {
             value = {
                 "root = '/x'| is of containerd's first format; run 'containerd",
                 "version = 1| is of containerd's first format",
-                "version = 2 x| /etc/engine.conf:1 can't be read",
+                "version = 2 x| /etc/engine.conf:1 cannot be read",
                 "version = 2~[plugins.'io.containerd.grpc.v1.cri'.containerd]~runtimes = {}"
                         + "| says already which handlers",
                 "version = 2~[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia]"

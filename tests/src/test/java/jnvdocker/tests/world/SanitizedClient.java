@@ -46,7 +46,7 @@ public final class SanitizedClient implements AutoCloseable {
         static final Path PATH = build();
 
         private static Path build() {
-            // What make can't know: other flags make another program.
+            // What make cannot know: other flags make another program.
             Path out = Project.build("sanitized-" + Integer.toHexString(FLAGS.hashCode()));
             Command.Result made =
                     Command.of(

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 
-/** A driver volume can't be made, read or removed. */
+/** A driver volume cannot be made, read or removed. */
 public final class DriverVolumeException extends FailedException {
     private static final long serialVersionUID = 1L;
 
@@ -20,7 +20,7 @@ public final class DriverVolumeException extends FailedException {
     }
 
     /**
-     * @param what what was tried, such as {@code can't write}
+     * @param what what was tried, such as {@code cannot write}
      * @param file what it was tried on, where the cause does not name a file itself
      */
     public static DriverVolumeException of(String what, Path file, IOException cause) {

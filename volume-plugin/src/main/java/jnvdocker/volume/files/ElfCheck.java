@@ -40,7 +40,7 @@ final class ElfCheck {
         } catch (MalformedFileException e) {
             return new Unfit("not a library or program that could be loaded: " + e.getMessage());
         } catch (IOException e) {
-            return new Unfit("it can't be read: " + FileErrors.reason(e));
+            return new Unfit("it cannot be read: " + FileErrors.reason(e));
         }
     }
 

@@ -27,7 +27,7 @@ public enum Folder {
                 return folder;
             }
         }
-        throw new IllegalArgumentException("not a folder of a driver volume: '" + text + "'");
+        throw new IllegalArgumentException("not a directory of a driver volume: '" + text + "'");
     }
 
     @Override

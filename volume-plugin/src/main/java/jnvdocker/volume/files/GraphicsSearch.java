@@ -101,7 +101,7 @@ final class GraphicsSearch {
                     ? Optional.of("larger than " + (most >> 10) + " KiB")
                     : Optional.empty();
         } catch (IOException e) {
-            return Optional.of("it can't be read: " + FileErrors.reason(e));
+            return Optional.of("it cannot be read: " + FileErrors.reason(e));
         }
     }
 

@@ -20,7 +20,7 @@ final class InstalledDriver {
             throw new DriverVolumeException(
                     "the library of driver "
                             + driver
-                            + " can't be used: "
+                            + " cannot be used: "
                             + String.join("; ", unfit),
                     "install that driver's user-space part again");
         }
@@ -62,14 +62,15 @@ final class InstalledDriver {
                         + driver
                         + " is not installed: "
                         + (search.folders().isEmpty()
-                                ? "this host has no folder of libraries"
+                                ? "this host has no directory of libraries"
                                 : "no libcuda.so."
                                         + driver
                                         + " in "
                                         + String.join(", ", search.folders())
                                         + (search.hasCache()
                                                 ? ""
-                                                : ", and no loader cache to name other folders"))
+                                                : ", and no loader cache to name other"
+                                                        + " directories"))
                         + closed(search),
                 "install it and run ldconfig");
     }

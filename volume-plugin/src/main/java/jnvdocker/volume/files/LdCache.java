@@ -52,7 +52,7 @@ record LdCache(List<Entry> entries) {
     /**
      * @throws NoSuchFileException when the host has none; its loader then knows its default folders
      *     only
-     * @throws DriverVolumeException when it is damaged or can't be read
+     * @throws DriverVolumeException when it is damaged or cannot be read
      */
     static LdCache read(Host host) throws IOException {
         Path file = host.resolveParent(PATH);
@@ -75,7 +75,7 @@ record LdCache(List<Entry> entries) {
                     "run ldconfig to write it again");
         } catch (IOException e) {
             throw new DriverVolumeException(
-                    "can't read the loader cache " + file + ": " + FileErrors.reason(e),
+                    "cannot read the loader cache " + file + ": " + FileErrors.reason(e),
                     "remove it and run ldconfig to write it again");
         }
     }

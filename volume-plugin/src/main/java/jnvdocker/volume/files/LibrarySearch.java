@@ -167,7 +167,7 @@ final class LibrarySearch {
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         } catch (AccessDeniedException e) {
-            closed.put(host.spell(folder), "this folder can't be read by this user");
+            closed.put(host.spell(folder), "this directory cannot be read by this user");
         }
         return List.copyOf(names);
     }

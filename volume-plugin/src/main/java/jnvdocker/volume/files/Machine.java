@@ -24,7 +24,7 @@ enum Machine {
         };
     }
 
-    /** The folder for a library of that kind, or empty when this machine can't load it. */
+    /** The folder for a library of that kind, or empty when this machine cannot load it. */
     Optional<Folder> libraryFolder(ElfFile file) {
         if (file.order() != ByteOrder.LITTLE_ENDIAN) {
             return Optional.empty();

@@ -10,14 +10,14 @@ import java.nio.file.Files;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
-/** What to do about a state folder that a driver volume can't be written to. */
+/** What to do about a state folder that a driver volume cannot be written to. */
 final class StateFolderRemedy {
     private static final String STATE_FOLDER = " (JNVDOCKER_STATE_DIR)";
 
     private static final String IN_THE_WAY =
-            "move the file that is in the way, or choose another state folder" + STATE_FOLDER;
+            "move the file that is in the way, or choose another state directory" + STATE_FOLDER;
 
-    private static final String LOOK = "check that folder, its quota and the kernel's log";
+    private static final String LOOK = "check that directory, its quota and the kernel's log";
 
     /** Who could not write what he wanted to has left less than this. */
     private static final long FULL = 1 << 20;
@@ -30,7 +30,7 @@ final class StateFolderRemedy {
     static String of(Path file, IOException cause) {
         return switch (cause) {
             case AccessDeniedException _ ->
-                    "run the daemon as root, or choose a state folder that this user may write"
+                    "run the daemon as root, or choose a state directory that this user may write"
                             + STATE_FOLDER;
             case NotDirectoryException _, FileAlreadyExistsException _ -> IN_THE_WAY;
             default -> of(file);
@@ -46,10 +46,10 @@ final class StateFolderRemedy {
         try {
             DiskRoom room = DiskRoom.of(there);
             if (room.readOnly()) {
-                return "mount it writable, or choose another state folder" + STATE_FOLDER;
+                return "mount it writable, or choose another state directory" + STATE_FOLDER;
             }
             return room.bytes() < FULL || !room.forFiles()
-                    ? "free some space there, or choose another state folder" + STATE_FOLDER
+                    ? "free some space there, or choose another state directory" + STATE_FOLDER
                     : LOOK;
         } catch (PosixException e) {
             return LOOK;

@@ -99,7 +99,7 @@ public final class PluginServer implements AutoCloseable {
      * Listens on the socket that this process got as standard input, else on a new one that root
      * alone may use, as dockerd does.
      *
-     * @throws IOException when the socket can't be made, or the one on standard input is another
+     * @throws IOException when the socket cannot be made, or the one on standard input is another
      */
     public static PluginServer listen(VolumePlugin plugin, Path socket) throws IOException {
         return listen(plugin, socket, PATIENCE, VerbThreads.Limits.USUAL);
@@ -279,7 +279,7 @@ public final class PluginServer implements AutoCloseable {
                                 .map(text -> response(HttpResponseStatus.OK, text + "\n"))
                                 .orElseGet(() -> response(HttpResponseStatus.NOT_FOUND, ""));
             } catch (JsonProcessingException e) {
-                LOG.error("{}: the answer can't be written as JSON", verb, e);
+                LOG.error("{}: the answer cannot be written as JSON", verb, e);
             } catch (IOException e) {
                 LOG.error("{}: nobody knows who asks", verb, e);
             } finally {
@@ -303,7 +303,7 @@ public final class PluginServer implements AutoCloseable {
     /**
      * Ends its connection. On one that dockerd keeps, a request may meet our death; dockerd repeats
      * it without its body, and forgets the volume when it is told that this names none. One that
-     * can't connect is repeated whole.
+     * cannot connect is repeated whole.
      */
     private static FullHttpResponse response(HttpResponseStatus status, String text) {
         var body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);

@@ -326,7 +326,7 @@ class DriverFilesTest {
     void hostWithoutAnyFolderOfLibrariesIsSaidToHaveNone() throws Exception {
         host = TestingHost.empty(folder.resolve("nothing"));
         String text = refusal();
-        assertTrue(text.contains("not installed: this host has no folder of libraries; "), text);
+        assertTrue(text.contains("not installed: this host has no directory of libraries; "), text);
     }
 
     @Test
