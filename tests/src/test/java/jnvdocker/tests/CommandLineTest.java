@@ -205,7 +205,7 @@ class CommandLineTest {
 
     /** Our options follow what docker says of its own. */
     private static boolean isPrinted(Command.Result alone, Command.Result ours) {
-        boolean help = alone.out().startsWith("\nUsage:") && alone.exitCode() == 0;
+        boolean help = alone.out().stripLeading().startsWith("Usage:") && alone.exitCode() == 0;
         return help
                 ? ours.out().startsWith(alone.out())
                         && ours.out().contains("--gpu-wait")

@@ -59,7 +59,7 @@ class RegistryDiskTest extends OneEngineTest {
             lab.docker("rm", "-f", "other");
             Lab.await(() -> {
                 String shown = lab.jnvdocker("gpu", "ls").ok().out();
-                return shown.contains("cannot be written down") ? List.of() : List.of(shown);
+                return shown.contains("cannot be recorded") ? List.of() : List.of(shown);
             });
             String why = lab.jnvdocker("gpu", "why", "1").ok().out();
             assertTrue(why.contains("; look at that disk's space, health and mount options"), why);

@@ -203,7 +203,9 @@ class WaitingTest {
         Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "6", "plain", "true");
         assertEquals(0, hasty.exitCode(), hasty::toString);
         String queue = lab.jnvdocker("gpu", "queue", "--json").ok().out();
-        assertTrue(queue.contains("\"obstacle\" : \"it waits for what uid 61001 has"), queue);
+        assertTrue(
+                queue.contains("\"obstacle\" : \"it waits for what uid 61001 already holds"),
+                queue);
         lab.docker("rm", "-f", "own").ok();
         assertEquals(0, eight.code(), eight::err);
     }
