@@ -129,8 +129,9 @@ class PolicyTest extends OneEngineTest {
                 start.err().contains("GPU 1 (GPU-5c1a1003) is cordoned by root since")
                         && start.err()
                                 .contains(
-                                        "; start this container again when the cordon is lifted, or"
-                                                + " make it again on other GPUs"),
+                                        "; start this container again when the cordon is lifted"
+                                                + " (docker export copies files out of it"
+                                                + " meanwhile), or make it again on other GPUs"),
                 start::toString);
         lab.jnvdocker("gpu", "uncordon", "GPU-5c1a1003").ok();
         lab.docker("start", "train").ok();
