@@ -38,32 +38,34 @@ final class Place {
      * @param number counted from 1
      * @param reason who has what he waits for
      * @param obstacle why others are served meanwhile; empty when they are not
-     * @param told whether the reason says that already
+     * @param untold the part of the obstacle that the reason does not name; empty when it names all
      */
-    record Standing(int number, String reason, Optional<String> obstacle, boolean told) {
+    record Standing(int number, String reason, Optional<String> obstacle, String untold) {
         /** Of one who is served before those behind him. */
         static Standing inTurn(int number, GpuChoice.Busy others) {
-            return new Standing(number, ChoiceText.reason(others), Optional.empty(), false);
+            return new Standing(number, ChoiceText.reason(others), Optional.empty(), "");
         }
 
         /** Of one whom others pass, since what is in his way is not theirs to give back. */
         static Standing passed(int number, GpuChoice.Busy others, List<Obstacle> obstacles) {
+            List<Obstacle> untold =
+                    obstacles.stream().filter(it -> !ChoiceText.names(others, it)).toList();
             return new Standing(
                     number,
                     ChoiceText.reason(others),
                     Optional.of(ChoiceText.obstacles(obstacles)),
-                    ChoiceText.names(others, obstacles));
+                    !obstacles.isEmpty() && untold.isEmpty() ? "" : ChoiceText.obstacles(untold));
         }
 
         /** Of one who cannot have anything as things are. */
         static Standing passed(int number, Refusal why, List<Obstacle> obstacles) {
-            return new Standing(
-                    number, why.message(), Optional.of(ChoiceText.obstacles(obstacles)), false);
+            String all = ChoiceText.obstacles(obstacles);
+            return new Standing(number, why.message(), Optional.of(all), all);
         }
 
         /** Of one whom others pass for the very reason that he waits. */
         static Standing passed(int number, String reason) {
-            return new Standing(number, reason, Optional.of(reason), true);
+            return new Standing(number, reason, Optional.of(reason), "");
         }
     }
 

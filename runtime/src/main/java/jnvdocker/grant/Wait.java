@@ -121,9 +121,11 @@ final class Wait {
                         + ": "
                         + standing.reason()
                         + standing.obstacle()
-                                .map(why ->
+                                .map(_ ->
                                         "; others are served meanwhile"
-                                                + (standing.told() ? "" : ": " + why))
+                                                + (standing.untold().isEmpty()
+                                                        ? ""
+                                                        : ": " + standing.untold()))
                                 .orElse("");
         if (!text.equals(said)) {
             said = text;

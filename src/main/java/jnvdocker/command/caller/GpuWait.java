@@ -48,8 +48,8 @@ public final class GpuWait {
             return;
         }
         throw new RefusedException(
-                "'" + image + "' behind --gpu-wait is the image, not how long to wait",
-                "type --gpu-wait=" + image + " to wait so long");
+                "'" + image + "' after --gpu-wait would be the image",
+                "type --gpu-wait=" + image + " to wait that long");
     }
 
     /** The client has a place in the queue from then on, and is told of it. */

@@ -125,8 +125,8 @@ class FirstUseTest extends OneHostTest {
         Command.Result result = typed("run", "--gpu-wait", "5m", "cuda", "train").run();
         assertEquals(125, result.exitCode());
         assertEquals(
-                "jnvdocker: '5m' behind --gpu-wait is the image, not how long to wait; type"
-                        + " --gpu-wait=5m to wait so long\n",
+                "jnvdocker: '5m' after --gpu-wait would be the image; type"
+                        + " --gpu-wait=5m to wait that long\n",
                 result.err());
     }
 

@@ -199,13 +199,11 @@ class WaitingTest {
                 .run()
                 .ok();
         Client eight = waiting("eight", "all");
-        eight.awaitSaid("; others are served meanwhile: it waits for what uid 61001 already holds");
+        eight.awaitSaid("; others are served meanwhile: uid 61001 already holds GPUs 0,1");
         Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "6", "plain", "true");
         assertEquals(0, hasty.exitCode(), hasty::toString);
         String queue = lab.jnvdocker("gpu", "queue", "--json").ok().out();
-        assertTrue(
-                queue.contains("\"obstacle\" : \"it waits for what uid 61001 already holds"),
-                queue);
+        assertTrue(queue.contains("\"obstacle\" : \"uid 61001 already holds GPUs 0,1\""), queue);
         lab.docker("rm", "-f", "own").ok();
         assertEquals(0, eight.code(), eight::err);
     }

@@ -232,17 +232,13 @@ public final class ChoiceText {
         return Indices.text(gpus.stream().map(Gpu::index));
     }
 
-    /** Whether {@link #reason} already names all that is in somebody's way. */
-    public static boolean names(GpuChoice.Busy busy, List<Obstacle> obstacles) {
-        if (obstacles.size() != 1) {
-            return false;
-        }
-        Obstacle only = obstacles.getFirst();
+    /** Whether {@link #reason} names an obstacle. */
+    public static boolean names(GpuChoice.Busy busy, Obstacle obstacle) {
         return switch (busy) {
             case GpuChoice.OverQuota(_, Owner owner, List<Lease> leases, Quota.Limit limit, _) ->
-                    only.equals(new Obstacle.OverQuota(owner, leases, limit));
+                    obstacle.equals(new Obstacle.OverQuota(owner, leases, limit));
             case GpuChoice.Taken taken ->
-                    only instanceof Obstacle.Used used && hasAll(clauses(taken), clauses(used));
+                    obstacle instanceof Obstacle.Used used && hasAll(clauses(taken), clauses(used));
         };
     }
 
@@ -270,11 +266,11 @@ public final class ChoiceText {
             case Obstacle.OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) ->
                     LeaseText.excess(owner, leases, limit);
             case Obstacle.NeverAllowed(Quota.Limit limit) -> LeaseText.rule(limit);
-            case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> leases) ->
-                    "it waits for what "
-                            + Quote.shown(owner.name())
-                            + " already holds: "
-                            + LeaseText.held(gpus, leases);
+            case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> _) ->
+                    Quote.shown(owner.name())
+                            + " already holds "
+                            + (gpus.size() == 1 ? "GPU " : "GPUs ")
+                            + Indices.text(gpus.stream().map(ClaimedGpu::index));
             case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
                     LeaseText.used(gpus, unmanaged);
             case Obstacle.Sick(Gpu gpu) ->

@@ -49,7 +49,7 @@ class ChoiceTextTest {
 
     private static boolean isNamed(GpuChoice choice, Ticket ticket) throws Exception {
         GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, choice.of(ticket));
-        return ChoiceText.names(busy, choice.obstacles(ticket));
+        return choice.obstacles(ticket).stream().allMatch(it -> ChoiceText.names(busy, it));
     }
 
     @Test
@@ -148,10 +148,12 @@ class ChoiceTextTest {
             if (choice.of(ticket) instanceof GpuChoice.Busy busy && !choice.keep(ticket)) {
                 List<Obstacle> obstacles = choice.obstacles(ticket);
                 String reason = ChoiceText.reason(busy);
-                boolean named = ChoiceText.names(busy, obstacles);
-                String words = ChoiceText.obstacles(obstacles);
-                assertEquals(reason.contains(words), named, () -> reason + "\n" + words);
-                seen[named ? 1 : 0]++;
+                for (Obstacle obstacle : obstacles) {
+                    boolean named = ChoiceText.names(busy, obstacle);
+                    String words = ChoiceText.obstacles(List.of(obstacle));
+                    assertEquals(reason.contains(words), named, () -> reason + "\n" + words);
+                    seen[named ? 1 : 0]++;
+                }
             }
         }
         assertTrue(seen[0] > 50 && seen[1] > 50, seen[0] + " " + seen[1]);
