@@ -27,7 +27,7 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 
-/** Whatever is in a file, it is an image or refused in words, with little memory in little time. */
+/** Any file is an image or is refused in words, with little memory in little time. */
 class ArchiveFuzzTest {
     private static final int LONGEST_MESSAGE = 1_000;
     private static final Pattern OF_A_PROGRAMMER =
@@ -55,7 +55,7 @@ class ArchiveFuzzTest {
                         .toList());
     }
 
-    /** Their checksums are right, so that what is wrong gets far. */
+    /** Their checksums are right, so that errors get far. */
     @Property(tries = 3_000, seed = "12")
     void tarsOfOddBlocksAreReadOrRefused(@ForAll("tars") byte[] archive) {
         assertReadOrRefused(archive);

@@ -65,7 +65,7 @@ class HostileArchiveTest {
     }
 
     @Test
-    void whatIsNoArchiveIsSaidToBeNone() {
+    void filesThatAreNoArchiveAreRefused() {
         assertEquals("is empty, or no tar archive" + AGAIN, refusal(new byte[0]));
         assertEquals("is empty, or no tar archive" + AGAIN, refusal(new byte[10_240]));
         assertDamaged(refusal("FROM scratch\n".repeat(100).getBytes(StandardCharsets.UTF_8)));
@@ -108,7 +108,7 @@ class HostileArchiveTest {
         }
     }
 
-    /** Whatever is changed, it is an answer or a refusal, and nothing else. */
+    /** Any change leads to an answer or a refusal, and nothing else. */
     @Test
     void changedBytesAreNoMoreThanARefusal() {
         Random random = new Random(2);
@@ -145,7 +145,7 @@ class HostileArchiveTest {
     }
 
     @Test
-    void whatIsMissingOrThereTwiceOrALinkIsNamed() {
+    void missingDuplicateAndLinkedFilesAreNamed() {
         String name = Quote.shown(digest(CONFIG) + ".json");
         assertEquals(
                 "its file " + name + " is missing" + AGAIN,
@@ -255,7 +255,7 @@ class HostileArchiveTest {
                 refusal(archive.file("index.json", document).plain()));
     }
 
-    /** A few documents of some KiB that would be a hundred million images. */
+    /** A few documents of some KiB that would amount to a hundred million images. */
     @Test
     void indexesThatNameEachOtherOftenEnd() {
         TestingArchive archive = new TestingArchive().layout().blob(CONFIG);
@@ -357,7 +357,7 @@ class HostileArchiveTest {
                 refusalWithin(SMALL, TestingArchive.zstd(bomb)));
     }
 
-    /** GNU's way to long names: an entry whose content is the next one's name. */
+    /** Long names as GNU tar stores them: in an entry whose content is the next one's name. */
     @Test
     void nameOfGigabytesIsNotGathered() {
         for (byte kind : new byte[] {'L', 'K', 'x'}) {
@@ -379,7 +379,7 @@ class HostileArchiveTest {
                 refusal(new Endless(start, (byte) 'n'), ArchiveLimits.STANDARD));
     }
 
-    /** Frames to be skipped, for ever. */
+    /** Skippable frames without end. */
     @Test
     void zstdOfNothingEnds() {
         byte[] skippable =
@@ -397,7 +397,7 @@ class HostileArchiveTest {
                 refusal(new Repeated(empty), ArchiveLimits.STANDARD));
     }
 
-    /** A start and then one byte for ever. */
+    /** A start and then one byte without end. */
     private static final class Endless extends InputStream {
         private final byte[] start;
         private final byte rest;
@@ -422,7 +422,7 @@ class HostileArchiveTest {
         }
     }
 
-    /** The same bytes for ever. */
+    /** The same bytes without end. */
     private static final class Repeated extends InputStream {
         private final byte[] bytes;
         private int at;

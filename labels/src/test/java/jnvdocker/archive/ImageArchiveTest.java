@@ -52,7 +52,7 @@ class ImageArchiveTest {
         assertEquals(message, error.getMessage());
     }
 
-    /** As Docker before 25 does, links between layers included. */
+    /** An archive as Docker before 25 writes it, links between layers included. */
     private static TestingArchive saved() {
         return new TestingArchive()
                 .folder("0a1b")
@@ -74,7 +74,7 @@ class ImageArchiveTest {
                 .formatted(config, tags);
     }
 
-    /** An OCI layout with these beside the index; all configurations are in it. */
+    /** An OCI layout with these blobs beside the index; all configurations are among them. */
     private static TestingArchive layout(String index, String... blobs) {
         TestingArchive archive = new TestingArchive().folder("blobs").folder("blobs/sha256");
         for (String blob : blobs) {
@@ -198,7 +198,7 @@ class ImageArchiveTest {
                         .plain();
         assertEquals("12.4", cuda(archive, "cuda:1"));
         assertEquals("linux/amd64", only(archive).platform().toString());
-        // And where the index does not say, the configurations do.
+        // Where the index does not name platforms, the configurations do.
         byte[] silent = layout(index(descriptor(arm, ""), descriptor(amd, "")), amd, arm).plain();
         assertEquals("one without a name", only(silent).name());
         assertEquals("linux/amd64", only(silent).platform().toString());
@@ -224,7 +224,7 @@ class ImageArchiveTest {
     }
 
     @Test
-    void whatIsNoImageIsPassedOver() throws Exception {
+    void manifestThatIsNoImageIsPassedOver() throws Exception {
         String signature =
                 manifest(CONFIG).replace("\"mediaType\": \"\"", "\"mediaType\": \"text/x\"");
         String manifest = manifest(OTHER);

@@ -21,9 +21,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Tars of blocks that are in the wrong place or say something else than they did. A block that
- * looks like the head of a member has a right checksum all the same: with a wrong one nobody reads
- * on.
+ * Tars with blocks in the wrong place or with other content. A block that looks like the head of a
+ * member has a right checksum all the same: a wrong one would end the reading.
  */
 final class TarMutations {
     private static final int BLOCK = 512;
@@ -33,7 +32,7 @@ final class TarMutations {
     private static final int SIZE = 124;
     private static final int TYPE = 156;
 
-    /** Where the fields of a header are: name, mode, size, time, type, link, magic, prefix. */
+    /** The offsets of a header's fields: name, mode, size, time, type, link, magic, prefix. */
     private static final int[] FIELDS = {0, 100, SIZE, 136, TYPE, 157, MAGIC, 345};
 
     private static final String[] VALUES = {
@@ -69,7 +68,7 @@ final class TarMutations {
         "V",
     };
 
-    /** What a pax header may say that makes a difference; its own length is before it. */
+    /** Records of a pax header that make a difference, without their length. */
     private static final String[] RECORDS = {
         "path=manifest.json",
         "size=18",
@@ -97,13 +96,13 @@ final class TarMutations {
         "hdrcharset=BINARY",
     };
 
-    /** A docker-archive, a layout, and one with all that a tar may hold besides. */
+    /** A docker-archive, a layout, and one with all other members that a tar may hold. */
     static final List<byte[]> CORPUS = corpus();
 
     /**
      * A change of one block.
      *
-     * @param other another block, to go there or to go from, or a field of a header
+     * @param other another block, as target or source, or a field of a header
      */
     private record Change(int kind, double at, double other, String value) {
         void apply(List<byte[]> blocks) {
@@ -127,7 +126,7 @@ final class TarMutations {
             return blocks.subList(begin, Math.min(blocks.size(), begin + 4));
         }
 
-        /** The next block that is one, else this. */
+        /** The next block that is a head, or else this one. */
         private static byte[] head(List<byte[]> blocks, int from) {
             return blocks.stream()
                     .skip(from)
@@ -145,7 +144,7 @@ final class TarMutations {
 
     private TarMutations() {}
 
-    /** Up to six changes of one of the corpus, or of one with a pax header in it. */
+    /** Up to six changes of an archive of the corpus, or of one with a pax header in it. */
     static Arbitrary<byte[]> tars() {
         Arbitrary<Double> part = Arbitraries.doubles().between(0, 1);
         Arbitrary<Change> change =
@@ -216,7 +215,7 @@ final class TarMutations {
         return tar;
     }
 
-    /** Of all of a record, its own digits included. */
+    /** The length of a whole record, its own digits included. */
     private static int length(String record) {
         int others = record.length() + 2;
         return others + (others + 1 > 9 ? 2 : 1);

@@ -25,7 +25,7 @@ final class TestingArchive {
         tar.setBigNumberMode(TarArchiveOutputStream.BIGNUMBER_POSIX);
     }
 
-    /** An image's configuration, which asks for this CUDA version. */
+    /** An image's configuration, which requests this CUDA version. */
     static String config(String architecture, String cuda) {
         return """
         {"architecture": "%s", "os": "linux", "container_config": {"Env": ["A=no"]},
@@ -45,7 +45,9 @@ final class TestingArchive {
         }
     }
 
-    /** What an OCI document says of another one; more is more of JSON, after a comma. */
+    /**
+     * The descriptor of an OCI document in another one; {@code more} is more JSON, after a comma.
+     */
     static String descriptor(String text, String more) {
         return "{\"mediaType\": \"\", \"digest\": \"sha256:%s\", \"size\": %d%s}"
                 .formatted(digest(text), text.length(), more);
@@ -78,7 +80,7 @@ final class TestingArchive {
         return put(new TarArchiveEntry(name), content);
     }
 
-    /** As an OCI layout has it, by its digest. */
+    /** Adds a document by its digest, as in an OCI layout. */
     TestingArchive blob(String text) {
         return file("blobs/sha256/" + digest(text), text);
     }
@@ -100,7 +102,7 @@ final class TestingArchive {
     TestingArchive put(TarArchiveEntry entry, byte[] content) {
         try {
             entry.setSize(content.length);
-            // The same bytes whenever and by whomever they are written.
+            // The bytes are the same whenever and by whomever they are written.
             entry.setModTime(0);
             entry.setUserName("");
             tar.putArchiveEntry(entry);

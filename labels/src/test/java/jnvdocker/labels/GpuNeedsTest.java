@@ -100,7 +100,7 @@ class GpuNeedsTest {
         "tRue,false",
         "'1 ',false",
     })
-    void requireIsDisabledByWhatGoTakesForTrue(String value, boolean disabled) throws Exception {
+    void requireIsDisabledByGosSpellingsOfTrue(String value, boolean disabled) throws Exception {
         ImageConfig image =
                 Images.withEnv(
                         ALL, "NVIDIA_DISABLE_REQUIRE=" + value, "NVIDIA_REQUIRE_CUDA=cuda>=1");
@@ -172,7 +172,7 @@ class GpuNeedsTest {
     }
 
     @Test
-    void onlyWhatIsReadIsBounded() throws Exception {
+    void onlyValuesThatAreReadAreBounded() throws Exception {
         String large = "x".repeat(64 * 1024 + 1);
         GpuNeeds.of(Images.withEnv("LICENSE=" + large, "NVIDIA_REQUIRE_X=" + large));
         GpuNeeds.of(ImageConfig.of(Map.of("license", large), List.of(ALL)));

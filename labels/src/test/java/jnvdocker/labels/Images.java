@@ -32,19 +32,19 @@ final class Images {
         return value.toString();
     }
 
-    /** An image of the present: it asks by its environment. */
+    /** A current image, which states its needs by its environment. */
     static ImageConfig withEnv(String... env) {
         return ImageConfig.of(Map.of(), List.of(env));
     }
 
-    /** An image of nvidia-docker 1.0's time: it asks by its labels. */
+    /** An image of nvidia-docker 1.0's time, which states its needs by its labels. */
     static ImageConfig withLabels(String volumes, String cuda) {
         return ImageConfig.of(
                 Map.of("com.nvidia.volumes.needed", volumes, "com.nvidia.cuda.version", cuda),
                 List.of());
     }
 
-    /** A host with this driver, of which the table knows the CUDA version. */
+    /** A host with this driver, whose CUDA version the table knows. */
     static DriverFacts driver(String version) {
         DriverVersion driver = DriverVersion.parse(version);
         return DriverFacts.of(driver).withCuda(DriverBranches.cudaOf(driver).orElseThrow());

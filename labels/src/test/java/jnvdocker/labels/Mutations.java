@@ -10,10 +10,10 @@ import java.util.List;
 
 /**
  * Inputs that are almost right: those of a corpus, with bytes changed, pieces cut out, doubled and
- * put elsewhere. What is wrong from its first byte on never gets far into a parser.
+ * put elsewhere. Input that is wrong from its first byte on never gets far into a parser.
  */
 public final class Mutations {
-    /** What is at the border of something, in whatever width it is read. */
+    /** Values at the limits of a type, in whatever width it is read. */
     private static final List<byte[]> EDGES =
             List.of(
                     new byte[] {0},
@@ -36,7 +36,7 @@ public final class Mutations {
 
     private Mutations() {}
 
-    /** One change, at a place and of a length that are parts of the whole. */
+    /** One change; its place and length are fractions of the whole. */
     private record Change(int kind, double at, double length, byte[] bytes) {
         byte[] of(byte[] input) {
             int from = (int) (at * input.length);
@@ -72,7 +72,7 @@ public final class Mutations {
         }
     }
 
-    /** Up to six changes of one of these. */
+    /** Up to six changes of one of these inputs. */
     public static Arbitrary<byte[]> of(List<byte[]> corpus) {
         Arbitrary<byte[]> bytes =
                 Arbitraries.oneOf(
@@ -86,7 +86,7 @@ public final class Mutations {
                 .as(Mutations::changed);
     }
 
-    /** The same of texts; what is no UTF-8 any more is replaced in it. */
+    /** The same for texts; bytes that are no longer UTF-8 are replaced. */
     public static Arbitrary<String> ofTexts(String... corpus) {
         return of(Arrays.stream(corpus).map(text -> text.getBytes(StandardCharsets.UTF_8)).toList())
                 .map(bytes -> new String(bytes, StandardCharsets.UTF_8));

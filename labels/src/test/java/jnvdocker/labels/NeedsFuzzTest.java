@@ -10,7 +10,7 @@ import net.jqwik.api.Provide;
 import java.util.List;
 import java.util.Map;
 
-/** Whatever an image says of itself is understood, or refused in words that fit on a screen. */
+/** The needs of any image are understood, or refused in words that fit on a screen. */
 class NeedsFuzzTest {
     private static final int LONGEST_MESSAGE = 2_000;
     private static final DriverFacts HOST =

@@ -28,7 +28,7 @@ class RefusalTest {
     }
 
     @Test
-    void whatIsSaidBesidesComesFirstOrLast() {
+    void additionsComeFirstOrLast() {
         assertEquals(
                 new Refusal("a.tar: the disk is full; and slow", "free some"),
                 FULL.precededBy("a.tar: "));

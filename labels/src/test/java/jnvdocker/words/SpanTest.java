@@ -104,7 +104,7 @@ class SpanTest {
                 "999999999w999999999d999999999h999999999m999999999s",
                 "876001h"
             })
-    void aSpanIsBoundedByWhatThePlaceTakes(String text) {
+    void aSpanIsBoundedByTheLimitsOfItsPlace(String text) {
         assertEquals(
                 "'" + text + "' is not between 1m and 36500d; write another duration",
                 refusal(text));
@@ -123,7 +123,7 @@ class SpanTest {
     }
 
     @Test
-    void whatIsQuotedIsShortAndHarmless() {
+    void quotedTextIsShortAndHarmless() {
         assertEquals(
                 "'\\u{1b}[2J' is not a duration; write one as in 90s, 30m or 1d12h",
                 refusal("\u001b[2J"));

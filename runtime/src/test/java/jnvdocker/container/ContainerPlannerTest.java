@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Device nodes are made beneath the test's own root, which takes root. */
+/** Device nodes are created beneath the test's own root directory, which only root can do. */
 @Tag("root")
 class ContainerPlannerTest {
     private static final String DEFAULT_PATH =
@@ -182,7 +182,7 @@ class ContainerPlannerTest {
     }
 
     @Test
-    void whatStandsForTheRightToItsGpusIsCarried() throws Exception {
+    void mountAndLabelOfTheClaimAreCarried() throws Exception {
         ContainerEdits edits = planner.plan(claimed(NOTHING));
         assertEquals("claim", edits.mounts().getLast().volume());
         assertEquals(Map.of("jnvdocker.claim", "1"), edits.labels());

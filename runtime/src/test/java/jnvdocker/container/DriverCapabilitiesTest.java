@@ -34,7 +34,7 @@ class DriverCapabilitiesTest {
     }
 
     @Test
-    void whoSaysNothingAsksForNone() {
+    void environmentWithoutCapabilitiesAsksForNone() {
         assertFalse(DriverCapabilities.wantsGraphics(Map.of("NVIDIA_VISIBLE_DEVICES", "all")));
     }
 }

@@ -16,9 +16,11 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
-/** What docker's users, docker itself and chance do to the containers of a simulated world. */
+/**
+ * The steps that docker's users, docker itself and chance take with a simulated world's containers.
+ */
 final class ContainerSteps {
-    /** For how long an engine may be in the middle of a restart. */
+    /** The longest time that an engine may be in the middle of a restart. */
     private static final Duration LONGEST = Duration.ofSeconds(60);
 
     private final SimulatedWorld world;
@@ -28,7 +30,7 @@ final class ContainerSteps {
         this.world = world;
     }
 
-    /** One of those that docker can do something with, and of which that is true. */
+    /** A container that docker can do something with and that meets the condition. */
     private Optional<SimulatedContainer> container(
             int index, Predicate<SimulatedContainer> condition) {
         if (!world.engine().serves()) {
@@ -68,7 +70,7 @@ final class ContainerSteps {
     }
 
     /**
-     * A first process ends by itself.
+     * Ends a first process by itself.
      *
      * @param linger whether another process of its container lives on
      */
@@ -178,7 +180,9 @@ final class ContainerSteps {
         return found.isPresent();
     }
 
-    /** However long an engine was in the middle of it: nobody else has got the GPUs. */
+    /**
+     * No matter how long the engine was in the middle of it, no other container has got the GPUs.
+     */
     boolean finishRestart(int index) {
         List<SimulatedContainer> those =
                 world.engine().containers.stream()
@@ -206,8 +210,8 @@ final class ContainerSteps {
     }
 
     /**
-     * Whether nobody shares its claim, or might for all we can see, and its GPUs are what they
-     * were.
+     * Whether no other container shares its claim, or could seem to, and its GPUs are still the
+     * same.
      */
     private boolean canStart(SimulatedContainer container) {
         boolean alone =
@@ -280,7 +284,10 @@ final class ContainerSteps {
                 .orElse(false);
     }
 
-    /** Another container with the same volume, and with or without the same labels and nodes. */
+    /**
+     * Creates another container with the same volume, and with or without the same labels and
+     * nodes.
+     */
     boolean share(int index, boolean whole) {
         return derive(
                 index,
@@ -294,7 +301,7 @@ final class ContainerSteps {
                                 false));
     }
 
-    /** {@code docker commit}, and a container of the image: it has the labels alone. */
+    /** {@code docker commit}, and a container of the image: it has only the labels. */
     boolean commit(int index) {
         return derive(
                 index,
@@ -329,7 +336,7 @@ final class ContainerSteps {
         return true;
     }
 
-    /** What outlives its container's first process ends at last. */
+    /** Ends the processes that have outlived their container's first process. */
     void endLingering() {
         lingering.forEach(world.machine::end);
     }

@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The course of a simulated world: what happens in it, also amid something else, and the trace of
- * that.
+ * The course of a simulated world: the things that happen in it, also in the middle of others, and
+ * their trace.
  */
 final class Course {
-    /** Something that happens, also while the daemon is about to do something else. */
+    /** Something that happens, possibly while the daemon is doing something else. */
     interface Interlude {
         boolean in(SimulatedWorld world) throws IOException;
     }
@@ -35,17 +35,17 @@ final class Course {
         return String.join("\n", trace);
     }
 
-    /** Something new begins. */
+    /** Traces the beginning of something new. */
     void begin(String what) {
         trace.add(what);
     }
 
-    /** Something comes of that. */
+    /** Traces a result of it. */
     void say(String what) {
         trace.add((interluded ? "    " : "  ") + what);
     }
 
-    /** Notes what a step does, unless it does nothing. */
+    /** Traces a step, unless it does nothing. */
     boolean make(String step, Interlude what) throws IOException {
         trace.add((interluded ? "    " : "") + step);
         int place = trace.size() - 1;
@@ -57,7 +57,7 @@ final class Course {
     }
 
     /**
-     * Has something happen during what is done next.
+     * Makes something happen during the next step.
      *
      * @param moment how often the daemon looks at the world before that
      */
@@ -70,12 +70,12 @@ final class Course {
         return interlude.isEmpty();
     }
 
-    /** Nothing happens during what is done next. */
+    /** Lets nothing happen during the next step. */
     void calm() {
         interlude = Optional.empty();
     }
 
-    /** Anything may happen now. */
+    /** A moment at which anything may happen. */
     void moment() {
         world.daemon.survive();
         if (interluded || !world.daemon.isBusy() || interlude.isEmpty() || isLocked()) {
@@ -97,7 +97,9 @@ final class Course {
         world.daemon.survive();
     }
 
-    /** Whether everybody else would have to wait until the daemon is done with what it does now. */
+    /**
+     * Whether everything else would have to wait until the daemon has finished its current work.
+     */
     private static boolean isLocked() {
         return WALKER.walk(frames ->
                 frames.map(StackWalker.StackFrame::getDeclaringClass)

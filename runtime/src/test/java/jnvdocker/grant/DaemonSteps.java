@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** What the daemon of a simulated world does by itself or is asked for, and what befalls it. */
+/** The steps that a simulated world's daemon takes, by itself or when asked, and its accidents. */
 final class DaemonSteps {
     private final SimulatedWorld world;
 
@@ -30,7 +30,7 @@ final class DaemonSteps {
         return world.daemon.perform("sweep", () -> world.daemon.parts().reconciler().sweep());
     }
 
-    /** Starts what was refused when the engine began. */
+    /** Starts the containers that were refused when the engine began. */
     boolean startRefused() throws IOException {
         boolean calm = world.course.isUndisturbed();
         world.check.mayStart(calm);
@@ -43,18 +43,18 @@ final class DaemonSteps {
                 || !world.engine().serves()
                 || world.engine().mood != SimulatedEngine.Mood.WELL
                 || world.engine().containers.stream().anyMatch(it -> it.restarted.isPresent())) {
-            // While a restart is under way, time alone changes what is known.
+            // While a restart is under way, the state changes as time passes.
             return false;
         }
         world.course.calm();
         Reconciler reconciler = world.daemon.parts().reconciler();
-        // While one container has the daemon wait, it gets to ask after others once each time.
+        // While one container makes the daemon wait, each round asks about the others once.
         boolean slow = world.engine().containers.stream().anyMatch(SimulatedContainer::isLocked);
         for (int i = 0; i < (slow ? 6 : 2); i++) {
             if (!world.daemon.perform("reconcile", reconciler::reconcile)) {
                 return true;
             }
-            // What waits for nothing but time has had it.
+            // Everything that only waits for time to pass is over then.
             world.machine.pass(Duration.ofSeconds(11));
         }
         world.learnt();
@@ -84,7 +84,7 @@ final class DaemonSteps {
         return world.daemon.perform("release", () -> world.daemon.parts().leases().release(claim));
     }
 
-    /** The user whose it is releases it by force: what runs goes on to be his. */
+    /** A user releases a lease of their own by force: a container that runs keeps its lease. */
     boolean releaseOwn(int index) throws IOException {
         if (!world.daemon.isUp()) {
             return false;
@@ -103,7 +103,7 @@ final class DaemonSteps {
                 });
     }
 
-    /** A start that is under way will ask anew, and may be refused. */
+    /** A start that is under way asks again, and may be refused. */
     private void released(String claim) {
         for (SimulatedContainer container : world.allContainers()) {
             if (container.claim().equals(Optional.of(claim))) {
@@ -141,7 +141,7 @@ final class DaemonSteps {
 
     boolean loseRegistry(boolean damage) throws IOException {
         if (world.machine.hidesAny() || isAnyReleased()) {
-            // The registry alone knew of it.
+            // Only the registry knew of it.
             return false;
         }
         finishStarts();
@@ -152,7 +152,7 @@ final class DaemonSteps {
         return true;
     }
 
-    /** Whether anybody uses GPUs, or is about to, that were released by force. */
+    /** Whether any container uses GPUs that were released by force, or is about to. */
     private boolean isAnyReleased() {
         return world.allContainers().stream()
                 .filter(container -> container.released)
@@ -166,7 +166,7 @@ final class DaemonSteps {
         return true;
     }
 
-    /** The registry is what it was when somebody copied it, in the same boot or in one before. */
+    /** Puts back a copy of the registry, made in this boot or in an earlier one. */
     boolean restoreBackup() throws IOException {
         if (!world.disk.hasBackup() || world.machine.hidesAny() || isAnyReleased()) {
             return false;
@@ -204,7 +204,9 @@ final class DaemonSteps {
         return true;
     }
 
-    /** Of a start that is under way just then, nothing but what is lost would tell. */
+    /**
+     * Finishes starts that are under way: only the state that is about to be lost knows of them.
+     */
     private void finishStarts() {
         for (SimulatedContainer container : world.allContainers()) {
             if (container.state == State.STARTING) {

@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Who decides on what others change meanwhile. */
+/** Deciders, while others change the state that they decide on. */
 class DecisionsTest {
     private static final int TRIES = 8;
 
@@ -45,7 +45,7 @@ class DecisionsTest {
     }
 
     @Test
-    void whoIsOvertakenTimeAndAgainGoesFirst() throws Exception {
+    void deciderThatIsOvertakenTimeAndAgainGoesFirst() throws Exception {
         Thread other =
                 decisions.<Thread, IOException>decide(() -> {
                     if (attempts++ < TRIES) {
@@ -56,7 +56,7 @@ class DecisionsTest {
                         Thread.onSpinWait();
                     }
                     assertFalse(written.get());
-                    // What this one has decided it may write.
+                    // A decider may write its own decision.
                     return Optional.of(decisions.write(() -> writer));
                 });
         other.join();

@@ -50,7 +50,7 @@ class FullDiskTest {
         return state.resolve("claims/" + CLAIM + "/mount/lease.json");
     }
 
-    /** Where the new file would be written first, there is no room. */
+    /** Leaves no room at the place where the new file would be written first. */
     private void fill() throws IOException {
         Path fresh = state.resolve("claims/" + CLAIM + "/lease.json.new/in the way");
         Files.createDirectories(fresh);

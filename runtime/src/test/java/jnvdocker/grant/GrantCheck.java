@@ -23,15 +23,18 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What must be true of a lease at the moment when it begins. Who has come while somebody asked,
- * whether to wait or to use a GPU without a lease, may have been missed: only who was there before
- * and still is counts.
+ * The conditions that a lease must meet at the moment when it begins. Clients and uses that have
+ * come while the request was decided may have been missed: only those that were there before and
+ * still are count.
  */
 final class GrantCheck {
-    /** In which those who waited for another daemon have their places without having asked. */
+    /**
+     * The time in which clients that waited for an earlier daemon keep their places without asking
+     * again.
+     */
     private static final Duration RETURN = Duration.ofSeconds(15);
 
-    /** For which a look at the reservation is as good as one at the mount. */
+    /** The time in which a look at the reservation is as good as one at the mount. */
     private static final Duration LOOK_COUNTS = Duration.ofSeconds(1);
 
     private final SimulatedWorld world;
@@ -41,10 +44,10 @@ final class GrantCheck {
     }
 
     /**
-     * What was so when somebody began to ask.
+     * The state when a client began to ask.
      *
      * @param unmanaged processes known to use GPUs
-     * @param used the GPUs that anybody may have been seen to use without a lease
+     * @param used the GPUs that may have been seen in use without a lease
      * @param leases by the UUIDs of GPUs
      * @param at by the registry's clock
      * @param held numbers of leases of containers
@@ -81,7 +84,7 @@ final class GrantCheck {
                 reserved);
     }
 
-    /** At docker's mount, nothing is asked of the engine. */
+    /** When docker mounts, the engine is not asked. */
     Before beforeMount() throws IOException {
         return before(world.uses.known());
     }
@@ -90,7 +93,7 @@ final class GrantCheck {
         return world.daemon.parts().registry();
     }
 
-    /** Those who live and wait, or may come back to do so. */
+    /** The clients that live and wait, or may come back to do so. */
     private List<Ticket> queue() throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
@@ -101,7 +104,7 @@ final class GrantCheck {
                 .toList();
     }
 
-    /** Somebody was given GPUs, waiting or not. */
+    /** A client was given GPUs, with or without waiting. */
     void claimed(LeaseRequest request, Claim claim, Before before) throws IOException {
         boolean hadIt =
                 registry()
@@ -110,7 +113,7 @@ final class GrantCheck {
                         .filter(before.reserved()::contains)
                         .isPresent();
         if (hadIt) {
-            // Who asks again, since it never got the answer.
+            // The client asks again, since it never got the answer.
             return;
         }
         Set<String> gpus = uuids(claim);
@@ -134,7 +137,7 @@ final class GrantCheck {
         allowed(claim, held);
     }
 
-    /** What was held when a claim was given its GPUs: leases are numbered in their order. */
+    /** The leases held when a claim was given its GPUs: they are numbered in their order. */
     private static Map<String, Lease> until(Claim claim, Map<String, Lease> held) {
         Map<String, Lease> before = new HashMap<>(held);
         long own =
@@ -147,7 +150,7 @@ final class GrantCheck {
         return before;
     }
 
-    /** Those in the queue who have been given nothing either. */
+    /** The earlier clients in the queue that have been given nothing either. */
     private List<Ticket> earlier(ProcessId client, Before before, Map<String, Lease> held)
             throws IOException {
         List<Long> still =
@@ -190,20 +193,20 @@ final class GrantCheck {
         }
     }
 
-    /** Then it was looked at when it was reserved, and who came since may have been missed. */
+    /** If so, uses were looked for at the reservation, and later ones may have been missed. */
     private boolean wasJustReserved(Lease lease, Before before) {
         Duration age = Duration.between(lease.since(), before.at());
         return before.reserved().contains(lease.id()) && age.compareTo(LOOK_COUNTS) < 0;
     }
 
-    /** It has what it uses, and it was known again that it does. */
+    /** Whether the claim's container lives: it uses its GPUs, and was recognized again. */
     private boolean runs(String claim) {
         return world.allContainers().stream()
                 .anyMatch(it ->
                         it.claim().filter(claim::equals).isPresent() && it.lives(world.machine));
     }
 
-    /** One of its container's has ended in the same moment. */
+    /** Whether an earlier lease of its container ended at the same moment. */
     private boolean isAgain(Lease lease, Before before) throws IOException {
         return registry().history().past(10).stream()
                 .filter(it -> it.claim().id().equals(lease.claim().id()))

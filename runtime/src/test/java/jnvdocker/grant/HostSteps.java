@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
 
-/** What befalls the host of a simulated world and the engine that answers on it. */
+/** The accidents of a simulated world's host and of the engine that answers on it. */
 final class HostSteps {
     private final SimulatedWorld world;
 
@@ -30,7 +30,7 @@ final class HostSteps {
     }
 
     /**
-     * @param powerLoss whether the registry is what it was some time ago
+     * @param powerLoss whether the registry falls back to an earlier state
      * @param recabled whether the GPUs get other minors
      * @param daemonFirst whether the daemon is up before the engine, as our units have it
      */
@@ -98,7 +98,7 @@ final class HostSteps {
                         .anyMatch(
                                 it -> it.claim().filter(world.unknownClaims::contains).isPresent());
         if (another && unknown) {
-            // The other could not tell of them.
+            // The other engine could not tell of them.
             return false;
         }
         if (another) {

@@ -14,19 +14,19 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Whatever happens to the host, its engine, its containers, its clients and the daemon, and in
- * whatever order: a GPU has one holder, whoever lives keeps what he was given, what nobody has is
- * to be had, who has come first is served first, and nobody is given what somebody uses without a
- * lease or the lab does not allow. The registry and all that works with it are the real ones; see
- * {@link ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
+ * Whatever happens to the host, its engine, its containers, its clients and the daemon, in any
+ * order: a GPU has one holder, containers and clients that live keep their GPUs, GPUs without a
+ * holder are available, the queue is served first come, first served, and no GPU is given out that
+ * is used without a lease or that the lab does not allow. The registry and everything that works
+ * with it are the real ones; see {@link ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
  */
 class LeaseModelTest {
     private static int sequences;
     private static int steps;
 
     /**
-     * The same sequences in every run, so that a failure is of what was changed; more tries are
-     * more.
+     * The sequences are the same in every run, so that a failure points to the change. More tries
+     * make more sequences.
      */
     @Property(seed = "20261121")
     @PerProperty(Enough.class)
@@ -60,7 +60,7 @@ class LeaseModelTest {
         }
     }
 
-    /** Many a step is impossible when its turn comes, and does not count. */
+    /** Many steps are impossible when their turn comes, and do not count. */
     static final class Enough implements PerProperty.Lifecycle {
         @Override
         public void onSuccess() {

@@ -41,7 +41,7 @@ class LostGroupsTest {
     void close() throws Exception {
         registry.close();
         for (Path group : made) {
-            // A process that has just ended is in it for a moment more.
+            // A process that has just ended stays in it for a moment.
             for (int i = 0; i < 1000 && !ProcessGroup.remove(group.toString()); i++) {
                 Thread.sleep(10);
             }

@@ -102,7 +102,7 @@ class MesosLeasesTest {
     }
 
     @Test
-    void containerHasWhatItsHelperHasReserved() throws Exception {
+    void containerHasTheGpusThatItsHelperReserved() throws Exception {
         Claim claim = launch();
         Lease lease = leases().live().getFirst();
         assertEquals(holder(), lease.holder());
@@ -124,7 +124,7 @@ class MesosLeasesTest {
         assertEquals(1, leases().live().size());
     }
 
-    /** What a helper has started may run on when its agent and it are gone. */
+    /** The processes that a helper has started may outlive it and its agent. */
     @Test
     void leaseLivesAsLongAsAnythingInTheCgroup() throws Exception {
         launch();
@@ -169,7 +169,7 @@ class MesosLeasesTest {
                 Files.readString(devices.resolve("devices.deny")));
     }
 
-    /** What shares the cgroup could open the GPU, whoever has it by then. */
+    /** Other processes in the cgroup could open the GPU, whoever holds it by then. */
     @Test
     void gpuThatCantBeTakenAwayStaysStuck() throws Exception {
         launch();
@@ -246,7 +246,7 @@ class MesosLeasesTest {
     }
 
     @Test
-    void registryThatIsLostKnowsAgainWhatAnAgentAllows() throws Exception {
+    void lostRegistryIsRestoredFromTheDevicesThatAnAgentAllows() throws Exception {
         String id = "c53828fb-f7df-4917-9988-78858f6c5e10";
         List<Integer> minors = world.gpus().stream().map(Gpu::minor).limit(2).toList();
         for (String name : List.of(id, "a".repeat(64), "user.slice")) {
@@ -268,7 +268,7 @@ class MesosLeasesTest {
     }
 
     @Test
-    void whoWaitsInVainIsToldWhatAFrameworksUserCanDo() throws Exception {
+    void refusalSaysWhatAFrameworksUserCanDo() throws Exception {
         for (int i = 0; i < world.gpus().size(); i++) {
             helper = world.machine.spawn();
             reserve();

@@ -30,8 +30,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What must be true of a simulated world, whatever has happened in it. It knows which container has
- * which GPU's node and whether its processes live, from the world itself and not from the registry.
+ * The conditions that a simulated world must always meet. It knows which container has which GPU's
+ * node and whether its processes live from the world itself, not from the registry.
  */
 final class ModelCheck {
     private final SimulatedWorld world;
@@ -44,7 +44,7 @@ final class ModelCheck {
     }
 
     /**
-     * The daemon may start containers now.
+     * Notes that the daemon may start containers now.
      *
      * @param calm whether nothing else happens meanwhile
      */
@@ -52,7 +52,7 @@ final class ModelCheck {
         this.calm = calm;
     }
 
-    /** The daemon is about to start one by itself. */
+    /** The daemon is about to start a container by itself. */
     void startOfRefused(SimulatedContainer container) {
         if (!calm) {
             return;
@@ -70,7 +70,9 @@ final class ModelCheck {
         }
     }
 
-    /** Who was refused when the engine began runs, or somebody else has what he needs. */
+    /**
+     * Checks that containers refused when the engine began run, or still cannot have their GPUs.
+     */
     void nobodyIsLeftDown() throws IOException {
         LeaseRegistry registry = world.daemon.parts().registry();
         Map<String, Lease> held = registry.holdings().held();
@@ -98,7 +100,7 @@ final class ModelCheck {
         }
     }
 
-    /** What was known of leases is known no more. */
+    /** Nothing is known of earlier leases any more. */
     void registryLost() {
         before = List.of();
         highest = 0;
@@ -184,7 +186,7 @@ final class ModelCheck {
                             || isGivenBack(ended),
                     () -> "its client lives: " + ended);
             world.say("lease " + lease.id() + " has ended: " + evidence);
-            // A docker that takes more than ten seconds to notice an end finds the GPUs given away.
+            // If docker takes more than ten seconds to notice an end, it finds the GPUs given away.
             world.engine().containers.stream()
                     .filter(it -> it.claim().equals(Optional.of(lease.claim().id())))
                     .filter(world.engine()::hasToHandle)
@@ -192,7 +194,10 @@ final class ModelCheck {
         }
     }
 
-    /** By a client that asks again, since it never got the answer, or for one that never had it. */
+    /**
+     * Given back by a client that asks again since it never got the answer, or for one that never
+     * had it.
+     */
     private boolean isGivenBack(Lease ended) {
         String evidence = ended.end().orElseThrow().evidence();
         return evidence.equals("docker was not run")
@@ -257,7 +262,7 @@ final class ModelCheck {
         gpus.forEach(gpu -> assertTrue(shown.contains(gpu.uuid()), () -> "not shown: " + gpu));
     }
 
-    /** What a GPU is by the model's account. */
+    /** The state of a GPU by the model's account. */
     private GpuStatus.State expected(GpuStatus status, Set<String> used, List<Gpu> gpus) {
         String gpu = status.gpu().uuid();
         if (!gpus.contains(status.gpu())) {
@@ -272,7 +277,7 @@ final class ModelCheck {
         return world.lab.isCordoned(gpu) ? GpuStatus.State.CORDONED : GpuStatus.State.FREE;
     }
 
-    /** How it is held does not matter here. */
+    /** The way in which it is held does not matter here. */
     private static GpuStatus.State kind(GpuStatus.State state) {
         return switch (state) {
             case RESERVED, STUCK -> GpuStatus.State.HELD;
@@ -280,7 +285,7 @@ final class ModelCheck {
         };
     }
 
-    /** Everybody has had the time to notice everything. */
+    /** Everything has had the time to be noticed. */
     void whenSettled() {
         try {
             LeaseRegistry registry = world.daemon.parts().registry();
@@ -316,8 +321,8 @@ final class ModelCheck {
     }
 
     /**
-     * Those that docker shows. When it has lost our answer to a Remove, or we have lost all, it
-     * remembers one more until it is started again.
+     * The volumes that docker shows. When it has lost our answer to a Remove, or we have lost
+     * everything, it remembers one more until it is started again.
      */
     private List<String> volumes() {
         return world.daemon.parts().volumes().list().stream()
@@ -326,7 +331,9 @@ final class ModelCheck {
                 .toList();
     }
 
-    /** By what has outlived its container, also when the lease was released by force. */
+    /**
+     * Whether a process has it mounted that outlived its container, also after a release by force.
+     */
     private boolean isMounted(String claim) {
         return world.allContainers().stream()
                 .filter(it -> it.claim().equals(Optional.of(claim)))
@@ -356,12 +363,12 @@ final class ModelCheck {
         assertEquals(List.of(), new ClaimFiles(world.state).ids());
     }
 
-    /** Nor has anybody a place in the queue. */
+    /** No client has a place in the queue either. */
     void nobodyWaits() throws IOException {
         assertEquals(List.of(), world.daemon.parts().registry().tickets());
     }
 
-    /** All that the registry knows. */
+    /** Everything that the registry knows. */
     String dump() throws IOException {
         LeaseRegistry registry = world.daemon.parts().registry();
         return registry.claims().all()

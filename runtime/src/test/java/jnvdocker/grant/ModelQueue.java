@@ -14,8 +14,8 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * For whom GPUs are to be kept, by the model's own account: for the first who can be served by what
- * is free or held by others, and no more than he needs.
+ * The clients for whom GPUs are to be kept, by the model's own account: the first that can be
+ * served by GPUs that are free or held by others, and no more GPUs than it needs.
  */
 final class ModelQueue {
     private final SimulatedLab lab;
@@ -25,7 +25,7 @@ final class ModelQueue {
 
     /**
      * @param held by the UUIDs of GPUs
-     * @param used the UUIDs of those that are used behind our back
+     * @param used the UUIDs of GPUs in unmanaged use
      */
     ModelQueue(SimulatedLab lab, List<Gpu> gpus, Map<String, Lease> held, Set<String> used) {
         this.lab = lab;
@@ -34,7 +34,7 @@ final class ModelQueue {
         this.used = used;
     }
 
-    /** Whether somebody who waits could be served without giving anything back himself. */
+    /** Whether a waiting client could be served without its user giving anything back. */
     boolean canBeServed(Ticket ticket) {
         Set<String> wanted = wanted(ticket.request());
         int needed =
@@ -68,10 +68,10 @@ final class ModelQueue {
     }
 
     /**
-     * The UUIDs of what is free and kept.
+     * The UUIDs of GPUs that are free and kept.
      *
      * @param waiting first come first
-     * @param rather which are kept first where there is more than is needed
+     * @param rather the GPUs to keep first where there are more than needed
      */
     Set<String> kept(List<Ticket> waiting, Predicate<String> rather) {
         Set<String> kept = new HashSet<>();

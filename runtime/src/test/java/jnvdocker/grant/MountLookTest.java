@@ -29,7 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** When docker mounts a claim, others may have come to use its GPUs. */
+/** When docker mounts a claim, its GPUs may have come into use by others. */
 class MountLookTest {
     @TempDir Path state;
     private final SimulatedMachine machine = new SimulatedMachine(Path.of("/"), () -> {});
@@ -73,7 +73,7 @@ class MountLookTest {
         }
     }
 
-    /** Reserves the GPU, which a process of somebody's opens then. */
+    /** Reserves the GPU, which another user's process then opens. */
     private String claim() throws Exception {
         LeaseRequest request =
                 new LeaseRequest(

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** A host whose engine does not run. */
+/** The engine of a host on which none runs. */
 final class NoEngine implements ContainerEngine {
     private static IOException away() {
         return new IOException("the engine does not run");

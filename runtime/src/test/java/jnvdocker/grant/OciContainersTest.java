@@ -31,7 +31,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** The leases of containers that our OCI runtime is told to create. */
+/** The leases of containers that our OCI runtime is asked to create. */
 class OciContainersTest {
     private static final String ROOT = "/run/docker/runtime-runc/moby";
     private static final Duration GRACE = Duration.ofMillis(250);
@@ -81,7 +81,7 @@ class OciContainersTest {
         return parts().oci().claim(creation(id, request, world.machine.spawn())).orElseThrow();
     }
 
-    /** The real runtime creates it, and ends. */
+    /** The real runtime creates the container, and ends. */
     private ProcessId begin(Lease lease) throws Exception {
         ProcessId init = spawn(lease);
         world.machine.end(lease.holder().process());
@@ -99,7 +99,7 @@ class OciContainersTest {
         return lease.claim().gpus().stream().map(ClaimedGpu::uuid).toList();
     }
 
-    /** Somebody looks, and then time passes. */
+    /** Looks at the leases, then lets time pass. */
     private void pass(Duration time) throws IOException {
         live();
         world.machine.pass(time);
@@ -146,7 +146,7 @@ class OciContainersTest {
     }
 
     @Test
-    void whoAsksAgainGetsTheSame() throws Exception {
+    void sameCreationGetsTheSameLeaseAgain() throws Exception {
         ProcessId process = world.machine.spawn();
         OciContainers.Creation creation = creation("a", new GpuRequest.Count(1), process);
         Lease lease = parts().oci().claim(creation).orElseThrow();
@@ -195,14 +195,14 @@ class OciContainersTest {
     }
 
     @Test
-    void whoNeedsThemWaitsThatMoment() throws Exception {
+    void otherContainerWaitsThatMoment() throws Exception {
         world.machine.end(begin(ask("a", 1)));
         long begun = world.machine.nanos();
         ask("b", world.gpus().size());
         assertTrue(world.machine.nanos() - begun >= GRACE.toNanos());
     }
 
-    /** As {@code jnvdocker run} does before docker creates the container. */
+    /** Reserves GPUs as {@code jnvdocker run} does before docker creates the container. */
     private Claim reserve(ProcessId client, GpuRequest request) throws Exception {
         return parts().leases()
                 .claim(
@@ -215,7 +215,7 @@ class OciContainersTest {
                 .orElseThrow();
     }
 
-    /** They were not given back, whoever waits for them. */
+    /** The GPUs were not given back, so waiting clients do not get them. */
     @Test
     void restartWithinAMomentAndReservationComeBeforeTheQueue() throws Exception {
         ProcessId client = world.machine.spawn();
@@ -264,7 +264,7 @@ class OciContainersTest {
         assertNotEquals(uuids(first), uuids(ask("a", 1)));
     }
 
-    /** As a hook tells it: the next start's first process is where the last one's were. */
+    /** As a hook reports it: the next start's first process is where the last one's was. */
     @Test
     void startWhoseFirstProcessIsThereEndsTheLastOneUnlessSomethingOfThatIsLeft() throws Exception {
         ProcessId first = spawnIn("a");
@@ -388,9 +388,9 @@ class OciContainersTest {
         assertEquals(List.of(), live());
     }
 
-    /** Also where the daemon has not seen its first process yet. */
+    /** This also works before the daemon has seen its first process. */
     @Test
-    void registryThatIsLostKnowsWhatHasJustBegun() throws Exception {
+    void lostRegistryRestoresALeaseThatHasJustBegun() throws Exception {
         Lease lease = ask("a", 2);
         spawn(lease);
         world.machine.end(lease.holder().process());
@@ -401,9 +401,9 @@ class OciContainersTest {
                 List.of(lease.claim().id()), live().stream().map(it -> it.claim().id()).toList());
     }
 
-    /** It mounts the folder of its claim when the next daemon has started. */
+    /** The container mounts the directory of its claim after the next daemon has started. */
     @Test
-    void daemonThatStartsLeavesWhatIsBeingCreatedItsFolder() throws Exception {
+    void startingDaemonKeepsTheFolderOfAContainerBeingCreated() throws Exception {
         Lease lease = ask("a", 1);
         world.daemon.kill();
         world.daemon.start();

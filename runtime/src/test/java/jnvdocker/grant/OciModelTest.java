@@ -30,15 +30,16 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Whatever happens to containers that our OCI runtime is told to create, to that runtime and to the
- * daemon, and in whatever order: a GPU has one holder, what lives has a lease of what it was given,
- * and what has ended has none. The registry and all that works with it are the real ones.
+ * Whatever happens to containers that our OCI runtime is asked to create, to that runtime and to
+ * the daemon, in any order: a GPU has one holder, a container that lives has a lease of its GPUs,
+ * and one that has ended has none. The registry and everything that works with it are the real
+ * ones.
  */
 class OciModelTest {
     private static final Duration SETTLED = Duration.ofSeconds(1);
     private static final int CONTAINERS = 5;
 
-    /** What may happen next. */
+    /** The events that may happen next. */
     enum Event {
         CREATE,
         FIRST_PROCESS_COMES,
@@ -55,7 +56,7 @@ class OciModelTest {
 
     /**
      * @param which container
-     * @param gpus how many are asked for
+     * @param gpus how many are requested
      */
     record Step(Event event, int which, int gpus) {}
 
@@ -172,7 +173,8 @@ class OciModelTest {
                     }
                 }
                 case FIRST_PROCESS_ENDS -> {
-                    // What has not begun does not end: a runtime tells of it.
+                    // A first process does not end before its runtime, which reports that it has
+                    // begun.
                     if (it.runtime.isEmpty()) {
                         it.init.ifPresent(world.machine::end);
                         it.init = Optional.empty();
@@ -191,7 +193,7 @@ class OciModelTest {
 
         private void create(Container it, GpuRequest request) throws IOException {
             if (it.runtime.isPresent() || it.init.isPresent()) {
-                // An engine creates none beside itself.
+                // An engine does not create a container again that exists.
                 return;
             }
             ProcessId process = world.machine.spawn();
@@ -224,7 +226,7 @@ class OciModelTest {
                     Optional.of("/docker/" + it.id));
         }
 
-        /** What has no mount yet, or any more, is known to the registry alone. */
+        /** Only the registry knows of containers that have no mount yet, or none any more. */
         private void restart(boolean lost) throws IOException {
             boolean told =
                     containers.stream()
@@ -268,7 +270,7 @@ class OciModelTest {
             }
         }
 
-        /** When all have ended, all GPUs are to be had. */
+        /** When all have ended, all GPUs are available. */
         void settle() throws Exception {
             for (Container it : containers) {
                 it.runtime.ifPresent(world.machine::end);

@@ -31,7 +31,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Whom what processes have open makes users of GPUs, of a host that is a folder. */
+/** The users of GPUs by the files that processes have open, on a host that is a directory. */
 class OpenFilesTest {
     private static final Credentials SOMEBODY = new Credentials(1_987_654_330, Set.of(100));
 
@@ -90,7 +90,7 @@ class OpenFilesTest {
     }
 
     @Test
-    void whoIsNotLookedThroughYetUsesWhatHeMayOpen() throws IOException {
+    void processThatIsNotExaminedYetUsesTheGpusThatItMayOpen() throws IOException {
         beyond(true);
         Posix.chmod(root.resolve("dev/nvidia3"), 0666);
         assertEquals(List.of(GpuUse.Kind.UNKNOWN), kinds());
@@ -100,7 +100,7 @@ class OpenFilesTest {
     }
 
     @Test
-    void whoIsLookedThroughUsesWhatWasFound() throws IOException {
+    void examinedProcessUsesTheGpusThatWereFound() throws IOException {
         beyond(false);
         Posix.chmod(root.resolve("dev/nvidia3"), 0666);
         assertEquals(List.of(), kinds());

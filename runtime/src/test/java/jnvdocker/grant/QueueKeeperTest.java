@@ -46,7 +46,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Those who wait, on threads of their own, and what serves them, one look at a time. */
+/**
+ * Waiting clients, on threads of their own, and the keeper that serves them, one look at a time.
+ */
 @Timeout(120)
 class QueueKeeperTest {
     private static final GpuRequest ONE = new GpuRequest.Count(1);
@@ -62,7 +64,7 @@ class QueueKeeperTest {
     private final List<Client> clients = new ArrayList<>();
     private volatile List<Gpu> gpus = List.of(A, B);
 
-    /** For so many reads the GPUs are there, and then are not. */
+    /** The number of reads after which the GPUs are gone. */
     private final AtomicInteger readsUntilGone = new AtomicInteger(Integer.MAX_VALUE);
 
     private volatile List<GpuUse> unmanaged = List.of();
@@ -118,7 +120,7 @@ class QueueKeeperTest {
         }
     }
 
-    /** One that waits, and what it has heard. */
+    /** A waiting client, and the messages that it has heard. */
     private record Client(ProcessId process, Future<Claim> claim, BlockingQueue<String> heard) {
         String hear() throws InterruptedException {
             return heard.take();
@@ -141,7 +143,7 @@ class QueueKeeperTest {
                 .orElseThrow();
     }
 
-    /** Returns when it is in the queue. */
+    /** Returns when the client is in the queue. */
     private Client waiting(GpuRequest request, Owner owner) throws Exception {
         ProcessId process = machine.spawn();
         BlockingQueue<String> heard = new LinkedBlockingQueue<>();
@@ -182,7 +184,7 @@ class QueueKeeperTest {
         parts.leases().waiting();
         assertEquals(before[0], looks.get());
         keeper().tick();
-        // Those next in the queue and some others, and the holder.
+        // The clients next in the queue and some others, and the holder.
         assertTrue(looks.get() - before[0] < 30, () -> "" + (looks.get() - before[0]));
         assertEquals(before[1], reads.get());
         release(held);
@@ -190,14 +192,15 @@ class QueueKeeperTest {
         List<Claim> first = List.of(clients.get(0).claim().get(), clients.get(1).claim().get());
         assertEquals(List.of(ClaimedGpu.of(A)), first.get(0).gpus());
         assertEquals(List.of(ClaimedGpu.of(B)), first.get(1).gpus());
-        // One for the queue, and one each for those two, who look whether theirs is there.
+        // One read for the queue, and one each for those two clients, which check that their GPU is
+        // there.
         assertEquals(3, reads.get() - before[1]);
         assertEquals(1, uses.get() - before[2]);
         assertFalse(clients.get(2).claim().isDone());
     }
 
     @Test
-    void whoWaitsForWhatSheHasHerselfIsToldSoAndOthersPass() throws Exception {
+    void waitForTheUsersOwnGpusIsNamedAndOthersPass() throws Exception {
         Claim own = hold(ONE, ALICE);
         Client alice = waiting(ALL, ALICE);
         keeper().tick();
@@ -223,7 +226,7 @@ class QueueKeeperTest {
     }
 
     @Test
-    void whatIsUsedBehindOurBackIsNamedAndOthersPass() throws Exception {
+    void unmanagedUseIsNamedAndOthersPass() throws Exception {
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
         unmanaged = List.of(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
         Client alice = waiting(ALL, ALICE);
@@ -337,7 +340,7 @@ class QueueKeeperTest {
         assertEquals(List.of(), parts.registry().tickets());
     }
 
-    /** By Ctrl-Z: it could not take what it is given. */
+    /** By Ctrl-Z: it could not take the GPUs that it is given. */
     @Test
     void clientThatIsStoppedIsPassedByAndKeepsItsPlace() throws Exception {
         Claim held = hold(ALL, BOB);
@@ -372,7 +375,7 @@ class QueueKeeperTest {
         assertTrue(refusal.getMessage().contains("is being uninstalled"), refusal::getMessage);
     }
 
-    /** As in the daemon. */
+    /** The threads are started as in the daemon. */
     @Test
     void threadsServeThoseWhoWait() throws Exception {
         Claim held = hold(ALL, BOB);

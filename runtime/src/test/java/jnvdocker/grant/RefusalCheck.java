@@ -18,9 +18,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What whoever is refused must hear, and that there really is not enough. */
+/** The messages that a refusal must have, and that there really are not enough GPUs. */
 final class RefusalCheck {
-    /** How long after a daemon's start those who have not asked it may still be waited for. */
+    /**
+     * The time after a daemon's start in which GPUs may be kept for clients that have not asked it.
+     */
     private static final Duration RETURN = Duration.ofSeconds(20);
 
     private static final String GPUS =
@@ -54,9 +56,9 @@ final class RefusalCheck {
     }
 
     /**
-     * One that does not wait.
+     * Checks the refusal of a client that does not wait.
      *
-     * @param alone whether nobody can have given something back since the choice was made
+     * @param alone whether nothing can have been given back since the choice was made
      */
     void client(LeaseRequest request, String message, boolean alone) throws IOException {
         assertTrue(!alone || !isToBeHad(request), () -> "refused though it is free: " + message);
@@ -67,7 +69,7 @@ final class RefusalCheck {
     }
 
     /**
-     * One that waits.
+     * Checks the refusal of a client that waits.
      *
      * @param overdue whether it may have waited as long as it wants to
      */
@@ -86,7 +88,7 @@ final class RefusalCheck {
         assertTrue(isForEver(message) || inVain || tooLong, () -> request + ": " + message);
     }
 
-    /** Docker's user. */
+    /** Checks a refusal that docker's user sees. */
     void mount(String volume, String message) throws IOException {
         if (message.contains("cordon")) {
             String cordoned =
@@ -128,7 +130,7 @@ final class RefusalCheck {
                 || message.matches("[1-3] GPUs requested, but " + EACH + "; ask for fewer");
     }
 
-    /** Those for whom GPUs may be kept, also one that asks just now. */
+    /** The clients for whom GPUs may be kept, including one that is just asking. */
     private List<Ticket> queue() throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()

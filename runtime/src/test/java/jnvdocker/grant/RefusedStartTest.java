@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Which containers are started again that were refused when their engine was started. */
+/** Which containers are started again after they were refused when their engine was started. */
 class RefusedStartTest {
     private static final String HELD = "GPU 0 (GPU-5c1a1003) is held by bob's container \"x\"";
     private static final Refusal REFUSAL = new Refusal(HELD, "start it again");
@@ -100,10 +100,10 @@ class RefusedStartTest {
     }
 
     @Test
-    void whatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
+    void containerThatEndedWithItsEngineIsKnownUntilItIsGone() throws IOException {
         ran(false);
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
-        // Of another container of the claim, for all that is known.
+        // This may have been another container of the claim.
         registry.claims().refusedStart(CLAIM.id(), Refusal.of("of which"), false);
         RefusedStart first = registry.claims().refusedStarts().getFirst();
         assertEquals(List.of(HELD + "; start it again"), first.reasons());
@@ -124,9 +124,9 @@ class RefusedStartTest {
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
-    /** It did not write down where the remedy begins. */
+    /** Earlier versions did not store where the remedy begins. */
     @Test
-    void whatAnEarlierVersionWroteIsShownWithItsRemedy() throws IOException {
+    void refusalOfAnEarlierVersionIsShownWithItsRemedy() throws IOException {
         ran(false);
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
         close();
@@ -137,21 +137,21 @@ class RefusedStartTest {
     }
 
     @Test
-    void whatEndedBeforeItsEngineIsNot() throws IOException {
+    void containerThatEndedBeforeItsEngineIsNot() throws IOException {
         ran(true);
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
     @Test
-    void whatIsRefusedByAnEngineThatHasStartedIsNot() throws IOException {
+    void containerThatIsRefusedAfterItsEngineStartedIsNot() throws IOException {
         ran(false);
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, false);
         assertEquals(List.of(), registry.claims().refusedStarts());
     }
 
     @Test
-    void whatHasNeverRunIsNot() throws IOException {
+    void containerThatHasNeverRunIsNot() throws IOException {
         registry.claims().restore(CLAIM, true);
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
         assertEquals(List.of(), registry.claims().refusedStarts());

@@ -59,7 +59,7 @@ class ReservationsTest {
     }
 
     @Test
-    void whoAsksAgainHasWhatHeWasGiven() throws Exception {
+    void clientThatAsksAgainHasItsFirstClaim() throws Exception {
         ProcessId client = world.machine.spawn();
         Claim first = claim(client, "cuda", false);
         restart();
@@ -71,7 +71,7 @@ class ReservationsTest {
     }
 
     @Test
-    void whoAsksForSomethingElseHasNothingOfItLeft() throws Exception {
+    void clientThatAsksForSomethingElseLosesItsFirstClaim() throws Exception {
         ProcessId client = world.machine.spawn();
         Claim first = claim(client, "cuda", false);
         restart();
@@ -81,7 +81,7 @@ class ReservationsTest {
     }
 
     @Test
-    void whoAsksTheSameDaemonTwiceWantsTwice() throws Exception {
+    void clientThatAsksTheSameDaemonTwiceGetsTwoClaims() throws Exception {
         ProcessId client = world.machine.spawn();
         assertNotEquals(claim(client, "cuda", false), claim(client, "cuda", false));
         assertEquals(2, live().size());

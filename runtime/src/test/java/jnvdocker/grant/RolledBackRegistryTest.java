@@ -29,7 +29,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** A registry that is older than the containers that run, in the boot that they were started in. */
+/** A registry that is older than the running containers, in the boot that they were started in. */
 class RolledBackRegistryTest {
     private static final RunOptions ON_GPU_1 =
             new RunOptions(new GpuRequest.Devices(List.of("1")), false, true, false, false);
@@ -61,7 +61,7 @@ class RolledBackRegistryTest {
         world.check();
     }
 
-    /** The claim is known, and its lease is not. */
+    /** The claim is known, but its lease is not. */
     @Test
     void containerWhoseLeaseIsLostHasItAgain() throws IOException {
         SimulatedContainer train = run();
@@ -74,9 +74,9 @@ class RolledBackRegistryTest {
         assertRefused(other);
     }
 
-    /** What ran then does not now, and its GPU is another's. */
+    /** The container of that time no longer runs, and its GPU is another's. */
     @Test
-    void leaseThatHasEndedGivesWayToWhatRuns() throws IOException {
+    void leaseThatHasEndedGivesWayToARunningContainer() throws IOException {
         SimulatedContainer older = run();
         world.disk.backUp();
         stop(older);
@@ -110,7 +110,7 @@ class RolledBackRegistryTest {
     }
 
     @Test
-    void reservationGivesWayToWhatRuns() throws Exception {
+    void reservationGivesWayToARunningContainer() throws Exception {
         assertTrue(world.clients.claim(ON_GPU_1));
         world.disk.backUp();
         Lease reservation = world.daemon.parts().registry().live().getFirst();
@@ -133,7 +133,7 @@ class RolledBackRegistryTest {
         run();
     }
 
-    /** Nothing tells of which GPUs it is; the engine does later. */
+    /** Until the engine answers, nothing tells which GPUs the claim has. */
     @Test
     void claimWithoutAFileKeepsEveryGpuUntilTheEngineTells() throws IOException {
         SimulatedContainer older = run();
@@ -162,9 +162,9 @@ class RolledBackRegistryTest {
         world.check();
     }
 
-    /** In the registry that is put back, what runs has a lease that is long over. */
+    /** In the registry that is put back, the running container has a lease that is long over. */
     @Test
-    void whatRunsHasALeaseOfThisBootThoughOneOfAnEarlierIsLeft() throws IOException {
+    void runningContainerHasALeaseOfThisBootThoughAnEarlierIsLeft() throws IOException {
         SimulatedContainer train = run();
         world.disk.backUp();
         assertTrue(world.host.reboot(false, false, true));
@@ -175,9 +175,9 @@ class RolledBackRegistryTest {
         world.check();
     }
 
-    /** It was released by force, then started again: the registry knows of the first only. */
+    /** It was released by force, then started again: the registry only knows of the release. */
     @Test
-    void whoWasReleasedByForceOnceCountsAgain() throws IOException {
+    void containerThatIsStartedAfterAReleaseByForceCountsAgain() throws IOException {
         SimulatedContainer train = run();
         world.daemonSteps.release(0, true);
         world.disk.backUp();

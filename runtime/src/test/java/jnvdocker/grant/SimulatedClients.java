@@ -20,7 +20,7 @@ import java.util.Optional;
  * until it has become docker and docker has ended.
  */
 final class SimulatedClients {
-    /** And those after it: users that no host has, so that their names are known from us alone. */
+    /** The first of some users that no host has, so that only we know their names. */
     private static final int NOBODYS_UID = 1_987_654_320;
 
     private static final int USERS = 3;
@@ -72,7 +72,7 @@ final class SimulatedClients {
         return clients.isEmpty();
     }
 
-    /** A new one asks for GPUs, and waits if it gets them. */
+    /** A new client requests GPUs, and goes on if it gets them. */
     boolean claim(RunOptions options) throws IOException {
         if (!canAsk()) {
             return false;
@@ -87,12 +87,12 @@ final class SimulatedClients {
         return true;
     }
 
-    /** Whether anybody can ask what an image needs, and for GPUs. */
+    /** Whether a client can ask for an image's needs and request GPUs. */
     boolean canAsk() {
         return world.daemon.isUp() && world.daemon.answers();
     }
 
-    /** It has been given GPUs. */
+    /** Adds a client that has been given GPUs. */
     void add(ProcessId process, RunOptions options, Claim claim) throws IOException {
         Allocation allocation;
         try {
@@ -140,13 +140,13 @@ final class SimulatedClients {
                         world.refusals.client(request, e.getMessage(), alone);
                     }
                 });
-        // When the daemon is killed now, the client has no answer.
+        // If the daemon is killed now, the client has no answer.
         return world.daemon.isUp()
                 ? found.stream().flatMap(Optional::stream).findFirst()
                 : Optional.empty();
     }
 
-    /** From the claim to the start, with nothing in between. */
+    /** Goes from the claim to the start, with nothing in between. */
     boolean run(RunOptions options) throws IOException {
         int before = clients.size();
         if (!claim(options)) {
@@ -216,7 +216,7 @@ final class SimulatedClients {
         return true;
     }
 
-    /** It went away before it became docker, and the daemon has noticed. */
+    /** A client went away before it became docker, and the daemon has noticed. */
     boolean hangUp(int index) throws IOException {
         List<Client> waiting =
                 clients.stream().filter(client -> client.container.isEmpty()).toList();
@@ -234,7 +234,7 @@ final class SimulatedClients {
         clients.remove(client);
     }
 
-    /** Those of a claim that was released by force. */
+    /** Ends the clients of a claim that was released by force. */
     void end(String claim) {
         clients.removeIf(client -> {
             boolean its = client.claim.id().equals(claim);
@@ -245,7 +245,7 @@ final class SimulatedClients {
         });
     }
 
-    /** All of them. */
+    /** Ends all clients. */
     void end() {
         List.copyOf(clients).forEach(this::leave);
     }

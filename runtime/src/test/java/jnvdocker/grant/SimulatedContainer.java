@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
-/** A container as a simulated engine keeps it, and what is true of it. */
+/** A container as a simulated engine keeps it, and the facts about it. */
 final class SimulatedContainer {
     /** As the engine's list has it, and {@code STARTING}, which it shows as the state before. */
     enum State {
@@ -43,7 +43,7 @@ final class SimulatedContainer {
     State state = State.CREATED;
     State before = State.CREATED;
 
-    /** Whether docker waits for a verb about it. */
+    /** Whether docker waits for the answer to a verb about it. */
     boolean waiting;
 
     /** Docker's name for its mount, as long as it has one. */
@@ -52,10 +52,10 @@ final class SimulatedContainer {
     int mounts;
     boolean stoppedByHand;
 
-    /** When a restart has ended it that has yet to start it, as the machine counts. */
+    /** When a restart ended it that is yet to start it again, by the machine's clock. */
     Optional<Long> restarted = Optional.empty();
 
-    /** Whether that may only be refused for a reason. */
+    /** Whether that restart may only be refused for a reason. */
     boolean mustComeBack;
 
     /** Whether docker starts it again whenever it ends. */
@@ -64,7 +64,7 @@ final class SimulatedContainer {
     /** Why it could not be started the last time, as docker keeps it. */
     String error = "";
 
-    /** How often it has ended, for when. */
+    /** How often it has ended, which stands for the time of the last end. */
     int ends;
 
     /** Whether it was refused when its engine began, or did not answer. */
@@ -72,16 +72,16 @@ final class SimulatedContainer {
 
     Optional<ProcessId> init = Optional.empty();
 
-    /** What may outlive its first process. */
+    /** The processes that may outlive its first process. */
     final List<ProcessId> others = new ArrayList<>();
 
-    /** The lease that it was last started under, as long as we can know. */
+    /** The lease that it was last started under, as far as known. */
     Optional<Long> lease = Optional.empty();
 
-    /** Whether that was released by force. */
+    /** Whether that lease was released by force. */
     boolean released;
 
-    /** Whether something happened after which nobody can promise that it starts again. */
+    /** Whether something has happened after which a new start may be refused. */
     boolean troubled;
 
     SimulatedContainer(int number, Settings settings) {
@@ -113,17 +113,17 @@ final class SimulatedContainer {
         return init.filter(machine::lives).isPresent() || others.stream().anyMatch(machine::lives);
     }
 
-    /** Whether a process of it is there that docker may not know of. */
+    /** Whether it has a live process that docker may not know of. */
     boolean outlives(SimulatedMachine machine) {
         return others.stream().anyMatch(machine::lives);
     }
 
-    /** Whether it occupies the GPUs that its nodes are. */
+    /** Whether it occupies the GPUs of its nodes. */
     boolean usesGpus(SimulatedMachine machine) {
         return !settings.minors().isEmpty() && lives(machine);
     }
 
-    /** Whether docker has locked it, so that whatever else concerns it has to wait. */
+    /** Whether docker has locked it, so that everything else that concerns it has to wait. */
     boolean isLocked() {
         return waiting || state == State.STARTING || restarted.isPresent();
     }

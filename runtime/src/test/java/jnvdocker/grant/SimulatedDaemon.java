@@ -24,11 +24,11 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * The real parts that give out GPUs, in a simulated world. What the daemon does by itself, on
- * threads of its own, is done when somebody says so. It may be killed at any moment.
+ * The real parts that give out GPUs, in a simulated world. Work that the daemon does by itself, on
+ * threads of its own, is done when the model says so. The daemon may be killed at any moment.
  */
 final class SimulatedDaemon implements SimulatedEngine.Plugin {
-    /** A verb may wait for what is about to end, a few times over, and for a quick list. */
+    /** A verb may wait a few times for an end that is near, and for a quick list. */
     private static final Duration VERB_LIMIT = Duration.ofMillis(4 * (3000 + 200));
 
     private static final Answer AWAY = new Answer(Answer.Kind.AWAY, "the plugin does not answer");
@@ -44,27 +44,29 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
     }
 
-    /** What it finds in the world. */
+    /** The world around the daemon. */
     interface Surroundings {
         SimulatedEngine engine();
 
         List<Gpu> gpus();
 
-        /** What the configuration says now. */
+        /** The current configuration. */
         LeasePolicy policy();
 
-        /** Who uses GPUs, whoever gave them. */
+        /** The uses of GPUs, with or without a lease. */
         GpuUses uses();
 
-        /** The daemon starts a container by itself: the error, if there is one. */
+        /**
+         * Starts a container on the daemon's own behalf, and returns the error, if there is one.
+         */
         Optional<String> startRefused(String container);
 
-        /** Does a mount that an engine asks for. */
+        /** Carries out a mount that an engine requests. */
         void mount(String volume, Task mount) throws Exception;
 
         void say(String what);
 
-        /** Anything may happen now. */
+        /** A moment at which anything may happen. */
         void moment();
     }
 
@@ -81,7 +83,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     private final List<Event> events = new ArrayList<>();
     private final List<Later> later = new ArrayList<>();
 
-    /** Those that wait for GPUs. */
+    /** The threads that wait for GPUs. */
     private final List<SteppedThread> threads = new ArrayList<>();
 
     private Optional<LeaseParts> parts = Optional.empty();
@@ -106,7 +108,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         return depth > 0;
     }
 
-    /** Whether the engine answers it. */
+    /** Whether the engine answers the daemon. */
     boolean answers() {
         return world.engine().serves() && world.engine().mood == Mood.WELL;
     }
@@ -115,7 +117,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         return watching;
     }
 
-    /** For how long it has run. */
+    /** How long the daemon has run. */
     Duration age() {
         return Duration.ofNanos(machine.nanos() - opened);
     }
@@ -155,7 +157,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
     }
 
-    /** It is gone when whatever it does now has been left. */
+    /** Kills the daemon, which is gone when it has left everything that it is doing now. */
     void kill() throws IOException {
         doomed = true;
         if (depth == 0) {
@@ -176,19 +178,19 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
     }
 
-    /** Does something; a failure that the daemon would log is said. */
+    /** Does something; a failure that the daemon would log is traced. */
     boolean perform(String what, Task task) throws IOException {
         return perform(what, task, false);
     }
 
-    /** What does something that takes its time, and sleeps meanwhile. */
+    /** A thread for a task that takes its time, and sleeps meanwhile. */
     SteppedThread thread(Task task) {
         SteppedThread thread = new SteppedThread(task);
         threads.add(thread);
         return thread;
     }
 
-    /** Lets it do that until it sleeps, or is over. */
+    /** Lets a thread run until it sleeps, or is over. */
     void goOn(String what, SteppedThread thread) throws IOException {
         perform(what, () -> thread.goOn(depth));
         threads.removeIf(SteppedThread::isOver);
@@ -225,7 +227,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
     }
 
-    /** Called at any moment: leaves what is under way when the daemon was killed meanwhile. */
+    /** Called at any moment: leaves the work under way if the daemon was killed meanwhile. */
     void survive() {
         if (doomed) {
             throw new Killed();
@@ -265,7 +267,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         }
     }
 
-    /** Sees to the events that it was told of, in any order, or twice. */
+    /** Handles one of the events that it was told of, in any order, or twice. */
     boolean handleEvent(int index, boolean again) throws IOException {
         if (events.isEmpty()) {
             return false;
@@ -287,7 +289,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                 });
     }
 
-    /** Does what it has put off until now. */
+    /** Does one of the tasks that were put off until now. */
     boolean handleLater(int index) throws IOException {
         List<Later> due = later.stream().filter(it -> it.due() <= machine.nanos()).toList();
         if (due.isEmpty()) {
@@ -330,7 +332,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
-        // When it is killed before it could answer, it has done what it has done.
+        // If it is killed before it could answer, its work is done all the same.
         return isUp() ? answer[0] : AWAY;
     }
 
@@ -366,7 +368,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             world.moment();
         }
 
-        /** What is put off for a shorter time is done while somebody sleeps. */
+        /** Does the tasks that fall due during a sleep. */
         private void meanwhile(long until) {
             while (true) {
                 Optional<Later> next =
@@ -387,7 +389,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             }
         }
 
-        /** Nobody is woken: all oversleep. */
+        /** No sleeper is woken: all oversleep. */
         @Override
         public void sleep(Duration longest, Changes changes, long seen) {
             sleep(longest.compareTo(A_WHILE) < 0 ? longest : A_WHILE);
@@ -398,7 +400,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             later.add(new Later(machine.nanos() + delay.toNanos(), task::run));
         }
 
-        /** Who waits for another's answer would never go on. */
+        /** A caller that waited for another's answer would never go on. */
         @Override
         public <T> Supplier<T> shared(Supplier<T> question) {
             return question;
@@ -531,7 +533,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                 throw silent(limit);
             }
             T answer = question.get();
-            // It may be old by the time it is read.
+            // The answer may be old by the time it is read.
             world.moment();
             return answer;
         }

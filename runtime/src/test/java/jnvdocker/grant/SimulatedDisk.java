@@ -8,19 +8,21 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The state folder of a simulated world, and what of it a loss of power would leave. */
+/**
+ * The state directory of a simulated world, and the part of it that a loss of power would leave.
+ */
 final class SimulatedDisk {
     private final Path state;
     private final Map<String, byte[]> onDisk = new HashMap<>();
 
-    /** What an administrator has put by. */
+    /** A copy that an administrator has put aside. */
     private final Map<String, byte[]> backup = new HashMap<>();
 
     SimulatedDisk(Path state) {
         this.state = state;
     }
 
-    /** What is there now is what a loss of power will leave. */
+    /** Makes the current state the one that a loss of power will leave. */
     void reach() throws IOException {
         onDisk.clear();
         for (Path part : registryFiles()) {
@@ -28,7 +30,7 @@ final class SimulatedDisk {
         }
     }
 
-    /** Somebody copies the registry. */
+    /** Copies the registry. */
     void backUp() throws IOException {
         backup.clear();
         for (Path part : registryFiles()) {
@@ -40,7 +42,7 @@ final class SimulatedDisk {
         return !backup.isEmpty();
     }
 
-    /** Somebody puts the copy in the registry's place. */
+    /** Puts the copy in the registry's place. */
     void restoreBackup() throws IOException {
         for (Path part : registryFiles()) {
             Files.delete(part);
@@ -50,7 +52,7 @@ final class SimulatedDisk {
         }
     }
 
-    /** The host is restarted. */
+    /** The host restarts. */
     void restart(boolean powerLoss) throws IOException {
         if (powerLoss && !onDisk.isEmpty()) {
             for (Path part : registryFiles()) {
@@ -63,7 +65,7 @@ final class SimulatedDisk {
         onDisk.clear();
     }
 
-    /** The registry is gone, or its file holds something else. */
+    /** Removes the registry, or makes its file hold something else. */
     void loseRegistry(boolean damage) throws IOException {
         for (Path part : registryFiles()) {
             if (damage && part.endsWith("registry.db")) {

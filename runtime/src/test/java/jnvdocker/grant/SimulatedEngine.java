@@ -13,8 +13,8 @@ import java.util.Optional;
 
 /**
  * Does what dockerd does, as far as claims notice: when it calls which verb of a volume plugin,
- * what it keeps for how long, and what it tells. An operation returns the error that docker's user
- * sees, or nothing.
+ * what it keeps and for how long, and which events it reports. An operation returns the error that
+ * docker's user sees, or nothing.
  */
 final class SimulatedEngine {
     private static final Optional<String> DONE = Optional.empty();
@@ -34,7 +34,7 @@ final class SimulatedEngine {
         Answer remove(String volume);
     }
 
-    /** What a plugin answers; {@code AWAY} when none does. */
+    /** The answer of a plugin; {@code AWAY} when there is none. */
     record Answer(Kind kind, String error) {
         enum Kind {
             OK,
@@ -49,10 +49,10 @@ final class SimulatedEngine {
         }
     }
 
-    /** What an engine tells of its containers. */
+    /** An engine's report about one of its containers. */
     record Event(String action, String container, String claim) {}
 
-    /** Whoever is told. */
+    /** The receiver of the events. */
     interface Listener {
         void happened(Event event);
 
@@ -70,7 +70,7 @@ final class SimulatedEngine {
     final String id;
     final List<SimulatedContainer> containers = new ArrayList<>();
 
-    /** Processes of theirs may live on. */
+    /** Removed containers, whose processes may live on. */
     final List<SimulatedContainer> removed = new ArrayList<>();
 
     final Map<String, Map<String, String>> volumes = new HashMap<>();
@@ -163,7 +163,7 @@ final class SimulatedEngine {
         return startNow(container, slowly);
     }
 
-    /** What was mounted slowly gets its first process, or fails after all. */
+    /** A container that was mounted slowly gets its first process, or fails after all. */
     void finishStart(SimulatedContainer container, boolean fails) {
         if (fails) {
             unmount(container);
@@ -173,7 +173,7 @@ final class SimulatedEngine {
         }
     }
 
-    /** Its first process ends, or is killed and hangs. */
+    /** A container's first process ends, or is killed and hangs. */
     void end(SimulatedContainer container, boolean hangs, boolean shown) {
         container
                 .init
@@ -187,7 +187,7 @@ final class SimulatedEngine {
                 });
     }
 
-    /** Whether there is an end that it has to see to. */
+    /** Whether there is an end that the engine has to handle. */
     boolean hasToHandle(SimulatedContainer container) {
         return runs()
                 && container.isRunning()
@@ -195,7 +195,7 @@ final class SimulatedEngine {
                 && container.init.filter(machine::lives).isEmpty();
     }
 
-    /** It has noticed that a first process has ended. */
+    /** The engine notices that a first process has ended. */
     void handleEnd(SimulatedContainer container) {
         unmount(container);
         boolean again = container.policy && !container.stoppedByHand;
@@ -207,7 +207,7 @@ final class SimulatedEngine {
         }
     }
 
-    /** The time that a restart policy waits is over. */
+    /** Starts it again after the delay of its restart policy. */
     Optional<String> startAgain(SimulatedContainer container) {
         return startNow(container, false);
     }
@@ -239,7 +239,7 @@ final class SimulatedEngine {
     /**
      * {@code docker restart}.
      *
-     * @param slowly whether it is still to be started when this is over
+     * @param slowly whether it is yet to be started when this returns
      */
     Optional<String> restart(SimulatedContainer container, boolean slowly) {
         if (!serving) {
@@ -264,7 +264,7 @@ final class SimulatedEngine {
         return startNow(container, false);
     }
 
-    /** Whatever it had to wait for, it goes on with a restart. */
+    /** Goes on with a restart, whatever it had to wait for. */
     Optional<String> finishRestart(SimulatedContainer container) {
         container.restarted = Optional.empty();
         return startNow(container, false);
@@ -335,7 +335,8 @@ final class SimulatedEngine {
     }
 
     /**
-     * It begins to run, and starts what is always to run before it answers anybody.
+     * Begins to run, and starts the containers that are always to run before it answers any
+     * request.
      *
      * @param liveRestore whether it leaves containers alone that still run
      */
@@ -372,7 +373,7 @@ final class SimulatedEngine {
         }
     }
 
-    /** It ends as it was asked to: it stops its containers first, unless they are to live on. */
+    /** Ends in order: it stops its containers first, unless they are to live on. */
     void finish(boolean liveRestore) {
         serving = false;
         for (SimulatedContainer container : List.copyOf(containers)) {
@@ -391,7 +392,7 @@ final class SimulatedEngine {
         die();
     }
 
-    /** It is gone at once, and its containers are not. */
+    /** Ends at once, and its containers do not. */
     void die() {
         serving = false;
         containers.forEach(container -> container.restarted = Optional.empty());
@@ -405,7 +406,7 @@ final class SimulatedEngine {
         Optional<String> error = mount(container);
         if (error.isPresent()) {
             container.error = "error while mounting volume '': " + error.get();
-            // One that does not answer cannot be told from one that starts.
+            // An engine that does not answer cannot be told from one that is starting.
             container.refusedAtBegin |= mood != Mood.WELL;
             notStarted(container);
             return error;
@@ -460,7 +461,7 @@ final class SimulatedEngine {
         return DONE;
     }
 
-    /** When the plugin does not take it back, docker goes on all the same, and keeps the name. */
+    /** If the plugin fails to unmount, docker goes on all the same, and keeps the name. */
     private void unmount(SimulatedContainer container) {
         if (container.use.isEmpty()) {
             return;
@@ -477,7 +478,7 @@ final class SimulatedEngine {
         }
     }
 
-    /** An Err has it forget what it knew of the volume. */
+    /** An Err makes docker forget what it knew of the volume. */
     private Answer get(String volume) {
         Answer found = plugin.get(volume);
         if (found.kind() == Answer.Kind.ERR) {

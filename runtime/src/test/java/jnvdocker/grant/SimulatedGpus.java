@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The GPUs of a simulated host: which node is which of them, and which one is unplugged. */
+/** The GPUs of a simulated host: the nodes that they have, and the one that is unplugged. */
 final class SimulatedGpus {
     private static final int COUNT = 3;
 
@@ -20,7 +20,7 @@ final class SimulatedGpus {
         }
     }
 
-    /** Those that the driver shows. */
+    /** The GPUs that the driver shows. */
     List<Gpu> shown() {
         List<Gpu> gpus = new ArrayList<>();
         for (var gpu : minors.entrySet()) {
@@ -33,12 +33,12 @@ final class SimulatedGpus {
         return gpus;
     }
 
-    /** The UUIDs of all, also of those that the driver does not show. */
+    /** The UUIDs of all GPUs, including those that the driver does not show. */
     List<String> all() {
         return List.copyOf(minors.keySet());
     }
 
-    /** The GPU that a node is at present. */
+    /** The GPU that a node stands for at present. */
     String of(int minor) {
         return minors.entrySet().stream()
                 .filter(gpu -> gpu.getValue() == minor)
@@ -47,17 +47,17 @@ final class SimulatedGpus {
                 .getKey();
     }
 
-    /** The minor of the GPU whose UUID is the first. */
+    /** The minor of the GPU with the first UUID. */
     int firstMinor() {
         return minors.values().iterator().next();
     }
 
-    /** Each gets the next one's minor. */
+    /** Gives each GPU the next one's minor. */
     void recable() {
         minors.replaceAll((_, minor) -> (minor + 1) % COUNT);
     }
 
-    /** One goes, or it comes back. */
+    /** Unplugs a GPU, or plugs it in again. */
     void unplug(int index) {
         if (unplugged.isEmpty()) {
             unplugged.add(List.copyOf(minors.keySet()).get(index % COUNT));

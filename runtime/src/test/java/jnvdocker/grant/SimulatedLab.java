@@ -17,7 +17,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What a simulated lab allows, and its administrator, who changes that. */
+/** The rules of a simulated lab, and its administrator, who changes them. */
 final class SimulatedLab {
     static final String FILE = "/etc/jnvdocker/config.toml";
     private static final Duration MAX_WAIT = Duration.ofSeconds(15);
@@ -25,7 +25,7 @@ final class SimulatedLab {
 
     private final SimulatedWorld world;
 
-    /** By command. Empty when only the registry can know. */
+    /** The GPUs cordoned by command. Empty when only the registry can know. */
     private Optional<Set<String>> cordoned = Optional.of(new HashSet<>());
 
     private LeasePolicy policy = TestingLeases.POLICY;
@@ -75,7 +75,7 @@ final class SimulatedLab {
         cordoned = Optional.of(new HashSet<>());
     }
 
-    /** The registry may be what it was some time ago. */
+    /** The registry may have fallen back to an earlier state. */
     void lookUp() {
         cordoned = Optional.empty();
     }
@@ -94,7 +94,7 @@ final class SimulatedLab {
         };
     }
 
-    /** The UUIDs of those that must not be given to anybody else, so that a request is served. */
+    /** The UUIDs of the GPUs that must not be given to others, so that a request is served. */
     Set<String> wanted(GpuRequest request, List<Gpu> gpus) {
         if (!(request instanceof GpuRequest.Devices(List<String> ids))) {
             return gpus.stream().map(Gpu::uuid).collect(Collectors.toSet());
@@ -108,14 +108,14 @@ final class SimulatedLab {
     }
 
     /**
-     * What the file says.
+     * The content of the configuration file.
      *
      * @param quota none when 0
      * @param cordon which GPU; none when there are fewer
      */
     record Wish(int quota, int cordon, boolean limitsWait, boolean allowUnmanaged) {}
 
-    /** The file says something else, and the daemon is restarted to read it. */
+    /** Changes the file, and restarts the daemon to read it. */
     boolean configure(Wish wish) throws IOException {
         List<String> all = world.gpus.all();
         policy =
@@ -157,14 +157,14 @@ final class SimulatedLab {
                 });
     }
 
-    /** All that was cordoned by command is given out again. */
+    /** Lifts every cordon by command. */
     void uncordon() throws IOException {
         for (int i = 0; i < world.gpus().size(); i++) {
             uncordon(i);
         }
     }
 
-    /** Every GPU is given out again. */
+    /** Lifts every cordon. */
     void liftCordons() throws IOException {
         policy =
                 new LeasePolicy(
@@ -178,7 +178,7 @@ final class SimulatedLab {
         uncordon();
     }
 
-    /** Nothing is forbidden any more. */
+    /** Lifts every restriction. */
     void allowAll() throws IOException {
         configure(new Wish(0, world.gpus.all().size(), false, false));
         uncordon();

@@ -30,8 +30,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The processes, cgroups and clocks of one machine. Time stands still unless somebody lets it pass.
- * Pids are few, so that they come again soon, and after a boot they all begin anew.
+ * The processes, cgroups and clocks of one machine. Time stands still unless a step lets it pass.
+ * Pids are few, so that they are soon used again, and begin anew after a boot.
  */
 final class SimulatedMachine implements Processes, HostClock {
     private static final int FIRST_PID = 100;
@@ -41,14 +41,14 @@ final class SimulatedMachine implements Processes, HostClock {
     private static final Duration TICK = Duration.ofMillis(10);
 
     /**
-     * @param claim whose folder it has mounted, if any
+     * @param claim whose directory it has mounted, if any
      * @param cgroup it is in, if that is of a container
      */
     private record Running(
             ProcessId id, Optional<String> claim, Optional<String> cgroup, boolean killed) {}
 
     /**
-     * What a process has mounted that is in no container of ours.
+     * A mount of a process that is in no container of ours.
      *
      * @param roots whether in a namespace that is root's
      */
@@ -67,7 +67,7 @@ final class SimulatedMachine implements Processes, HostClock {
     private Instant wall = Instant.parse("2024-01-02T09:12:00Z");
 
     /**
-     * @param moment called whenever somebody looks at it, since anything may have happened then
+     * @param moment called at every look at the machine, since anything may have happened then
      */
     SimulatedMachine(Path state, Runnable moment) {
         this.state = state;
@@ -84,7 +84,7 @@ final class SimulatedMachine implements Processes, HostClock {
         booted = nanos;
     }
 
-    /** The state folder of the system under test. */
+    /** The state directory of the system under test. */
     Path state() {
         return state;
     }
@@ -93,7 +93,7 @@ final class SimulatedMachine implements Processes, HostClock {
         return "boot-" + boots;
     }
 
-    /** A process that is in no container. */
+    /** Starts a process that is in no container. */
     ProcessId spawn() {
         return spawn(Optional.empty(), Optional.empty());
     }
@@ -108,21 +108,21 @@ final class SimulatedMachine implements Processes, HostClock {
         return id;
     }
 
-    /** A container of another daemon, which has a claim of that one's mounted. */
+    /** Starts a container of another daemon, with one of that daemon's claims mounted. */
     ProcessId spawnElsewhere(Path folder) {
         ProcessId process = spawn();
         foreign.put(process, new Foreign(folder, true));
         return process;
     }
 
-    /** Somebody who has mounted our claim's folder in a namespace of his own. */
+    /** Starts a process that has mounted our claim's directory in a namespace of its own. */
     ProcessId spawnForger(String claim) {
         ProcessId process = spawn();
         foreign.put(process, new Foreign(state.resolve("claims/" + claim + "/mount"), false));
         return process;
     }
 
-    /** It ends at once. */
+    /** Ends a process at once. */
     void end(ProcessId process) {
         if (lives(process)) {
             running.remove(process.pid());
@@ -130,7 +130,7 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     /**
-     * It has been sent SIGKILL, and hangs.
+     * A process has been sent SIGKILL, and hangs.
      *
      * @param shown whether its mounts are still to be seen
      */
@@ -140,7 +140,7 @@ final class SimulatedMachine implements Processes, HostClock {
         running.put(process.pid(), new Running(process, claim, before.cgroup(), true));
     }
 
-    /** The truth, for whoever is not of the system under test. */
+    /** The truth, for callers that are not part of the system under test. */
     boolean lives(ProcessId process) {
         Running found = running.get(process.pid());
         return found != null && found.id().equals(process);
@@ -150,14 +150,14 @@ final class SimulatedMachine implements Processes, HostClock {
         return running.values().stream().filter(Running::killed).map(Running::id).toList();
     }
 
-    /** Whether it shows what it has open: one that hangs in its end has closed it before. */
+    /** Whether it shows its open files: a process that hangs in its end has closed them before. */
     boolean shows(ProcessId process) {
         return lives(process)
                 && !(running.get(process.pid()).killed()
                         && running.get(process.pid()).claim().isEmpty());
     }
 
-    /** Whether a process hangs that shows no mounts any more. */
+    /** Whether a hanging process shows no mounts any more. */
     boolean hidesAny() {
         return running.values().stream().anyMatch(it -> it.killed() && it.claim().isEmpty());
     }
@@ -168,13 +168,13 @@ final class SimulatedMachine implements Processes, HostClock {
         wall = wall.plus(duration);
     }
 
-    /** Somebody sets the clock. */
+    /** Sets the clock. */
     void setClock(Duration forth) {
         wall = wall.plus(forth);
         clockSet++;
     }
 
-    /** How often somebody has. */
+    /** How often the clock has been set. */
     int clockSet() {
         return clockSet;
     }
@@ -205,7 +205,7 @@ final class SimulatedMachine implements Processes, HostClock {
         return lives(process) && running.get(process.pid()).killed();
     }
 
-    /** Those that were stopped. */
+    /** The stopped processes. */
     final Set<ProcessId> stopped = new HashSet<>();
 
     @Override
@@ -221,7 +221,7 @@ final class SimulatedMachine implements Processes, HostClock {
                 : Optional.empty();
     }
 
-    /** What an agent of Mesos has made, whose tasks are told apart by nothing else here. */
+    /** The cgroups of Mesos agents, whose tasks nothing else tells apart here. */
     final List<AllowedDevices> allowed = new ArrayList<>();
 
     @Override
@@ -229,13 +229,13 @@ final class SimulatedMachine implements Processes, HostClock {
         return List.copyOf(allowed);
     }
 
-    /** As with cgroups of version 2: nobody can tell. */
+    /** As with cgroups of version 2, this cannot be told. */
     @Override
     public Optional<SortedSet<Integer>> openable(ProcessId process, int major) {
         return Optional.empty();
     }
 
-    /** Nobody has programs of the host. */
+    /** No programs of the host run. */
     @Override
     public Map<String, Group> groups(Pattern name) {
         return Map.of();
@@ -299,7 +299,7 @@ final class SimulatedMachine implements Processes, HostClock {
                 .collect(Collectors.toSet());
     }
 
-    /** Nobody has what is not of this system, unless a test says so. */
+    /** No process outside this system has devices open, unless a test says so. */
     OpenDevices open = OpenDevices.NONE;
 
     @Override

@@ -19,16 +19,16 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Who uses GPUs in a simulated world, whoever gave them: containers that were made by docker alone,
- * processes of the host, and our own containers, which may open others' GPUs, too.
+ * The uses of GPUs in a simulated world, with or without a lease: containers that docker alone
+ * made, processes of the host, and our own containers, which may open others' GPUs, too.
  */
 final class SimulatedUses implements GpuUses {
     private static final int SOMEBODY = 1_987_654_330;
 
-    /** Somebody uses a GPU. */
+    /** A use of a GPU. */
     record Use(String who, String gpu) {}
 
-    /** A container of docker's alone. */
+    /** A container that docker alone made. */
     private record Plain(String id, ProcessId init, String gpu, SimulatedEngine engine) {
         RunningContainer running() {
             return new RunningContainer(
@@ -49,7 +49,7 @@ final class SimulatedUses implements GpuUses {
     /** Containers of another daemon, which has given them a GPU. */
     private final List<Elsewhere> elsewhere = new ArrayList<>();
 
-    /** Who pretends to be a container of ours. */
+    /** Processes that pretend to be a container of ours. */
     private final List<ProcessId> forgers = new ArrayList<>();
 
     /** The ids of containers that the engine has listed. */
@@ -61,7 +61,7 @@ final class SimulatedUses implements GpuUses {
         this.world = world;
     }
 
-    /** Somebody starts a container that is given a GPU. */
+    /** Starts a container that docker alone gives a GPU. */
     boolean startPlain(int index) {
         if (!world.engine().serves()) {
             return false;
@@ -75,7 +75,7 @@ final class SimulatedUses implements GpuUses {
     /**
      * Another daemon on this host gives a container a GPU.
      *
-     * @param same whether its claim is called as one of ours is
+     * @param same whether its claim has the same id as one of ours
      */
     boolean startElsewhere(int index, boolean same) throws IOException {
         String claim = same ? aClaim(index).orElse("0123456789ab") : "%012x".formatted(++made);
@@ -101,7 +101,7 @@ final class SimulatedUses implements GpuUses {
         return world.machine.lives(process);
     }
 
-    /** Somebody mounts a claim's folder where he may mount what he likes. */
+    /** A user mounts a claim's directory in a namespace of their own. */
     boolean forge(int index) {
         Optional<String> claim = aClaim(index);
         claim.ifPresent(id -> {
@@ -112,14 +112,14 @@ final class SimulatedUses implements GpuUses {
         return claim.isPresent();
     }
 
-    /** Of a container of ours, whether it runs or not. */
+    /** The claim of a container of ours, whether it runs or not. */
     private Optional<String> aClaim(int index) {
         List<String> claims =
                 world.allContainers().stream().flatMap(it -> it.claim().stream()).toList();
         return claims.isEmpty() ? Optional.empty() : Optional.of(claims.get(index % claims.size()));
     }
 
-    /** Somebody opens a GPU without any container. */
+    /** Opens a GPU outside any container. */
     boolean openOnHost(int index) {
         Open one = new Open(world.machine.spawn(), gpu(index), Optional.empty());
         world.say("pid " + one.process().pid() + " opens " + one.gpu());
@@ -156,7 +156,7 @@ final class SimulatedUses implements GpuUses {
         return true;
     }
 
-    /** An unmanaged use ends. */
+    /** Ends an unmanaged use. */
     boolean end(int index) {
         List<ProcessId> those = unmanagedProcesses();
         if (those.isEmpty()) {
@@ -168,7 +168,7 @@ final class SimulatedUses implements GpuUses {
         return true;
     }
 
-    /** All of them. */
+    /** Ends all unmanaged uses. */
     void end() {
         unmanagedProcesses().forEach(world.machine::end);
     }
@@ -196,7 +196,7 @@ final class SimulatedUses implements GpuUses {
         forgers.clear();
     }
 
-    /** The daemon is another. */
+    /** There is another daemon. */
     void unlist() {
         listed.clear();
     }
@@ -226,7 +226,7 @@ final class SimulatedUses implements GpuUses {
         return uses;
     }
 
-    /** The same, when every engine has listed all of its containers, and nothing happens. */
+    /** The same uses, when every engine has listed all of its containers, and nothing happens. */
     GpuUses quietly() {
         return new GpuUses() {
             @Override
@@ -268,7 +268,7 @@ final class SimulatedUses implements GpuUses {
         return uses;
     }
 
-    /** What the containers were given that the engine has listed and that still run. */
+    /** The GPUs given to containers that the engine has listed and that still run. */
     private List<GpuUse> given(List<Gpu> gpus, SimulatedEngine engine) {
         List<GpuUse> uses = new ArrayList<>();
         for (RunningContainer container : running(engine)) {
@@ -332,7 +332,7 @@ final class SimulatedUses implements GpuUses {
     }
 
     /**
-     * Those without a lease that anybody can know of who asks no engine, by the model's account.
+     * The uses without a lease that can be known without asking the engine, by the model's account.
      */
     Set<Use> known() {
         Set<Use> known = new HashSet<>();
@@ -351,7 +351,7 @@ final class SimulatedUses implements GpuUses {
         return known;
     }
 
-    /** Those that are seen by who asks the engine, too, unless something happens meanwhile. */
+    /** The uses that can be seen by asking the engine, too, unless something happens meanwhile. */
     Set<Use> seen() {
         Set<Use> seen = known();
         if (world.daemon.answers() && world.course.isUndisturbed()) {
@@ -362,7 +362,7 @@ final class SimulatedUses implements GpuUses {
         return seen;
     }
 
-    /** The GPUs that anybody uses without a lease. */
+    /** The GPUs in use without a lease. */
     Set<String> used() throws IOException {
         Set<String> used = new HashSet<>();
         open.stream()
@@ -384,7 +384,7 @@ final class SimulatedUses implements GpuUses {
     }
 
     /**
-     * When all that is known of a container was lost, its use is unmanaged until the engine tells.
+     * When everything known of a container was lost, its use is unmanaged until the engine tells.
      */
     private Set<String> unknown(SimulatedContainer container) throws IOException {
         Set<String> gpus = new HashSet<>();

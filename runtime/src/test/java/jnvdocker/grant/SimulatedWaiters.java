@@ -22,12 +22,12 @@ import java.util.Set;
 
 /**
  * The calls of {@code jnvdocker run --gpu-wait} in a simulated world, each until it is served,
- * refused or dead. One whose daemon goes away asks the next.
+ * refused or dead. A call whose daemon goes away asks the next one.
  */
 final class SimulatedWaiters {
     private static final Duration A_MOMENT = Duration.ofMillis(50);
 
-    /** More moments than anybody sleeps before he looks again. */
+    /** More moments than any waiter sleeps before it looks again. */
     private static final int A_LOOK = 25;
 
     /** A {@code jnvdocker run} that waits. */
@@ -40,10 +40,10 @@ final class SimulatedWaiters {
         boolean hasReturned;
         boolean isForgotten;
 
-        /** Of the daemon that it has asked; empty when it has yet to ask. */
+        /** The thread of the daemon that it has asked; empty when it has yet to ask. */
         Optional<SteppedThread> thread = Optional.empty();
 
-        /** Whether its turn lasts: what its daemon has done may not have reached it yet. */
+        /** Whether its turn lasts: the result of its daemon's work may not have reached it yet. */
         boolean goesOn;
 
         Optional<Claim> claim = Optional.empty();
@@ -92,7 +92,7 @@ final class SimulatedWaiters {
                 if (!served.remove(claim.orElseThrow().id())) {
                     world.grants.claimed(request, claim.get(), before);
                 }
-                // Should it never hear of that, it comes again as the last.
+                // If it never hears of that, it comes again as the last.
                 places.remove(process());
             } catch (RefusedException e) {
                 world.say("pid " + process().pid() + " is refused: " + e.getMessage());
@@ -108,7 +108,7 @@ final class SimulatedWaiters {
             return longest.filter(it -> waited.compareTo(it) >= 0).isPresent();
         }
 
-        /** How long it waited for an earlier daemon, only the registry and the clock tell. */
+        /** Only the registry and the clock tell how long it waited for an earlier daemon. */
         private boolean isTimeKnown() {
             return !hasReturned || clockSet == world.machine.clockSet() && !isForgotten;
         }
@@ -117,28 +117,33 @@ final class SimulatedWaiters {
     private final SimulatedWorld world;
     private final List<Waiter> waiters = new ArrayList<>();
 
-    /** Those that have asked a second daemon, or more: what the first gave them is taken back. */
+    /**
+     * Waiters that have asked a second daemon, or more: GPUs that the first gave them are taken
+     * back.
+     */
     private final Set<ProcessId> returned = new HashSet<>();
 
-    /** The numbers of their places. */
+    /** The numbers of the waiters' places. */
     private final Map<ProcessId, Long> places = new HashMap<>();
 
     private long last;
 
-    /** Those that died while no daemon looked after them. */
+    /** Waiters that died while no daemon looked after them. */
     private final Set<ProcessId> unnoticed = new HashSet<>();
 
-    /** The ids of claims that those have been given who were served in the queue. */
+    /** The ids of claims given to waiters that were served in the queue. */
     private final Set<String> served = new HashSet<>();
 
-    /** Those who were served in the queue and have not been told yet: they keep nobody waiting. */
+    /**
+     * Waiters that were served in the queue and have not been told yet: they keep no other waiting.
+     */
     private final Set<ProcessId> untold = new HashSet<>();
 
     SimulatedWaiters(SimulatedWorld world) {
         this.world = world;
     }
 
-    /** A new one asks for GPUs, and gets them or waits. */
+    /** A new waiter requests GPUs, and gets them or waits. */
     boolean enter(RunOptions options, Optional<Duration> limit) throws IOException {
         if (!world.clients.canAsk()) {
             return false;
@@ -149,7 +154,7 @@ final class SimulatedWaiters {
         return true;
     }
 
-    /** Its daemon is gone, and there is another. */
+    /** A waiter's daemon is gone, and it asks the next one. */
     boolean askAgain(int index) throws IOException {
         buryUnnoticed();
         List<Waiter> those =
@@ -165,7 +170,7 @@ final class SimulatedWaiters {
         return true;
     }
 
-    /** Whether somebody was given GPUs that may have been taken back before it knew. */
+    /** Whether a client was given GPUs that may have been taken back before it knew. */
     boolean isUntold(ProcessId client) {
         return untold.contains(client);
     }
@@ -178,7 +183,7 @@ final class SimulatedWaiters {
     }
 
     /**
-     * Time passes for somebody who waits; others may oversleep meanwhile.
+     * Lets time pass for a waiter; others may oversleep meanwhile.
      *
      * @param moments how often it sleeps
      */
@@ -204,7 +209,7 @@ final class SimulatedWaiters {
         }
     }
 
-    /** What threads of their own do for all who wait: ends leases, and serves the queue. */
+    /** Does the work of the threads that serve all waiters: ends leases, and serves the queue. */
     boolean lookAtTheQueue() throws IOException {
         if (!world.daemon.isUp() || world.daemon.isBusy()) {
             return false;
@@ -222,7 +227,7 @@ final class SimulatedWaiters {
         return true;
     }
 
-    /** In the order in which they were served. */
+    /** Checks the grants in the order in which they were made. */
     private void checkServed(GrantCheck.Before before) throws IOException {
         for (Lease lease : world.daemon.parts().registry().live()) {
             if (!lease.isReservation() || before.reserved().contains(lease.id())) {
@@ -248,7 +253,7 @@ final class SimulatedWaiters {
             waiter.goesOn = false;
         }
         if (!thread.isOver() || !world.daemon.isUp()) {
-            // When the daemon is killed now, the client has no answer.
+            // If the daemon is killed now, the client has no answer.
             return;
         }
         waiters.remove(waiter);
@@ -269,7 +274,7 @@ final class SimulatedWaiters {
         return true;
     }
 
-    /** Those that have died while no daemon looked after them. */
+    /** Moves waiters to {@code unnoticed} that have died while no daemon looked after them. */
     private void buryUnnoticed() {
         for (Waiter waiter : List.copyOf(waiters)) {
             if (!waiter.isConnected() && !waiter.lives()) {
@@ -279,24 +284,24 @@ final class SimulatedWaiters {
         }
     }
 
-    /** Whether it waits in the queue of the daemon that there is. */
+    /** Whether it waits in the queue of the current daemon. */
     boolean isWaiting(ProcessId client) {
         return waiters.stream()
                 .filter(it -> it.process().equals(client) && it.isConnected())
                 .anyMatch(it -> it.thread.orElseThrow().hasSlept());
     }
 
-    /** Whether it has asked the daemon that there is, and has no answer yet. */
+    /** Whether it has asked the current daemon, and has no answer yet. */
     boolean isConnected(ProcessId client) {
         return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isConnected());
     }
 
-    /** Whether it should have gone by now, and keeps nobody waiting any more. */
+    /** Whether it should have gone by now, and keeps no other waiting any more. */
     boolean isOverdue(ProcessId client) {
         return waiters.stream().anyMatch(it -> it.process().equals(client) && it.isOverdue());
     }
 
-    /** The number of a client's place, if it has had that before this step. */
+    /** The number of a client's place, if it had one before this step. */
     Optional<Long> place(ProcessId client) {
         return Optional.ofNullable(places.get(client));
     }
@@ -311,7 +316,9 @@ final class SimulatedWaiters {
         forgetPlaces();
     }
 
-    /** The queue is what it was some time ago: some of those in it are not there any more. */
+    /**
+     * The queue has fallen back to an earlier state: some of its clients may no longer be there.
+     */
     void rollBack(List<Ticket> tickets) {
         tickets.stream()
                 .map(Ticket::client)
@@ -330,7 +337,7 @@ final class SimulatedWaiters {
         waiters.forEach(it -> it.isForgotten = true);
     }
 
-    /** Everybody has a place of his own, and keeps it. */
+    /** Every waiter has a place of its own, and keeps it. */
     void check(List<Ticket> tickets) {
         Map<ProcessId, Long> now = new HashMap<>();
         for (Ticket ticket : tickets) {
@@ -350,8 +357,8 @@ final class SimulatedWaiters {
     }
 
     /**
-     * Nobody else has one, except who died while no daemon looked: that harms nobody. And nobody
-     * waits longer than he wants to, or may.
+     * No other client has a place, except one that died while no daemon looked, which does no harm.
+     * No waiter waits longer than it wants to, or may.
      */
     void checkAll(List<Ticket> tickets) {
         for (Waiter waiter : waiters) {
@@ -366,7 +373,7 @@ final class SimulatedWaiters {
         }
     }
 
-    /** Everybody has the time that he needs. */
+    /** Gives every waiter the time that it needs. */
     void settle() throws IOException {
         buryUnnoticed();
         while (askAgain(0)) {
@@ -377,7 +384,7 @@ final class SimulatedWaiters {
         }
     }
 
-    /** All are served whom nobody keeps from it, however the turns fall. */
+    /** Serves all waiters that nothing keeps from it, however the turns fall. */
     void serve() throws IOException {
         int rounds = waiters.size() + 1;
         for (int i = 0; i < rounds; i++) {

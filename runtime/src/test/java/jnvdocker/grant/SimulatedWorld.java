@@ -23,7 +23,8 @@ import java.util.stream.Stream;
 
 /**
  * One host with its GPUs, engines, clients and the daemon, from their beginning to their end. Each
- * thing that can happen to them is a method of one of its parts, and says whether it was possible.
+ * thing that can happen to them is a method of one of its parts, which returns whether it was
+ * possible.
  */
 final class SimulatedWorld
         implements SimulatedDaemon.Surroundings, SimulatedEngine.Listener, AutoCloseable {
@@ -34,7 +35,9 @@ final class SimulatedWorld
     final SimulatedDaemon daemon;
     final List<SimulatedEngine> engines;
 
-    /** Those of which a daemon that has lost its state cannot know before an engine tells it. */
+    /**
+     * Claims that a daemon that has lost its state cannot know before an engine tells it of them.
+     */
     final List<String> unknownClaims = new ArrayList<>();
 
     final Course course = new Course(this);
@@ -71,7 +74,7 @@ final class SimulatedWorld
         return engine;
     }
 
-    /** Another answers from now on. */
+    /** Makes the other engine answer from now on. */
     void switchEngine() {
         engine = engines.get(engine == engines.getFirst() ? 1 : 0);
     }
@@ -88,7 +91,7 @@ final class SimulatedWorld
 
     @Override
     public GpuUses uses() {
-        // Who begins to look has seen no list of containers yet.
+        // A new daemon has seen no list of containers yet.
         uses.unlist();
         return uses;
     }
@@ -130,7 +133,7 @@ final class SimulatedWorld
         course.moment();
     }
 
-    /** Whether the step that was made is good. */
+    /** Checks the world after a step. */
     void check() {
         course.look(check::afterEveryStep);
     }
@@ -165,12 +168,12 @@ final class SimulatedWorld
         }
     }
 
-    /** The engine has told of all of its containers. */
+    /** The engine has reported all of its containers. */
     void learnt() {
         engine.containers.forEach(container -> container.claim().ifPresent(unknownClaims::remove));
     }
 
-    /** Under which lease a container was started is known no more. */
+    /** The leases under which containers were started are no longer known. */
     void forgetLeases() {
         check.registryLost();
         waiters.forgetPlaces();
@@ -180,7 +183,9 @@ final class SimulatedWorld
         }
     }
 
-    /** Everything gets the time that it needs, and then only what lives has anything. */
+    /**
+     * Gives everything the time that it needs; then only live containers and clients have anything.
+     */
     void settle() throws IOException {
         course.begin("everything settles");
         course.calm();
@@ -215,7 +220,7 @@ final class SimulatedWorld
         course.look(check::whenSettled);
     }
 
-    /** Everything ends, and then every GPU is to be had. */
+    /** Ends everything; then every GPU must be available. */
     void end() throws IOException {
         course.begin("everything ends");
         gpus.plugIn();
@@ -251,7 +256,7 @@ final class SimulatedWorld
         check.nobodyWaits();
     }
 
-    /** Nobody is in the way of those that were refused when the engine began. */
+    /** Clears the way for the containers that were refused when the engine began. */
     private void stopAll() throws IOException {
         for (SimulatedContainer container : List.copyOf(engine.containers)) {
             if (container.isRunning()) {

@@ -35,7 +35,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** Somebody chooses on a machine that takes its time to tell of a process. */
+/** A choice on a machine that takes its time to tell of a process. */
 class SlowChoiceTest {
     private static final int SECONDS = 30;
 
@@ -83,7 +83,7 @@ class SlowChoiceTest {
         }
     }
 
-    /** A process of somebody's that has one open; whether it lives is asked later. */
+    /** Another user's process that has a GPU open; whether it lives is asked later. */
     private final class Seen implements GpuUses {
         @Override
         public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
@@ -116,7 +116,7 @@ class SlowChoiceTest {
     }
 
     @Test
-    void nobodyWaitsForWhoChooses() throws Exception {
+    void nobodyWaitsForAChoice() throws Exception {
         Future<Claim> chosen = choose();
         Future<List<Lease>> live = threads.submit(() -> parts.registry().live());
         assertEquals(List.of(), live.get(SECONDS, TimeUnit.SECONDS));
@@ -125,7 +125,7 @@ class SlowChoiceTest {
     }
 
     @Test
-    void whatWasTakenMeanwhileIsNotChosen() throws Exception {
+    void gpuThatWasTakenMeanwhileIsNotChosen() throws Exception {
         Future<Claim> chosen = choose();
         Claim other = TestingLeases.claim("111111111111", BOB, A);
         LeaseRegistry registry = parts.registry();

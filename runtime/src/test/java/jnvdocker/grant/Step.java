@@ -3,7 +3,7 @@ package jnvdocker.grant;
 import java.io.IOException;
 
 /**
- * Something that happens in a simulated world, if it can just then.
+ * Something that happens in a simulated world, if it is possible at that time.
  *
  * @param name with its parameters, as a failure shows it
  */

@@ -3,8 +3,8 @@ package jnvdocker.grant;
 import java.util.concurrent.Semaphore;
 
 /**
- * A thread of a simulated daemon's. It runs only while somebody waits for it to come to rest, so
- * that whoever else runs, there is never more than one, and the order is the model's.
+ * A thread of a simulated daemon. It runs only while another thread waits for it to come to rest,
+ * so that never more than one runs, in the order of the model.
  */
 final class SteppedThread {
     private final SimulatedDaemon.Task task;
@@ -24,15 +24,15 @@ final class SteppedThread {
     }
 
     /**
-     * Whether it is this one that runs, and does its own task.
+     * Whether this thread is running its own task.
      *
-     * @param depth of the task that is done now: something else may happen on this thread, too
+     * @param depth of the current task: something else may happen on this thread, too
      */
     boolean isCurrent(int depth) {
         return Thread.currentThread() == thread && this.depth == depth;
     }
 
-    /** Whether it has done what it was to do, or was killed. */
+    /** Whether it has finished its task, or was killed. */
     boolean isOver() {
         return over;
     }
@@ -49,7 +49,7 @@ final class SteppedThread {
     /**
      * Runs it until it sleeps or is over; throws what it throws.
      *
-     * @param depth of its task among those that are done now
+     * @param depth of its task among the current ones
      */
     void goOn(int depth) throws Exception {
         this.depth = depth;
@@ -69,7 +69,7 @@ final class SteppedThread {
         }
     }
 
-    /** Called by itself: somebody else has the turn, until this one goes on. */
+    /** Called by the thread itself: others have their turn until it goes on. */
     void sleep() {
         hasSlept = true;
         rest.release();
@@ -79,7 +79,7 @@ final class SteppedThread {
         }
     }
 
-    /** It ends where it sleeps. */
+    /** Ends it where it sleeps. */
     void kill() {
         if (started && !over) {
             killed = true;

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What may happen, as often in proportion as is good for finding faults. Numbers choose among what
- * there is at that time.
+ * The steps that may happen, weighted for finding faults. Numbers choose among the things that
+ * exist at that time.
  */
 final class Steps {
     private static final int LENGTH = 200;
@@ -51,7 +51,7 @@ final class Steps {
                 .as(Step::with);
     }
 
-    /** What happens all the time. */
+    /** Steps that happen all the time. */
     private static Arbitrary<Step> small() {
         return Arbitraries.frequencyOf(
                 Tuple.of(8, run("", (world, options) -> world.clients.claim(options))),
@@ -137,7 +137,7 @@ final class Steps {
                 Tuple.of(8, wait(50, 100, 300, 1_000, 12_000)));
     }
 
-    /** What happens now and then. */
+    /** Steps that happen now and then. */
     private static Arbitrary<Step> large() {
         return Arbitraries.frequencyOf(
                 Tuple.of(4, one("kill the daemon", world -> world.daemonSteps.kill())),
@@ -167,7 +167,7 @@ final class Steps {
         boolean in(SimulatedWorld world, RunOptions options) throws IOException;
     }
 
-    /** What is soon done by itself after something large. */
+    /** Steps that soon follow a large one by themselves. */
     private static Arbitrary<Step> again() {
         return Arbitraries.frequencyOf(
                 Tuple.of(3, one("start the daemon", world -> world.daemonSteps.start())),

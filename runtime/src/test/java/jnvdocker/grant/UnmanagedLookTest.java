@@ -32,7 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Which of the uses that were seen are without a lease. We ourselves are the process. */
+/** Which of the uses that were seen are without a lease. The test's own process is the user. */
 class UnmanagedLookTest {
     private static final String CLAIM = "000000000001";
     private static final String OF_THE_LEASE = "c".repeat(64);
@@ -95,7 +95,7 @@ class UnmanagedLookTest {
     }
 
     @Test
-    void containerIsOneForWhatItsClaimDoesNotHave() throws IOException {
+    void containerIsOneForGpusOutsideItsClaim() throws IOException {
         RunningContainer ours =
                 TestingLeases.running(
                         "ours",
@@ -116,13 +116,13 @@ class UnmanagedLookTest {
     }
 
     @Test
-    void claimThatIsForgottenStillSaysWhatItsContainerWasGiven() throws IOException {
+    void forgottenClaimStillNamesTheGpusOfItsContainer() throws IOException {
         registry.claims().forget(CLAIM);
-        containerIsOneForWhatItsClaimDoesNotHave();
+        containerIsOneForGpusOutsideItsClaim();
     }
 
     @Test
-    void releasedByForceAContainerCountsAsWhatItsProcessesDo() throws IOException {
+    void releasedByForceAContainerCountsByTheUsesOfItsProcesses() throws IOException {
         RunningContainer ours =
                 TestingLeases.running(
                         "ours",

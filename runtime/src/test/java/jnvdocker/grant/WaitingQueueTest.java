@@ -33,7 +33,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-/** Who has a place in the queue, and for how long. */
+/** The clients that have a place in the queue, and for how long. */
 class WaitingQueueTest {
     private static final Gpu GPU = TestingLeases.A;
     private static final SimulatedClients.RunOptions ALL =
@@ -138,7 +138,7 @@ class WaitingQueueTest {
     }
 
     @Test
-    void nextDaemonKnowsWhatAPlaceIsForAndWhatItMayBeGiven() throws IOException {
+    void nextDaemonKnowsThePurposeAndTheCandidatesOfAPlace() throws IOException {
         Ticket ticket = enter(request(machine.spawn(), ALICE)).ticket();
         Evidence evidence = new Evidence(machine, machine.bootId(), folder);
         assertEquals(
@@ -150,7 +150,7 @@ class WaitingQueueTest {
     }
 
     @Test
-    void whoIsBehindLooksAsSoonAsTheLineMoves() throws IOException {
+    void clientsBehindLookAsSoonAsTheQueueMoves() throws IOException {
         try (SimulatedWorld world = new SimulatedWorld(state)) {
             world.clients.claim(ALL);
             world.waiters.enter(ALL, Optional.empty());
@@ -164,7 +164,7 @@ class WaitingQueueTest {
         }
     }
 
-    /** Nobody says that it has. */
+    /** No event reports the end. */
     @Test
     void holderThatHasEndedIsNoticedBeforeTheNextLook() throws IOException {
         try (SimulatedWorld world = new SimulatedWorld(state)) {
@@ -191,7 +191,7 @@ class WaitingQueueTest {
 
     /** It is not among those that the host had when the wait began. */
     @Test
-    void gpuThatAppearsIsGivenToWhoWaits() throws IOException {
+    void gpuThatAppearsIsGivenToAWaitingClient() throws IOException {
         try (SimulatedWorld world = new SimulatedWorld(state)) {
             world.gpus.unplug(2);
             world.clients.claim(ALL);
@@ -231,9 +231,9 @@ class WaitingQueueTest {
         assertEquals(29, registry.tickets().size());
     }
 
-    /** It is stopped, and cannot be told so. */
+    /** Its process is stopped, and cannot be told so. */
     @Test
-    void whoHasNotGoneWhenItsTimeIsUpKeepsNobodyWaiting() throws Exception {
+    void clientThatStaysPastItsTimeKeepsNobodyWaiting() throws Exception {
         Place place =
                 queue.enter(request(machine.spawn(), ALICE), Optional.of(Duration.ofSeconds(10)));
         machine.pass(Duration.ofSeconds(10));

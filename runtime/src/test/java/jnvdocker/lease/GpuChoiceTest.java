@@ -64,7 +64,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void whatIsChosenIsInOrderOfIndex() throws RefusedException {
+    void chosenGpusAreInOrderOfIndex() throws RefusedException {
         var idle = Map.of(A, time(9, 0), B, time(11, 0), C, time(10, 0), D, time(8, 0));
         assertEquals(List.of(A, D), chosen(TWO, ALL, List.of(), idle));
     }
@@ -78,7 +78,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void countTakesOnlyWhatIsFree() throws RefusedException {
+    void countTakesOnlyFreeGpus() throws RefusedException {
         List<Lease> leases = List.of(held(1, ALICE, "train-7", A), reserved(2, BOB, C));
         assertEquals(List.of(B, D), chosen(TWO, ALL, leases, NEVER_USED));
     }
@@ -111,7 +111,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void namedAreTakenWhateverIsIdleLonger() throws RefusedException {
+    void namedGpusAreTakenThoughOthersAreIdleLonger() throws RefusedException {
         var idle = Map.of(D, time(11, 0), B, time(11, 30));
         assertEquals(List.of(B, D), chosen(devices("3", "GPU-5c1a2006"), ALL, List.of(), idle));
     }
@@ -209,7 +209,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void whoHoldsAGpuIsNamedBeforeWhoUsesItToo() throws RefusedException {
+    void holderIsNamedBeforeAnUnmanagedUse() throws RefusedException {
         assertBusy(
                 "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02 09:12;"
                         + " wait with --gpu-wait, or take another (free: 1-3)",
@@ -253,7 +253,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void whatAUserHasCountsTowardsTheQuota() throws RefusedException {
+    void heldGpusCountTowardsTheQuota() throws RefusedException {
         Lease train = held(1, ALICE, "train-7", A);
         GpuChoice choice = choice(policy(2), List.of(train), List.of());
         assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, ALICE));
@@ -278,7 +278,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void whoMayNotHaveMoreYetKeepsNobodyWaiting() throws RefusedException {
+    void userAtTheQuotaKeepsNobodyWaiting() throws RefusedException {
         Lease train = held(1, ALICE, "train-7", A, B);
         Ticket first = TestingLeases.ticket(1, ALICE, ONE);
         Ticket second = TestingLeases.ticket(2, BOB, devices("2"));
@@ -291,9 +291,9 @@ class GpuChoiceTest {
         assertEquals(new GpuChoice.Chosen(List.of(D)), without.of(ONE, BOB));
     }
 
-    /** Nobody but she can end what she waits for. */
+    /** Only the user herself can end the lease that she waits for. */
     @Test
-    void nothingFreeIsKeptForWhoNeedsWhatSheHoldsHerself() throws RefusedException {
+    void nothingFreeIsKeptForAUserWhoNeedsHerOwnGpus() throws RefusedException {
         Lease train = held(1, ALICE, "train-7", A);
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
@@ -303,9 +303,9 @@ class GpuChoiceTest {
         }
     }
 
-    /** The same request, when somebody else has the GPU: that ends without her. */
+    /** The same request, when another user has the GPU: that lease ends without her. */
     @Test
-    void whatOthersHoldKeepsTheFreeOnesForTheFirst() throws RefusedException {
+    void freeGpusAreKeptForTheFirstWhoWaitsForOthers() throws RefusedException {
         Lease train = held(1, BOB, "train-7", A);
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
@@ -315,7 +315,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void nothingFreeIsKeptForWhoNeedsWhatIsUsedBehindOurBackOrCordonedOrNotThere()
+    void nothingFreeIsKeptForARequestThatNeedsUnmanagedCordonedOrMissingGpus()
             throws RefusedException {
         UnmanagedUses used = unmanaged(false, process(A));
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
@@ -427,7 +427,7 @@ class GpuChoiceTest {
     }
 
     @Test
-    void whatThisHostCanNeverGiveIsRefused() {
+    void requestThatThisHostCanNeverServeIsRefused() {
         assertRefused(
                 "5 GPUs requested, but this host has 4; ask for fewer ('jnvdocker gpu ls' shows"
                         + " them)",

@@ -30,14 +30,14 @@ public final class TestingLeases {
     public static final Owner ALICE = new Owner(1001, "alice");
     public static final Owner BOB = new Owner(1002, "bob");
 
-    /** A container of an engine that nobody asks. */
+    /** A container of an engine that no test asks. */
     public static final Origin CUDA = new Origin.EngineContainer("engine", Optional.of("cuda"));
 
     public static final ProcessId CLIENT = new ProcessId(4711, 100);
     public static final ProcessId DOCKERD = new ProcessId(800, 20);
 
     /**
-     * Long ago, so that messages have the day in them; {@code 2024-01-02 09:12} wherever we are.
+     * A time long ago, so that messages show the day; {@code 2024-01-02 09:12} in every time zone.
      */
     public static final Instant THEN = time(9, 12);
 
@@ -63,7 +63,7 @@ public final class TestingLeases {
                 Optional.empty());
     }
 
-    /** One that is held by a container. */
+    /** A lease that is held by a container. */
     public static Lease held(long id, Owner owner, String container, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
         Claim named =
@@ -78,13 +78,13 @@ public final class TestingLeases {
         return new Lease(id, named, holder, "boot", THEN, 1, Optional.empty());
     }
 
-    /** One that a client has reserved. */
+    /** A lease that a client has reserved. */
     public static Lease reserved(long id, Owner owner, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);
         return new Lease(id, claim, new Holder.Client(CLIENT), "boot", THEN, 0, Optional.empty());
     }
 
-    /** What allows everything but to take what others use. */
+    /** A policy that allows everything but to take GPUs that others use. */
     public static final LeasePolicy POLICY =
             new LeasePolicy(
                     OptionalInt.empty(),
@@ -93,7 +93,7 @@ public final class TestingLeases {
                     false,
                     "/etc/jnvdocker/config.toml");
 
-    /** One that the engine shows. */
+    /** A container that the engine shows. */
     public static RunningContainer running(
             String name, Map<String, String> labels, List<String> volumes) {
         return new RunningContainer(
@@ -110,12 +110,12 @@ public final class TestingLeases {
         return new Holdings(time(12, 0), held, idle, Map.of());
     }
 
-    /** Nobody has a GPU, and one gets no new holder. */
+    /** Holdings without a lease, in which one GPU gets no new holder. */
     public static Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
         return new Holdings(time(12, 0), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon));
     }
 
-    /** Changes the registry in a folder by hand. */
+    /** Changes the registry in a directory by hand. */
     public static void sql(Path folder, String sql) {
         try (var connection =
                         DriverManager.getConnection(
@@ -127,7 +127,7 @@ public final class TestingLeases {
         }
     }
 
-    /** Reads a number out of the registry in a folder. */
+    /** Reads a number from the registry in a directory. */
     public static int number(Path folder, String sql) {
         try (var connection =
                         DriverManager.getConnection(

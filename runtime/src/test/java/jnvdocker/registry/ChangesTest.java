@@ -18,7 +18,7 @@ class ChangesTest {
     private final Changes changes = new Changes();
 
     @Test
-    void whoWaitsIsWoken() throws InterruptedException {
+    void waiterIsWoken() throws InterruptedException {
         CountDownLatch begun = new CountDownLatch(1);
         Thread waiter =
                 Thread.ofVirtual()

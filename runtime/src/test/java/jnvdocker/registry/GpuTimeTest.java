@@ -33,7 +33,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** What users have had, within a window, and what is left of it after a time. */
+/** The GPU time of users within a window, and what is left of it after old leases are deleted. */
 class GpuTimeTest extends OneRegistryTest {
     private static final Instant START = Instant.parse("2024-01-02T00:00:00Z");
 
@@ -67,14 +67,14 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     @Test
-    void whatBeganBeforeTheWindowCountsFromItsStart() throws Exception {
+    void leaseFromBeforeTheWindowCountsFromItsStart() throws Exception {
         lease(0, 4, ALICE, A, B);
         at(6);
         assertEquals(List.of(use(ALICE, 2, 1, 1, 0, 4)), since(3).users());
     }
 
     @Test
-    void whatEndedBeforeTheWindowOrAtItsStartDoesNotCount() throws Exception {
+    void leaseThatEndedBeforeTheWindowOrAtItsStartDoesNotCount() throws Exception {
         lease(0, 3, ALICE, A);
         lease(0, 1, BOB, B);
         at(6);
@@ -207,7 +207,7 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     @Test
-    void whatIsReadWaitsForNobodyWhoWrites() throws Exception {
+    void readersDoNotWaitForWriters() throws Exception {
         lease(0, 1, ALICE, A);
         at(2);
         try (Connection other =
@@ -224,12 +224,12 @@ class GpuTimeTest extends OneRegistryTest {
         }
     }
 
-    /** As soon as the other has done, or never. */
+    /** Writes once the other connection has finished, or gives up. */
     private void write() {
         try {
             registry.claims().reconciled();
         } catch (IOException e) {
-            // The machine was so busy that it has waited in vain.
+            // The machine was so busy that the wait timed out.
         }
     }
 
@@ -242,7 +242,7 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     @Test
-    void whatIsTooOldIsDeletedAndNothingThatIsHeld() throws Exception {
+    void oldLeasesAreDeletedAndHeldOnesAreKept() throws Exception {
         Lease held = mounted(0, BOB, C);
         Lease old = lease(1, 2, ALICE, A);
         registry.claims().forget(old.claim().id());
@@ -288,7 +288,7 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     @Test
-    void whatIsDeletedIsDeletedInParts() throws Exception {
+    void historyIsDeletedInParts() throws Exception {
         fill(1_000);
         int deleted = 0;
         int part;
@@ -301,7 +301,7 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(0, count("lease") + count("claim") + count("lease_gpu") + count("claim_gpu"));
     }
 
-    /** A year of a busy host: what it takes is for people to look at, on a machine of their own. */
+    /** A year of a busy host. The times are printed for people to judge, on their own machine. */
     @Test
     void aHundredThousandLeasesAreAddedUpByTheDatabase() throws Exception {
         fill(100_000);
@@ -320,7 +320,7 @@ class GpuTimeTest extends OneRegistryTest {
         start = System.nanoTime();
         assertEquals(Duration.ofMinutes(100_000), of(A, 0).total());
         long gpuTime = System.nanoTime() - start;
-        registry.history().deleteUntil(now, 100); // and what the filling has left to be written
+        registry.history().deleteUntil(now, 100); // and writes what the filling has left over
         start = System.nanoTime();
         assertEquals(200, registry.history().deleteUntil(now, 100));
         System.out.printf(
@@ -331,7 +331,10 @@ class GpuTimeTest extends OneRegistryTest {
                 TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
     }
 
-    /** That many leases of two GPUs and ten users, a minute each, one after the other until now. */
+    /**
+     * Adds that many leases of two GPUs and ten users, a minute each, one after the other until
+     * now.
+     */
     private void fill(int leases) throws Exception {
         try (var connection =
                         DriverManager.getConnection(

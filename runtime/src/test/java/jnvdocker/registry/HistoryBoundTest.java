@@ -38,7 +38,7 @@ class HistoryBoundTest extends OneRegistryTest {
         super(START);
     }
 
-    /** As a loop of {@code jnvdocker create} makes them. */
+    /** A loop of {@code jnvdocker create} makes such reservations. */
     @Test
     void reservationsThatCameToNothingAreAddedUp() throws Exception {
         for (int i = 0; i < 100; i++) {
@@ -63,7 +63,7 @@ class HistoryBoundTest extends OneRegistryTest {
     }
 
     @Test
-    void whatIsAddedUpIsDeletedWithTheRest() throws Exception {
+    void sumsAreDeletedWithTheRest() throws Exception {
         abandoned(ALICE, A);
         now = now.plus(Duration.ofHours(2));
         fold();
@@ -75,7 +75,7 @@ class HistoryBoundTest extends OneRegistryTest {
     }
 
     @Test
-    void whatWasReleasedByForceOrBecameAContainerIsNotAddedUp() throws Exception {
+    void reservationReleasedByForceOrUsedByAContainerIsNotAddedUp() throws Exception {
         Claim forced = reserve(ALICE, A);
         registry.end(registry.liveOf(forced.id()).orElseThrow(), "released by force: root");
         Claim claim = reserve(BOB, B);

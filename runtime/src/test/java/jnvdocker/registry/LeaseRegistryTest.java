@@ -56,7 +56,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     }
 
     @Test
-    void whatWasDecidedOnOtherHoldingsIsNotWritten() throws Exception {
+    void decisionOnOtherHoldingsIsNotWritten() throws Exception {
         Holdings nobody = registry.holdings();
         reserve(ONE);
         Claim other = claim("0123456789ac", BOB, C);
@@ -83,7 +83,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         }
         assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
         Lease lease = granted(ONE, "use");
-        // The container of before is over, and nobody could have had its GPU in between.
+        // The earlier container has ended, and no other can have had its GPU in between.
         var over = new Earlier.Over(lease, "seen");
         assertInstanceOf(
                 MountResult.Granted.class,
@@ -147,7 +147,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     }
 
     @Test
-    void whatWasSeenOfALeaseDoesNotEndWhatItHasBecome() throws Exception {
+    void evidenceOfAnEarlierStateDoesNotEndALease() throws Exception {
         reserve(ONE);
         Lease reservation = live(ONE);
         Lease mounted = granted(ONE, "use");
@@ -227,7 +227,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     }
 
     @Test
-    void whatRunsIsAdoptedUnlessOthersHaveItsGpus() throws Exception {
+    void runningContainerIsAdoptedUnlessOthersHaveItsGpus() throws Exception {
         registry.claims().restore(ONE, true);
         registry.claims().restore(TWO, true);
         var holder = new Holder.Container(INIT, Optional.of(INIT), Optional.empty());
@@ -254,7 +254,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     }
 
     @Test
-    void whatWasReleasedByForceCountsAgainWhenItIsStarted() throws Exception {
+    void claimReleasedByForceCountsAgainWhenItIsStarted() throws Exception {
         reserve(ONE);
         registry.endByForce(granted(ONE, "use"), "released by force: root, it hangs");
         assertTrue(registry.claims().isReleased(ONE.id()));

@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.LongStream;
 
-/** A history that is longer than what is read at a time. */
+/** A history that is longer than one batch. */
 class PastLeasesTest {
     private static final int COUNT = 3 * PastLeases.BATCH + 7;
     private static final Instant NOW = Instant.ofEpochMilli(1_000_000);
@@ -30,7 +30,7 @@ class PastLeasesTest {
     private LeaseRegistry registry;
     private final List<Integer> batches = new ArrayList<>();
 
-    /** One lease after the other, by two users in turn, every third of GPU-b. */
+    /** Adds one lease after the other, by two users in turn, every third of GPU-b. */
     @BeforeEach
     void fill() throws Exception {
         LeaseRegistry.open(folder, "boot", HostClock.steady(() -> NOW)).close();
@@ -115,7 +115,7 @@ class PastLeasesTest {
         assertEquals(numbers(id -> id % 6 == 0 && id >= 500), ids(alices, 100_000));
     }
 
-    /** Others write while somebody looks at what was read. */
+    /** Others write while a reader looks at a batch. */
     @Test
     void nothingIsKeptOpenBetween() throws IOException, SQLException {
         registry.history().past(1);

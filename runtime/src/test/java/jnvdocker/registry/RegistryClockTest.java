@@ -33,7 +33,7 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.Set;
 
-/** Whatever anybody does to the clock, what was seconds ago is seconds ago, and nothing is lost. */
+/** However the clock is set, ages stay right, and nothing is lost. */
 class RegistryClockTest {
     private static final Duration KEPT = Duration.ofDays(400);
 
@@ -68,7 +68,7 @@ class RegistryClockTest {
 
     @ParameterizedTest
     @ValueSource(ints = {400, -400})
-    void agesAndHistoryAreWhatTheyAreWhenTheClockIsSet(int days) throws IOException {
+    void agesAndHistoryStayRightWhenTheClockIsSet(int days) throws IOException {
         end(held(A), 10);
         Lease live = held(B);
         pass(10);
@@ -83,7 +83,7 @@ class RegistryClockTest {
         assertEquals(Duration.ofSeconds(30), hours());
     }
 
-    /** It is set while nobody looks. */
+    /** The clock is set while no daemon runs. */
     @Test
     void aDaemonThatIsStartedLaterFindsThemToo() throws IOException {
         Lease live = held(A);
@@ -96,7 +96,7 @@ class RegistryClockTest {
     }
 
     @Test
-    void whatAnEarlierVersionHasWrittenStays() throws IOException {
+    void timesThatAnEarlierVersionWroteStay() throws IOException {
         Lease live = held(A);
         registry.close();
         TestingLeases.sql(folder, "UPDATE lease SET since_up = NULL");
@@ -124,7 +124,7 @@ class RegistryClockTest {
         assertEquals(wall.minusSeconds(10), registry.tickets().getFirst().since());
     }
 
-    /** When exactly nobody knows; not after that. */
+    /** The exact time is unknown, but it was not later. */
     @Test
     void aLeaseOfAnotherBootHasEndedBeforeThisOneBegan() throws IOException {
         Lease lease = held(A);
@@ -148,7 +148,7 @@ class RegistryClockTest {
         pass(Duration.ofDays(399).toSeconds());
         assertEquals(0, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
         pass(Duration.ofDays(2).toSeconds());
-        // The other is of this boot, and goes when the clock is right, or in another.
+        // The other lease is of this boot; it goes when the clock is right, or in another boot.
         assertEquals(1, HistoryKeeper.delete(registry, KEPT, Pace.REAL));
     }
 

@@ -78,7 +78,8 @@ class RegistryDatabaseTest {
     }
 
     /**
-     * As the version before wrote it: a claim that is forgotten, one that is not, one that holds.
+     * A file as a version with schema 1 wrote it: a forgotten claim, one that is not forgotten, and
+     * one with a live lease.
      */
     @Test
     void aFileOfSchemaOneIsBroughtUpWithAllThatIsInIt() throws Exception {
@@ -106,7 +107,7 @@ class RegistryDatabaseTest {
         assertEquals(List.of(), setAside());
     }
 
-    /** Its client, which waits meanwhile, says anew what it is for. */
+    /** Its client, which still waits, states again what the place is for. */
     @Test
     void aPlaceInTheLineOfSchemaThreeIsKept() throws Exception {
         for (int version = 1; version <= 3; version++) {
@@ -181,7 +182,7 @@ class RegistryDatabaseTest {
         assertEquals(List.of(), setAside());
     }
 
-    /** SQLite, too, takes a single byte for nothing. */
+    /** SQLite, too, treats a file of a single byte as empty. */
     @ParameterizedTest
     @ValueSource(strings = {"", "S"})
     void anEmptyFileIsANewRegistry(String content) throws Exception {
@@ -203,7 +204,7 @@ class RegistryDatabaseTest {
     }
 
     @Test
-    void whatIsNoRegistryIsKeptBesideAndMadeAnew() throws Exception {
+    void fileThatIsNoRegistryIsKeptBesideAndMadeAnew() throws Exception {
         byte[] garbage = "this was a registry\n".repeat(1000).getBytes();
         Files.write(file, garbage);
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
@@ -233,7 +234,7 @@ class RegistryDatabaseTest {
         assertMadeAnew(Files.readAllBytes(file));
     }
 
-    /** As a disk leaves it that had written a table when the power went, and not its index. */
+    /** A disk leaves it so if it had written a table, but not its index, when the power went. */
     @Test
     void anIndexThatIsOlderThanItsTableIsNoticed() throws Exception {
         filled(folder, 2).close();
@@ -254,7 +255,7 @@ class RegistryDatabaseTest {
         assertFalse(wasAnother());
         Files.write(file, copy);
         assertTrue(wasAnother());
-        // As long as nobody has taken note of it.
+        // This stays true until it is noted.
         assertTrue(wasAnother());
         filled(folder, 1).close();
         assertFalse(wasAnother());
@@ -282,7 +283,7 @@ class RegistryDatabaseTest {
         assertTrue(wasAnother());
     }
 
-    /** SQLite drops it, and all that comes after it, without a word. */
+    /** SQLite silently drops that record and everything after it. */
     @Test
     void aLogWithAWrongByteMakesAnotherRegistryOfIt() throws Exception {
         Path state = Files.createDirectory(folder.resolve("state"));
@@ -314,7 +315,7 @@ class RegistryDatabaseTest {
     void damageDuringUseSaysWhatToDo() throws Exception {
         filled(folder, 2000).close();
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
-            // What it has read it would not read again.
+            // Drops the pages in memory, which it would not read again.
             database.transaction(transaction -> transaction.update("PRAGMA shrink_memory"));
             byte[] noise = new byte[PAGE];
             Arrays.fill(noise, (byte) 0x5a);
@@ -333,7 +334,10 @@ class RegistryDatabaseTest {
         assertMadeAnew(Files.readAllBytes(file));
     }
 
-    /** What decides is read at the start, the rest later: it takes long, and everybody waits. */
+    /**
+     * The data that decides is checked at the start, the rest later: that takes long, and clients
+     * wait.
+     */
     @Test
     void aLongHistoryIsLookedThroughWhileItIsUsed() throws Exception {
         filled(folder, 6000).close();
@@ -359,7 +363,7 @@ class RegistryDatabaseTest {
         assertMadeAnew(damaged);
     }
 
-    /** Whoever brings a sound one back after damage was found keeps it. */
+    /** A sound registry that is put back after damage was found is kept. */
     @Test
     void aRegistryThatWasBroughtBackIsUsed() throws Exception {
         filled(folder, 6000).close();
@@ -390,7 +394,7 @@ class RegistryDatabaseTest {
     }
 
     @Test
-    void whatWasCopiedHereIsRootsAlone() throws Exception {
+    void copiedFilesBecomeRootsAlone() throws Exception {
         crashed(50);
         List<Path> parts = List.of(file, folder.resolve("registry.db-wal"));
         for (Path part : parts) {
@@ -441,7 +445,9 @@ class RegistryDatabaseTest {
         assertEquals(1, setAside().size());
     }
 
-    /** Nothing was closed or tidied up: as after a SIGKILL. */
+    /**
+     * Copies the files of a database before anything is closed or tidied up, as after a SIGKILL.
+     */
     private void crashed(int claims) throws IOException {
         Path other = Files.createDirectory(folder.resolve("other"));
         RegistryDatabase database = filled(other, claims);
@@ -453,7 +459,7 @@ class RegistryDatabaseTest {
         }
     }
 
-    /** With so many claims more than before, each with a lease that has ended. */
+    /** A registry with that many more claims, each with a lease that has ended. */
     private static RegistryDatabase filled(Path folder, int claims) throws IOException {
         RegistryDatabase database = RegistryDatabase.open(folder);
         int before = count(database);

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The rules that are the database's own: nothing but SQL here, as a faulty program would send. */
+/** The rules that the database itself enforces: plain SQL, as a faulty program would send. */
 class RegistrySchemaTest {
     private static final String UNIQUE = "UNIQUE constraint failed";
     private static final String OTHERWISE = "the GPU is held in another way";
@@ -70,7 +70,7 @@ class RegistrySchemaTest {
     }
 
     @Test
-    void whatIsHeldExclusivelyIsNotShared() throws Exception {
+    void exclusiveGpuIsNotShared() throws Exception {
         hold(1, "GPU-a", "exclusive");
         assertRefused(OTHERWISE, () -> hold(2, "GPU-a", "shared"));
     }
@@ -142,7 +142,7 @@ class RegistrySchemaTest {
 
     @ParameterizedTest
     @CsvSource({"gpu, 'GPU-b'", "lease, 2", "parent, 'GPU-b'", "mode, 'shared'"})
-    void whatIsHeldCannotBeExchanged(String column, String value) throws Exception {
+    void heldGpuCannotBeExchanged(String column, String value) throws Exception {
         hold(1, "GPU-a");
         String literal = column.equals("lease") ? value : "'" + value + "'";
         assertRefused(WITH_ITS_LEASE, () -> sql("UPDATE lease_gpu SET %s = %s", column, literal));
@@ -160,7 +160,7 @@ class RegistrySchemaTest {
                 "CHECK, 'process', NULL, NULL",
                 "CHECK, 'mesos', NULL, NULL"
             })
-    void aClaimSaysWhoseItIs(String rule, String origin, String engine, String image) {
+    void aClaimNamesItsOrigin(String rule, String origin, String engine, String image) {
         assertRefused(
                 rule + " constraint failed",
                 () ->

@@ -31,11 +31,13 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Origins in the registry and in claim files, as this release writes them and earlier ones did. */
+/**
+ * Origins in the registry and in claim files, as this release writes them and as earlier ones did.
+ */
 class StoredOriginTest {
     private static final String URL = "unix:///run/other.sock";
 
-    /** What an earlier release wrote for an engine and an image, and what it meant. */
+    /** The engine and the image as an earlier release wrote them, and the origin that they mean. */
     private static final List<Earlier> EARLIER =
             List.of(
                     new Earlier("ABCD:EFGH", "cuda", container(Optional.of("cuda"))),
@@ -45,7 +47,7 @@ class StoredOriginTest {
                     new Earlier("", "python3", new Origin.HostProcess("python3")),
                     new Earlier("mesos", "train", new Origin.MesosTask("train")));
 
-    /** Those that earlier releases did not know. */
+    /** The origins that earlier releases did not know. */
     private static final List<Origin> LATER =
             List.of(
                     new Origin.OciContainer("/run/runc", Optional.of("cuda")),
@@ -74,7 +76,8 @@ class StoredOriginTest {
     }
 
     /**
-     * With a claim of each kind, each with a lease that has ended, and the first with a live one.
+     * The registry has a claim of each kind, each with a lease that has ended, and the first with a
+     * live one.
      */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5})
@@ -130,7 +133,7 @@ class StoredOriginTest {
                                 + " AND tbl_name = 'claim' AND sql IS NOT NULL"));
     }
 
-    /** A place of a release before schema 4 says nothing of what it is for. */
+    /** Before schema 4, a place in the queue does not state what it is for. */
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 5})
     void eachIsKnownInTheQueueOfAnEarlierSchema(int schema) throws Exception {
@@ -175,7 +178,7 @@ class StoredOriginTest {
         return Stream.concat(EARLIER.stream().map(Earlier::origin), LATER.stream()).toList();
     }
 
-    /** As of the schema before, with a lease under way and one who waits. */
+    /** The registry has the schema before, with a live lease. */
     @Test
     void everythingOfTheSchemaBeforeIsKept() throws Exception {
         lay(6);
@@ -194,7 +197,7 @@ class StoredOriginTest {
                 "INSERT INTO lease (claim, holder, boot, pid, start, since)"
                         + " VALUES ('000000000000', 'container', 'boot', 1, 1, 2)");
         sql(folder, "INSERT INTO lease_gpu (lease, gpu) SELECT max(id), 'GPU-0' FROM lease");
-        // Whoever opens the registry without its generation takes it for an older one.
+        // A registry that is opened without its generation is taken for an older one.
         RegistryDatabase.open(folder).close();
         assertEquals(1, number(folder, "SELECT released FROM claim"));
         try (LeaseRegistry registry = open()) {
@@ -228,7 +231,8 @@ class StoredOriginTest {
     }
 
     /**
-     * To an earlier release a file without an engine is a process's, and one without an image "?".
+     * To an earlier release, a file without an engine is a process's, and one without an image has
+     * "?".
      */
     @ParameterizedTest
     @CsvSource(
@@ -305,7 +309,7 @@ class StoredOriginTest {
         assertEquals(Optional.empty(), files.read(id));
     }
 
-    /** The database would not take it, so a disk has made it so. */
+    /** The database would not accept it, so a disk must have caused it. */
     @Test
     void aClaimOfNoKindIsDamage() throws Exception {
         try (LeaseRegistry registry = open()) {

@@ -37,7 +37,7 @@ class GrantedGpusTest {
         "/dev, 0 1",
         "/dev/nvidiactl, ''",
     })
-    void deviceIsWhateverItsPathLeadsTo(String path, String indices) {
+    void deviceIsTheTargetOfItsPath(String path, String indices) {
         assertIndices(
                 indices, new GpuAccess(false, List.of(path), List.of(), List.of(), List.of()));
     }
@@ -92,7 +92,7 @@ class GrantedGpusTest {
     }
 
     @Test
-    void whatTheEngineWasAskedForIsSaidFirst() {
+    void gpusRequestedFromTheEngineAreNamedAsSuch() {
         GpuAccess access =
                 new GpuAccess(
                         false,

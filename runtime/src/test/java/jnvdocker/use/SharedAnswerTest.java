@@ -18,13 +18,13 @@ class SharedAnswerTest {
     private final AtomicInteger asked = new AtomicInteger();
 
     @Test
-    void whoAsksLaterGetsALaterAnswer() {
+    void laterCallerGetsALaterAnswer() {
         assertEquals(1, answer.get(asked::incrementAndGet));
         assertEquals(2, answer.get(asked::incrementAndGet));
     }
 
     @Test
-    void thoseWhoCameMeanwhileShareTheNext() throws Exception {
+    void callersThatComeMeanwhileShareTheNext() throws Exception {
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch go = new CountDownLatch(1);
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {

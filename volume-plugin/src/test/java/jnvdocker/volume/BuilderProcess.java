@@ -9,12 +9,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Set;
 
-/** A process of its own that builds volumes, to run beside others or to be killed. */
+/** A separate process that builds volumes, to run beside others or to be killed. */
 final class BuilderProcess implements AutoCloseable {
     private final Process process;
     private final BufferedReader output;
 
-    /** Arguments: root of the host, state folder, {@code once} or {@code again}. */
+    /** Arguments: root of the host, state directory, {@code once} or {@code again}. */
     public static void main(String[] arguments) throws IOException {
         Host host = Host.at(Path.of(arguments[0]));
         DriverVolumeStore store = new DriverVolumeStore(Path.of(arguments[1]), Set.of());
@@ -34,7 +34,7 @@ final class BuilderProcess implements AutoCloseable {
         this.output = process.inputReader(StandardCharsets.UTF_8);
     }
 
-    /** Started, and waiting for {@link #go}. */
+    /** Starts a process, which then waits for {@link #go}. */
     static BuilderProcess start(TestingHost host, Path state, String mode) throws IOException {
         String java = ProcessHandle.current().info().command().orElse("java");
         Process process =
@@ -71,7 +71,7 @@ final class BuilderProcess implements AutoCloseable {
         return process.waitFor();
     }
 
-    /** By SIGKILL. Returns when it is gone. */
+    /** Kills it by SIGKILL, and returns when it is gone. */
     @Override
     public void close() {
         process.destroyForcibly().onExit().join();

@@ -127,7 +127,7 @@ class DriverVolumeStoreTest {
     }
 
     @Test
-    void whatIsKnownIsNotReadAgain() throws Exception {
+    void knownVolumeIsNotReadAgain() throws Exception {
         DriverVolume built = store.build(host.host(), VERSION);
         age(built.path());
 
@@ -269,7 +269,7 @@ class DriverVolumeStoreTest {
     }
 
     @Test
-    void whatTheHostHasGotSinceIsMissing() throws Exception {
+    void fileThatTheHostHasGotSinceIsMissing() throws Exception {
         DriverVolume volume = store.build(host.host(), VERSION);
         host.library(TestingHost.LIB, "libnvidia-cfg.so." + VERSION, "libnvidia-cfg.so.1");
 

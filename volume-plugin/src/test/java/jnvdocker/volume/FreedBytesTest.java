@@ -51,7 +51,7 @@ class FreedBytesTest {
     }
 
     @Test
-    void whatIsNotThereFreesNothing() throws IOException {
+    void missingFileFreesNothing() throws IOException {
         assertEquals(0, FreedBytes.of(host.resolve("none")));
     }
 }

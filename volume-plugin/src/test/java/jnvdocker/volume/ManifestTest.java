@@ -23,11 +23,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Volumes are kept over upgrades of jnvdocker and over the way back. */
+/** Volumes are kept when jnvdocker is upgraded or downgraded. */
 class ManifestTest {
     private static final String LIB = TestingHost.LIB;
 
-    /** As the first release wrote it of the host below, but for the sizes and for {@link #NEW}. */
+    /**
+     * The lines of {@link #EARLIER} that the first release did not write yet. It wrote the rest of
+     * the host below, except for the sizes.
+     */
     private static final List<String> NEW =
             List.of("  \"selection\" : 1,\n", "  \"graphics\" : [ ],\n");
 
@@ -130,7 +133,7 @@ class ManifestTest {
         assertEquals(List.of(), there.verify(host.host()));
     }
 
-    /** What would lead out of the volume, and what no driver has. */
+    /** A path that would lead out of the volume, or that no driver has. */
     @ParameterizedTest
     @ValueSource(strings = {"share/../../x", "/etc/passwd", "share/nvidia/other", ""})
     void graphicsFileThatIsNoneOfTheListIsNoManifests(String path) {

@@ -24,7 +24,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.Set;
 
-/** With the real kernel: this process takes the part of the engine. */
+/** Uses the real kernel: this process takes the part of the engine. */
 @Tag("root")
 class ServedVolumesTest {
     private static final String LIBCUDA = "lib64/libcuda.so.535.104.05";
@@ -77,7 +77,7 @@ class ServedVolumesTest {
     }
 
     @Test
-    void nextDaemonGoesOnWithWhatIsMounted() throws IOException {
+    void nextDaemonKeepsUsingTheMount() throws IOException {
         Path path = serve(US).path();
         Object before = fileSystem(path);
         served = anotherDaemons();
@@ -135,7 +135,7 @@ class ServedVolumesTest {
             assertFalse(Files.isSameFile(ours, libcuda));
             assertArrayEquals(Files.readAllBytes(ours), Files.readAllBytes(libcuda));
             assertTrue(served.freedBytes(TestingHost.VERSION) >= Files.size(libcuda));
-            // Another one that does see it is given what is mounted.
+            // Another engine that does see it is given the mounted one.
             assertEquals(path, serve(US).path());
             served.remove(TestingHost.VERSION);
             assertFalse(Files.exists(copy.path()));
@@ -155,7 +155,7 @@ class ServedVolumesTest {
         assertTrue(copy.copied().orElseThrow().what().contains("characters"), copy::toString);
     }
 
-    /** Nothing in it is the host's. */
+    /** None of its files is the host's. */
     @Test
     void volumeOfCopiesIsNotCopiedOnceMore() throws IOException {
         store = new DriverVolumeStore(folder.resolve("state"), Set.of());

@@ -22,7 +22,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * State folders that cannot hold a volume: the refusal names the folder, the reason, the remedy.
+ * State directories that cannot hold a volume: the refusal names the directory, the reason and the
+ * remedy.
  */
 class StateFolderTest {
     @TempDir Path folder;

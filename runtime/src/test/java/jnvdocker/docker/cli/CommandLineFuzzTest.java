@@ -30,11 +30,11 @@ class CommandLineFuzzTest {
             """;
 
     @Property(tries = 8_000, seed = "6")
-    void whatIsTypedIsUnderstoodOrLeftToDocker(@ForAll("lines") List<String> words)
+    void anyCommandLineIsUnderstoodOrLeftToDocker(@ForAll("lines") List<String> words)
             throws IOException {
         try {
             if (DockerCommandLine.parse(words, _ -> HELP) instanceof RunCommand run) {
-                // Nothing that was typed is lost, but for what we take over.
+                // Nothing that was typed is lost, except for the options that we take over.
                 List<String> left = new ArrayList<>(words);
                 for (String word : run.with(List.of())) {
                     left.remove(word);

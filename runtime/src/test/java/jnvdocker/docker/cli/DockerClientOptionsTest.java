@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** The table against every docker client in PATH. They need no engine for it. */
+/** Compares the table with every docker client in PATH. They need no engine for that. */
 @Tag("docker")
 final class DockerClientOptionsTest {
     @Test

@@ -63,7 +63,7 @@ final class DockerCommandLineTest {
     }
 
     @Test
-    void whateverIsTypedIsReadOrRefusedInWords() throws Exception {
+    void anyCommandLineIsReadOrRefusedInWords() throws Exception {
         Random random = new Random(20);
         int complete = 0;
         for (int i = 0; i < 100_000; i++) {

@@ -9,12 +9,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** One command line of the golden file: what is typed and what becomes of it. */
+/** One command line of the golden file: the typed words and the expected result. */
 record GoldenLine(String typed, List<String> expected) {
     private static final Pattern WORD = Pattern.compile("\\s*((?:[^\\s']|'[^']*')+)");
     private static final Pattern PLAIN = Pattern.compile("[^\\s'\"\\\\]+");
 
-    /** The options of a docker yet to come. */
+    /** The options of a future docker. */
     private static final String HELP =
             """
             Options:
@@ -30,7 +30,7 @@ record GoldenLine(String typed, List<String> expected) {
         return new GoldenLine(columns.get(0), columns.subList(1, columns.size()));
     }
 
-    /** The columns after the first, as they come out now. */
+    /** The columns after the first, as they are now. */
     List<String> actual() throws Exception {
         try {
             return switch (DockerCommandLine.parse(words(typed), verb -> HELP)) {

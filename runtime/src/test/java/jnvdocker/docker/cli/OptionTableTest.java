@@ -41,7 +41,7 @@ final class OptionTableTest {
     }
 
     @Test
-    void whatIsNoHelpTeachesNothing() {
+    void textThatIsNoHelpTeachesNothing() {
         for (String text :
                 List.of(
                         "",

@@ -150,7 +150,7 @@ class DockerEngineTest {
         assertTrue(engine.image("cuda").isPresent());
     }
 
-    /** The transport would look first whether such a connection still lives, and wait for that. */
+    /** The transport would first check whether such a connection still lives, and wait for that. */
     @Test
     void connectionThatWasIdleForSecondsIsUsed() throws Exception {
         engine.image("cuda");
@@ -204,7 +204,7 @@ class DockerEngineTest {
         dockerd.goMute();
         String text = assertFailure(() -> engine.image("cuda"));
         assertTrue(text.endsWith("start it: systemctl start docker"), text);
-        // Not again, which might start an engine that has stopped meanwhile.
+        // The ping is not repeated: it might start an engine that has stopped meanwhile.
         assertEquals(List.of("GET /_ping"), dockerd.requests());
     }
 
@@ -260,7 +260,7 @@ class DockerEngineTest {
         assertFalse(engine.runtimes().isPlain(""));
     }
 
-    /** Every failure names the socket, and shows people no classes. */
+    /** Asserts that a failure names the socket and shows users no class names. */
     private String assertFailure(Executable question) {
         String text = assertThrows(EngineException.class, question).getMessage();
         assertTrue(text.contains(engine.socket().toString()), text);

@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What leases ask of an engine, against answers as dockerd writes them. */
+/** The questions that leases put to an engine, against answers as dockerd writes them. */
 class EngineContainersTest {
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final String ID = "0d1f".repeat(16);
@@ -73,7 +73,7 @@ class EngineContainersTest {
     }
 
     @Test
-    void whatIsMissingIsEmpty() throws IOException {
+    void missingFieldsAreEmpty() throws IOException {
         dockerd.answers(LABELLED, 200, "[{\"Id\": \"" + ID + "\"}]")
                 .answers("/containers/x/json", 200, "{\"Id\": \"" + ID + "\"}");
         var expected = new ContainerEngine.Listed(ID, "0d1f0d1f0d1f", "", Map.of(), List.of());
@@ -104,7 +104,7 @@ class EngineContainersTest {
         assertEquals(Optional.empty(), engine.inspect("none", LIMIT));
     }
 
-    /** Its first process must be one that is there: ours. */
+    /** Its first process must be a live one: ours. */
     @Test
     void runningContainerIsLookedIntoOnce() throws IOException {
         long pid = ProcessHandle.current().pid();
@@ -165,7 +165,7 @@ class EngineContainersTest {
     }
 
     @Test
-    void whoeverAsksAboutARunningContainerLearnsWhatItWasGiven() throws IOException {
+    void inspectOfARunningContainerIsRemembered() throws IOException {
         String running =
                 "{\"Id\": \"%s\", \"State\": {\"Running\": true, \"Pid\": %d}}"
                         .formatted(ID, ProcessHandle.current().pid());
@@ -229,7 +229,7 @@ class EngineContainersTest {
     }
 
     @Test
-    void whatItSaysOfItselfIsRememberedAsLongAsItIsFollowed() throws IOException {
+    void engineInfoIsRememberedAsLongAsItIsFollowed() throws IOException {
         dockerd.answers("/info", 200, "{\"ID\": \"ABCD\", \"DefaultRuntime\": \"runc\"}");
         engine.id(LIMIT);
         engine.id(LIMIT);

@@ -31,7 +31,7 @@ class EngineRuntimesTest {
 
     @ParameterizedTest
     @CsvSource({"nvidia", "disguised-runc", "kata", "runc-folder", "unknown", "/usr/bin/shim"})
-    void whatIsOtherOrUnknownIsNot(String name) {
+    void otherAndUnknownRuntimesAreNotPlain(String name) {
         assertFalse(runtimes.isPlain(name));
     }
 

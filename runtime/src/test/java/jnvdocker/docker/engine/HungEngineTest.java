@@ -20,7 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** dockerd answers for no container that it waits for a plugin for, and lists it all the same. */
+/** dockerd answers no question about a container that waits for a plugin, but still lists it. */
 class HungEngineTest {
     private static final int CALLS = 100;
     private static final Duration SHORT = Duration.ofMillis(100);
@@ -104,7 +104,7 @@ class HungEngineTest {
         for (int i = 0; i < 20; i++) {
             assertEquals(List.of(), engine.running(LONG));
         }
-        // Of one container only so many are asked at a time; another is looked into.
+        // Only a few calls at a time ask about one container; another one is looked into.
         dockerd.answers("/containers/other/json", 200, "{\"Id\": \"other\", \"Name\": \"/o\"}");
         assertEquals("other", engine.inspect("other", LONG).orElseThrow().id());
         assertEquals(2, asked());

@@ -21,8 +21,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 
 /**
- * Speaks HTTP on a Unix socket as dockerd does, about what the test tells it. Like dockerd it
- * answers a path with the version of the API that it speaks, or without any.
+ * Speaks HTTP on a Unix socket as dockerd does, with the answers that the test sets. Like dockerd,
+ * it answers a path with the version of the API that it speaks, or without any.
  */
 final class TestingEngine implements AutoCloseable {
     private final Path socket;
@@ -46,7 +46,7 @@ final class TestingEngine implements AutoCloseable {
         return engine;
     }
 
-    /** Answers a path, spelled without the version, with this. */
+    /** Sets the answer to a path, spelled without the version. */
     TestingEngine answers(String path, int status, String json) {
         String head =
                 "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n";
@@ -58,28 +58,28 @@ final class TestingEngine implements AutoCloseable {
         return this;
     }
 
-    /** From now on this version alone, on connections that are open already too. */
+    /** Speaks this version alone from now on, also on connections that are open already. */
     TestingEngine speaks(String version) {
         this.version = version;
         return this;
     }
 
-    /** From now on each answer takes that long. */
+    /** Delays each answer by that time from now on. */
     void answersLate(Duration late) {
         delay = late;
     }
 
-    /** From now on connections end when a request has come. */
+    /** Closes each connection after a request from now on. */
     void goMute() {
         mute = true;
     }
 
-    /** From now on a path, spelled without the version, has no answer. */
+    /** Leaves a path, spelled without the version, without an answer from now on. */
     void hangs(String path) {
         hanging = path;
     }
 
-    /** One more for each connection that was closed by who has asked for that. */
+    /** Has one permit for each connection that the client closed before it had an answer. */
     Semaphore givenUp() {
         return givenUp;
     }
@@ -90,7 +90,7 @@ final class TestingEngine implements AutoCloseable {
         listen();
     }
 
-    /** Request lines in the order in which they came: {@code GET /_ping}. */
+    /** The request lines in the order in which they came, such as {@code GET /_ping}. */
     List<String> requests() {
         return requests;
     }
@@ -130,7 +130,7 @@ final class TestingEngine implements AutoCloseable {
             while (true) {
                 String request = line(in);
                 while (!line(in).isEmpty()) {
-                    // None of the headers matters.
+                    // The headers do not matter.
                 }
                 requests.add(request.replace(" HTTP/1.1", ""));
                 if (mute) {

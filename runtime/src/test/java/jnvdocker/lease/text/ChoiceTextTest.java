@@ -53,7 +53,7 @@ class ChoiceTextTest {
     }
 
     @Test
-    void whatHeMayNotHaveAndWhatOthersUseIsNamedOnceAndWhatHeHasHimselfTwice() throws Exception {
+    void quotaAndUnmanagedUsesAreNamedOnceAndTheUsersOwnGpusTwice() throws Exception {
         List<Gpu> two = gpus(2);
         Ticket his = TestingLeases.ticket(1, TestingLeases.ALICE, ALL);
         List<Lease> own =
@@ -69,7 +69,7 @@ class ChoiceTextTest {
                 false, isNamed(new GpuChoice(two, held, UnmanagedUses.NONE, List.of(), free), his));
     }
 
-    /** On a shared host most images would ask for more than there is. */
+    /** On a shared host, most images would request more GPUs than there are. */
     @Test
     void defaultThatCantBeHadIsNotTheUsersRequest() throws Exception {
         List<Gpu> two = gpus(2);
@@ -104,7 +104,7 @@ class ChoiceTextTest {
         return ChoiceText.refusalOfDefault(ALL, choice.of(ticket), byEngine);
     }
 
-    /** Whoever waits would read the same words again, or miss some. */
+    /** Otherwise a waiting client would read the same words again, or miss some. */
     @Test
     void isNamedWhereTheWordsAreThere() throws Exception {
         Random random = new Random(7);

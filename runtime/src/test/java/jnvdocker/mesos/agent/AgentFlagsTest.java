@@ -42,7 +42,7 @@ class AgentFlagsTest {
     }
 
     @Test
-    void whatIsNotGivenOutIsLeftOutWithTheReason() throws RefusedException {
+    void gpusThatAreNotGivenOutAreLeftOutWithTheReason() throws RefusedException {
         List<GpuStatus> host =
                 List.of(
                         status(gpu(0), GpuStatus.State.HELD, "", false),
@@ -258,7 +258,7 @@ class AgentFlagsTest {
     }
 
     @Test
-    void whatAShellWouldTakeApartIsQuoted() throws RefusedException {
+    void valuesThatAShellWouldSplitAreQuoted() throws RefusedException {
         AgentFlags.Wanted wanted = AgentFlags.Wanted.standard(Path.of("/opt/it's here"));
         assertEquals(
                 "--launcher_dir='/opt/it'\\''s here'",

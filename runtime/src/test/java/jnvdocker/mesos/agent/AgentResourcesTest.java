@@ -16,7 +16,7 @@ import java.util.List;
 
 class AgentResourcesTest {
     @Test
-    void whatIsNotAboutGpusIsKept() throws RefusedException {
+    void otherResourcesAreKept() throws RefusedException {
         String text = "cpus:4;mem:1024;ports:[31000-32000, 33000-33001];disk(ads):10;bugs(a):{b,c}";
         assertEquals(text, AgentResources.parse(text).toString());
         assertEquals(text + ";gpus:2", AgentResources.parse(text).withGpus(2).toString());
@@ -88,7 +88,7 @@ class AgentResourcesTest {
         "mem:1;cpus(a:1, mismatched parentheses in cpus(a:1",
         "cpus)a(:1, mismatched parentheses in cpus)a(:1"
     })
-    void whatMesosWouldNotTakeIsRefused(String text, String why) {
+    void textThatMesosWouldRefuseIsRefused(String text, String why) {
         assertEquals(
                 "bad value for resources, " + why + "; write name:value;… or name(role):value;…",
                 refusal(text));

@@ -23,7 +23,7 @@ class HookProgramTest {
     private static final Path PRESTART = Path.of("/usr/libexec/jnvdocker/jnvdocker-prestart");
     private static final Path SOCKET = Path.of("/run/jnvdocker/jnvdocker.sock");
 
-    /** With as many places for settings as that, one after the other, among code. */
+    /** A program with that many places for settings, one after the other, among code. */
     private static byte[] program(int places) {
         byte[] program = new byte[BEFORE + places * SETTINGS + 500];
         Arrays.fill(program, (byte) 'j');

@@ -37,7 +37,7 @@ class MesosPolicyTest {
     }
 
     @Test
-    void waitsAreWithinWhatTheAgentBears() {
+    void waitsAreWithinTheLimitOfTheAgent() {
         assertEquals(Duration.ZERO, Span.parse("0s", MesosPolicy.WAITS));
         assertEquals(Duration.ofSeconds(45), Span.parse("45s", MesosPolicy.WAITS));
     }

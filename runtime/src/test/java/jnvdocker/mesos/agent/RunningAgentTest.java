@@ -98,7 +98,7 @@ class RunningAgentTest {
         assertFalse(agent().hasResourcesInFile());
     }
 
-    /** Nor does it take for ever what somebody puts there to that end. */
+    /** A value crafted to be slow to read is read in time. */
     @Test
     void longResourcesAreRead() {
         for (String part : List.of(":", " ", "(", "0", ";", "gpus")) {
@@ -107,7 +107,7 @@ class RunningAgentTest {
     }
 
     @Test
-    void whatTheHookNeedsIsMissed() {
+    void missingFlagsThatTheHookNeedsAreNamed() {
         assertEquals(List.of(), agent("--isolation=" + AgentIsolation.STANDARD).missing());
         assertEquals(
                 List.of(

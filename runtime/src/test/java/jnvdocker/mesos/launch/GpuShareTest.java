@@ -73,7 +73,7 @@ class GpuShareTest {
                 Double.POSITIVE_INFINITY,
                 Double.NEGATIVE_INFINITY
             })
-    void whatIsNoNumberOfGpusIsRefused(double gpus) {
+    void valueThatIsNoNumberOfGpusIsRefused(double gpus) {
         assertTrue(
                 refusal(gpus(gpus)).startsWith("the 'gpus' resource must be an unsigned integer"),
                 () -> refusal(gpus(gpus)));
@@ -93,12 +93,12 @@ class GpuShareTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "GPU 1", "../x", "GPU-1,GPU-2", "\u0000"})
-    void whatIsNoIdIsRefused(String id) {
+    void valueThatIsNoUuidIsRefused(String id) {
         assertTrue(
                 refusal(uuids(id)).contains("values that are not UUIDs"), () -> refusal(uuids(id)));
     }
 
-    /** Its resources are not said before Mesos 1.10. */
+    /** Before Mesos 1.10, its configuration does not state its resources. */
     @Test
     void nestedContainerWithoutResourcesHasThoseOfItsParent() throws Exception {
         TestingConfig.of().resource("gpus", 2).write(agent.resolve("containers/a"));

@@ -22,13 +22,13 @@ class LaunchInfoTest {
                 "{\"a\":[1,2.50,-3,1E+400,12345678901234567890,true,null,\"\\u0000é\"]}",
                 "{\"mounts\":[{\"flags\":20481}],\"working_directory\":\"/mnt\"}",
             })
-    void whatIsNotChangedStaysAsItIs(String json) throws IOException {
+    void unchangedPartsStayAsTheyAre(String json) throws IOException {
         assertEquals(json, LaunchInfo.parse(json).toString());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "[]", "null", "1", "{", "{\"a\":}", "{} x"})
-    void whatIsNoObjectIsNoLaunchInfo(String json) {
+    void textThatIsNoObjectIsNoLaunchInfo(String json) {
         assertThrows(IOException.class, () -> LaunchInfo.parse(json));
     }
 

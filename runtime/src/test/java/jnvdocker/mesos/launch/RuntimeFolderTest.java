@@ -39,7 +39,7 @@ class RuntimeFolderTest {
         assertEquals("a", folder.parent().flatMap(RuntimeFolder::parent).orElseThrow().id());
     }
 
-    /** An agent may have its runtime directory in a folder of such a name. */
+    /** An agent's runtime directory may lie in a directory of such a name. */
     @Test
     void runtimeDirectoryMayBeCalledContainers() throws RefusedException {
         assertEquals("a", RuntimeFolder.of("/srv/containers.d/containers/a").id());
@@ -61,7 +61,7 @@ class RuntimeFolderTest {
                 RUNTIME + "a\u0000b",
                 RUNTIME + "a b",
             })
-    void whatIsNoContainersFolderIsRefused(String path) {
+    void pathThatIsNoContainersFolderIsRefused(String path) {
         assertThrows(RefusedException.class, () -> RuntimeFolder.of(path));
     }
 
@@ -84,7 +84,7 @@ class RuntimeFolderTest {
     }
 
     @Test
-    void whatIsCutShortIsNoConfig() throws Exception {
+    void truncatedFileIsNoConfig() throws Exception {
         RuntimeFolder folder = folder();
         byte[] whole = TestingConfig.of().text(4, "alice").resource("gpus", 1).file();
         for (int length = 0; length < whole.length; length++) {

@@ -9,7 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Writes down what a container is to be, as an agent does. */
+/** Writes a container's configuration as an agent does. */
 final class TestingConfig {
     private final ByteString.Output bytes = ByteString.newOutput();
     private final CodedOutputStream out = CodedOutputStream.newInstance(bytes);
@@ -50,7 +50,7 @@ final class TestingConfig {
     }
 
     /**
-     * @param folder the agent's of the container
+     * @param folder the agent's directory for the container
      */
     void write(Path folder) throws IOException {
         Files.createDirectories(folder);

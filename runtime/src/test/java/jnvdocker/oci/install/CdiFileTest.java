@@ -86,7 +86,7 @@ class CdiFileTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{", "[]", "{\"kind\": \"nvidia.com/gpu\"}", "kind: jnvdocker/gpu"})
-    void whatIsSomebodyElsesStays(String theirs) {
+    void foreignFileStays(String theirs) {
         RefusedException e =
                 assertThrows(
                         RefusedException.class, () -> file.with(theirs, entry(false, List.of())));

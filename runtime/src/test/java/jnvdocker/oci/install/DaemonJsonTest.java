@@ -94,7 +94,7 @@ class DaemonJsonTest {
     }
 
     @Test
-    void whatItSaysIsFound() throws Exception {
+    void settingsAreFound() throws Exception {
         String text = "{'runtimes':{'nvidia':{'path':'/x'}},'default-runtime':'nvidia'}";
         assertEquals(
                 Optional.of(new EngineSettings.Found(Path.of("/x"), true)),
@@ -107,7 +107,7 @@ class DaemonJsonTest {
     }
 
     @Test
-    void whatIsSomebodyElsesStays() throws Exception {
+    void foreignRuntimeStays() throws Exception {
         String theirs =
                 text(
                         "{",
@@ -138,7 +138,7 @@ class DaemonJsonTest {
                 "{'a':1} x| is not JSON",
                 "[]| is not a JSON object; fix it",
             })
-    void whatCantBeWrittenIsRefusedWithTheReason(String text, String reason) {
+    void settingsThatCannotBeWrittenAreRefusedWithTheReason(String text, String reason) {
         RefusedException e =
                 assertThrows(
                         RefusedException.class,

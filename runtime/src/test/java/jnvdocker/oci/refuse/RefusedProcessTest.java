@@ -19,12 +19,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The texts alone. The module tests has real runtimes read them. */
+/** Tests only the texts. The module tests has real runtimes read them. */
 class RefusedProcessTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Path PROGRAM = Path.of("/opt/x/refused/jnvdocker-refused");
 
-    /** Of a container with all that there is to be taken away. */
+    /** The configuration of a container with everything that can be taken away. */
     private static final String CONFIG =
             """
             {"ociVersion": "1.2.1", "hostname": "h",
@@ -81,7 +81,7 @@ class RefusedProcessTest {
     }
 
     @Test
-    void nothingIsMountedButWhatARuntimeNeeds() throws RefusedException {
+    void onlyMountsThatARuntimeNeedsAreLeft() throws RefusedException {
         JsonNode mounts = refused(CONFIG).get("mounts");
         assertEquals(List.of("/proc", "/dev", "/dev/pts"), mounts.findValuesAsText("destination"));
         assertEquals(before.get("mounts").get(1), mounts.get(0));
@@ -135,7 +135,7 @@ class RefusedProcessTest {
     }
 
     @Test
-    void whatLimitsAContainerStays() throws RefusedException {
+    void limitsOfAContainerStay() throws RefusedException {
         JsonNode after = refused(CONFIG);
         for (String name :
                 List.of("terminal", "user", "rlimits", "apparmorProfile", "oomScoreAdj")) {
@@ -150,7 +150,7 @@ class RefusedProcessTest {
     }
 
     @Test
-    void textIsWhatAnArgumentMayBe() throws Exception {
+    void textIsAValidArgument() throws Exception {
         String text = "a\0b" + "\ud83d\ude00".repeat(20_000);
         String json = RefusedProcess.of(CONFIG, PROGRAM, text);
         String argument = read(json).get("process").get("args").get(1).asText();
@@ -172,7 +172,7 @@ class RefusedProcessTest {
                 "{\"process\": {}} x",
                 "{\"process\": {",
             })
-    void whatIsNoConfigIsRefused(String config) {
+    void textThatIsNoConfigIsRefused(String config) {
         String text = assertThrows(RefusedException.class, () -> refused(config)).getMessage();
         assertTrue(text.startsWith("the engine's config.json is not one of a Linux container ("));
     }

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Which of what a container has counts, and for what. */
+/** Which settings of a container count, and for what. */
 class GpuWishesTest {
     private static final String CLAIM = "0123456789ab";
     private static final Path CLAIMS = Path.of("/var/lib/jnvdocker/claims");
@@ -70,7 +70,7 @@ class GpuWishesTest {
         return wish(DockerContainer.parse(spec(), json(container), json(host)));
     }
 
-    /** Of podman or containerd. */
+    /** The wish of a container of podman or containerd. */
     private GpuWish ofAnother() throws Exception {
         image = Optional.empty();
         return wish(Optional.empty());
@@ -192,7 +192,7 @@ class GpuWishesTest {
     }
 
     @Test
-    void whatIsNamedBesidesIsTold() throws Exception {
+    void devicesNamedBesidesTheRequestAreReported() throws Exception {
         devices = "{'path':'/dev/nvidia2','type':'c','major':195,'minor':2}";
         labels = "'jnvdocker.gpus':'device=1'";
         named = "{'PathOnHost':'/x','PathInContainer':'/dev/nvidia2'}";
@@ -283,7 +283,7 @@ class GpuWishesTest {
     }
 
     @Test
-    void whatAnImageSaysIsNeverItsUsersWord() throws Exception {
+    void settingsOfAnImageNeverCountAsItsUsers() throws Exception {
         environment =
                 "'JNVDOCKER_GPUS=all','DOCKER_RESOURCE_NVIDIA-GPU=4','NVIDIA_VISIBLE_DEVICES=0,1'";
         labels = "'jnvdocker.gpus':'all','jnvdocker.claim':'" + CLAIM + "'";
@@ -328,7 +328,7 @@ class GpuWishesTest {
 
     @ParameterizedTest
     @CsvSource({"jnvdocker.gpus, two", "jnvdocker.gpus, device=$(id)", "jnvdocker.gpus, ''"})
-    void whatCantBeReadIsRefused(String label, String value) {
+    void unreadableLabelIsRefused(String label, String value) {
         labels = "'" + label + "':'" + value + "'";
         String message = assertThrows(RefusedException.class, this::ofDocker).getMessage();
         assertTrue(message.startsWith("its label jnvdocker.gpus is '" + value + "'"), message);
@@ -344,7 +344,7 @@ class GpuWishesTest {
 
     @ParameterizedTest
     @CsvSource({"''", "[]", "{", "{}{}", "null", "'{\"a\":01}'"})
-    void whatIsNoJsonObjectIsRefused(String text) {
+    void configThatIsNoJsonObjectIsRefused(String text) {
         assertEquals(
                 "the engine's config.json is not a JSON object, so its GPU request is not known;"
                         + " create the container again",

@@ -31,7 +31,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** What real engines have said of containers, read, decided and edited. */
+/** Recorded container configurations of real engines, read, decided and edited. */
 class RecordedSpecsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Path RECORDINGS = Path.of("../tests/fixtures/oci");
@@ -48,7 +48,7 @@ class RecordedSpecsTest {
                     Map.of("LD_LIBRARY_PATH", "/usr/local/nvidia/lib64"),
                     Map.of());
 
-    /** A creation. */
+    /** The creation of a container. */
     record Recorded(String name, String config, String container, String host) {
         @Override
         public String toString() {
@@ -98,7 +98,7 @@ class RecordedSpecsTest {
         assertTrue(all().size() >= 30, () -> "only these");
     }
 
-    /** Where the image asks for nothing itself. */
+    /** These images request nothing themselves. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -116,7 +116,7 @@ class RecordedSpecsTest {
                 "docker-28.5.2/swarm.json | \"device=GPU-aaaa,GPU-bbbb\" | SWARM",
                 "podman-5.8.6/run-rm.json | 2 | ANNOTATION"
             })
-    void whatWasAskedIsUnderstood(String name, String request, GpuWish.Source source)
+    void recordedRequestIsUnderstood(String name, String request, GpuWish.Source source)
             throws Exception {
         assertEquals(
                 new GpuWish.Gpus(GpuRequest.parseOption(request), source, Set.of()),
@@ -190,7 +190,7 @@ class RecordedSpecsTest {
         assertEquals("0123456789ab", edited.path("annotations").path("jnvdocker.lease").asText());
     }
 
-    /** What we don't know stays as it is. */
+    /** Unknown values stay as they are. */
     @ParameterizedTest
     @MethodSource("all")
     void nothingElseChanges(Recorded recorded) throws Exception {

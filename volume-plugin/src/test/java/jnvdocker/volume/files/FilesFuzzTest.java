@@ -11,14 +11,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** Damaged files are found to be so; none ends in anything else, or takes memory without end. */
+/** Damaged files are recognized as such; none causes another error or takes unlimited memory. */
 class FilesFuzzTest {
     @Property(tries = 8_000, seed = "3")
     void everyLoaderCacheIsReadOrFoundDamaged(@ForAll("caches") byte[] bytes) {
         try {
             LdCache.parse(ByteBuffer.wrap(bytes));
         } catch (MalformedFileException e) {
-            // As it should be.
+            // As expected.
         }
     }
 
@@ -37,7 +37,7 @@ class FilesFuzzTest {
         try {
             ElfFile.parse(bytes);
         } catch (IOException e) {
-            // As it should be.
+            // As expected.
         }
     }
 

@@ -23,10 +23,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Whole hosts, each a file of {@code layouts}: what it is about, its files (see {@link
- * TestingLayout}), and under {@code gives} what comes of it: every file and link of the driver
- * volume as it lies on disk and what was left out and why, or else the refusal. The driver that is
- * loaded is 535.104.05.
+ * Whole hosts, each a file of {@code layouts}: its subject, its files (see {@link TestingLayout}),
+ * and under {@code gives} the result: every file and link of the driver volume as it lies on disk,
+ * and the files that were left out and why, or else the refusal. The driver that is loaded is
+ * 535.104.05.
  */
 class HostLayoutsTest {
     @TempDir Path folder;
@@ -80,7 +80,7 @@ class HostLayoutsTest {
         return outcome;
     }
 
-    /** From the disk; the manifest adds only where a file came from. */
+    /** Reads from the disk; the manifest only adds where a file came from. */
     private static List<String> contents(DriverVolume volume) throws IOException {
         List<String> contents = new ArrayList<>();
         for (Folder sub : Folder.values()) {

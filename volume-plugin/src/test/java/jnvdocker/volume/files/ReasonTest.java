@@ -20,7 +20,7 @@ class ReasonTest {
                     "for the thread-local storage of kernel 2.2.5");
 
     @Test
-    void whatEarlierReleasesLeftOutByIntentIsThatStill() {
+    void intendedReasonsOfEarlierReleasesAreStillIntended() {
         for (String words : INTENDED) {
             Reason read = Reason.parse(words);
             assertEquals(true, read.byIntent(), words);

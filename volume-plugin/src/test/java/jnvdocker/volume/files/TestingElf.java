@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Makes the smallest shared library that says of itself what a test wants. */
+/** Makes the smallest shared library with the properties that a test sets. */
 public final class TestingElf {
     private static final int BASE = 0x10000;
     private static final int CODE = 64;
@@ -26,7 +26,7 @@ public final class TestingElf {
         return new TestingElf();
     }
 
-    /** A 64-bit library of x86-64 that says its name. */
+    /** A 64-bit library of x86-64 that has this SONAME. */
     public static TestingElf library(String soname) {
         return new TestingElf().soname(soname);
     }

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A host with a small driver, laid out in a folder. */
+/** A host with a small driver, laid out in a directory. */
 public final class TestingHost {
     public static final DriverVersion VERSION = DriverVersion.parse("535.104.05");
     public static final String LIB = "/usr/lib/x86_64-linux-gnu";
@@ -34,7 +34,7 @@ public final class TestingHost {
                 .file("/usr/bin/nvidia-smi", TestingElf.library());
     }
 
-    /** A library and its SONAME, as link and in the loader cache. */
+    /** Adds a library with its SONAME, as link and in the loader cache. */
     public TestingHost library(String folder, String name, String soname) throws IOException {
         return file(folder + "/" + name, TestingElf.library(soname))
                 .link(folder + "/" + soname, name)

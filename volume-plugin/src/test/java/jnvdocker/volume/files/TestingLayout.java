@@ -45,7 +45,9 @@ final class TestingLayout {
         return layout.host;
     }
 
-    /** What a link in the host must not lead to. Files are put there as {@code /../outside}. */
+    /**
+     * A place that links in the host must not lead to. Files are put there as {@code /../outside}.
+     */
     static String outside(Path root) {
         return root.resolveSibling("outside").toString();
     }
@@ -114,7 +116,7 @@ final class TestingLayout {
         }
     }
 
-    /** With a hole, so that it may be large. */
+    /** The file has a hole, so that it may be large. */
     private static void zeros(Path file, long size) throws IOException {
         Files.createDirectories(file.getParent());
         try (RandomAccessFile made = new RandomAccessFile(file.toFile(), "rw")) {

@@ -33,7 +33,10 @@ final class TestingLdCache {
         return file.toByteArray();
     }
 
-    /** As glibc wrote it until 2.31: an old cache, whose entries nobody reads, before the new. */
+    /**
+     * The format of glibc until 2.31: an old cache, whose entries nothing reads, before the new
+     * one.
+     */
     static byte[] afterOldCache(byte[] cache, int oldEntries) {
         int size = (16 + 12 * oldEntries + 7) & ~7;
         ByteBuffer file = ByteBuffer.allocate(size + cache.length).order(ByteOrder.LITTLE_ENDIAN);

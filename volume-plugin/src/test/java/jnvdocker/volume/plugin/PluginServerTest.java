@@ -139,7 +139,7 @@ class PluginServerTest {
                 "POST /VolumeDriver.List HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
                 "POST /VolumeDriver.List HTTP/1.1\r\nContent-Length: x\r\n\r\n"
             })
-    void whatIsNotHttpIsABadRequestAndEndsItsConnection(String text) throws IOException {
+    void textThatIsNotHttpIsABadRequestAndEndsItsConnection(String text) throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
             assertEquals(400, http.send(text).answer().status());
             assertTrue(http.isClosed());
@@ -220,7 +220,7 @@ class PluginServerTest {
         }
     }
 
-    /** An answer may take its time; who asks may not. */
+    /** An answer may take its time; a request may not. */
     @Test
     void requestThatDoesNotComeEndsItsConnection() throws Exception {
         Path other = folder.resolve("plugins/hasty.sock");
@@ -255,7 +255,7 @@ class PluginServerTest {
             for (int i = 0; i < 500; i++) {
                 SocketChannel connection = SocketChannel.open(StandardProtocolFamily.UNIX);
                 connections.add(connection);
-                // As dockerd: one that finds the line full is turned away.
+                // Like dockerd, which is turned away when the backlog is full.
                 connection.configureBlocking(false);
                 connection.connect(UnixDomainSocketAddress.of(socket));
             }
@@ -285,7 +285,7 @@ class PluginServerTest {
         assertFalse(Files.exists(left));
     }
 
-    /** As systemd does it, when its unit is started while a daemon of somebody's still ends. */
+    /** systemd does this when its unit is started while another daemon is still ending. */
     @Test
     void nameThatAnotherSocketHasByNowStays() throws IOException {
         Files.delete(socket);

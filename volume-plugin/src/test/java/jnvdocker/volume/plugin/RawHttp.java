@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * An HTTP client on a Unix socket, whose every byte the test decides. It connects again when an
- * answer has ended its connection.
+ * An HTTP client on a Unix socket; the test decides every byte that it sends. It connects again
+ * when an answer has ended its connection.
  */
 final class RawHttp implements AutoCloseable {
     static final String ACCEPT = "application/vnd.docker.plugins.v1.2+json";

@@ -12,9 +12,9 @@ import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Volumes {@code test_<version>} that are nothing but their names. {@link #BROKEN} fails as a
- * mistake of ours would, {@link #OUT_OF_ORDER} as a machine does, and {@link #SILENT} without a
- * word; {@link #SLOW} is created when the test says so.
+ * Volumes {@code test_<version>} that are nothing but their names. {@link #BROKEN} fails like a bug
+ * of ours, {@link #OUT_OF_ORDER} like a machine, and {@link #SILENT} without a message;
+ * {@link #SLOW} is created when the test says so.
  */
 final class TestingVolumes implements PluginVolumes {
     static final String BROKEN = "test_0.0";

@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Verbs that block their threads, and what is answered meanwhile. */
+/** Verbs that block their threads, and the answers to others meanwhile. */
 class VerbThreadsTest {
     private static final Duration LONG = Duration.ofMinutes(1);
     private static final String SLOW = "{\"Name\":\"" + TestingVolumes.SLOW + "\"}";
@@ -50,9 +50,12 @@ class VerbThreadsTest {
         return new RawHttp(socket).send(RawHttp.post(verb, body));
     }
 
-    /** As many as there are processors run at a time, and what is native is not called off. */
+    /**
+     * Only as many virtual threads run at a time as there are processors, and native code keeps its
+     * carrier.
+     */
     @Test
-    void verbsAreAnsweredWhateverBlocksVirtualThreads() throws Exception {
+    void verbsAreAnsweredWhileVirtualThreadsAreBlocked() throws Exception {
         listen(VerbThreads.Limits.USUAL);
         Path fifo = folder.resolve("fifo");
         assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
@@ -70,7 +73,7 @@ class VerbThreadsTest {
             assertTrue(answer("VolumeDriver.Get", OTHER).contains("/volumes/test_1.2"));
         } finally {
             while (blocked.stream().anyMatch(Thread::isAlive)) {
-                // Whoever opens it to read waits until somebody opens it to write.
+                // A thread that opens it to read waits until another one opens it to write.
                 Files.newByteChannel(fifo, StandardOpenOption.READ, StandardOpenOption.WRITE)
                         .close();
             }
@@ -81,12 +84,12 @@ class VerbThreadsTest {
         try {
             Posix.reflink(fifo, folder.resolve("clone"), 0600);
         } catch (IOException e) {
-            // There is no such thing as a clone of it.
+            // It cannot be cloned.
         }
     }
 
     @Test
-    void whatTakesItsTimeDelaysNothingElse() throws Exception {
+    void slowVerbDelaysNothingElse() throws Exception {
         listen(new VerbThreads.Limits(1, 1, 1, 1, LONG.toMillis()));
         assertEquals("{\"Implements\":[\"VolumeDriver\"]}", answer("Plugin.Activate", ""));
         try (RawHttp slow = send("VolumeDriver.Create", SLOW)) {
@@ -116,12 +119,12 @@ class VerbThreadsTest {
     }
 
     @Test
-    void whoWaitsInVainIsToldSo() throws Exception {
+    void requestThatWaitsTooLongIsToldSo() throws Exception {
         listen(new VerbThreads.Limits(1, 1, 1, 9, 50));
         try (RawHttp slow = new RawHttp(socket)) {
             slow.send(RawHttp.post("VolumeDriver.Create", SLOW));
             while (!volumes.slowHasBegun.await(1, TimeUnit.SECONDS)) {
-                // The machine was so busy that this one has waited in vain.
+                // The machine was so busy that this request waited too long.
                 slow.answer();
                 slow.send(RawHttp.post("VolumeDriver.Create", SLOW));
             }

@@ -18,7 +18,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** Every request has an answer that dockerd understands, and none goes beyond its volumes. */
+/** Every request has an answer that dockerd understands, and none reaches beyond its volumes. */
 class VolumePluginFuzzTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final ProcessId DOCKERD = new ProcessId(1, 1);

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The requests and answers are those of docker's documentation of the protocol. */
+/** The requests and answers of docker's documentation of the protocol. */
 class VolumePluginTest {
     private static final ProcessId ENGINE = new ProcessId(4711, 1);
 
@@ -54,12 +54,12 @@ class VolumePluginTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", ", 'Opts': null", ", 'Opts': {}", ", 'Later': [1, {'x': {}}]"})
-    void createNeedsNoOptionsAndIgnoresWhatIsUnknown(String more) throws IOException {
+    void createNeedsNoOptionsAndIgnoresUnknownKeys(String more) throws IOException {
         assertAnswer("{'Err': ''}", "VolumeDriver.Create", "{'Name': 'test_1.2'" + more + "}");
     }
 
     @Test
-    void stoppedItServesWhatThereIsAndMakesNoMore() throws IOException {
+    void stoppedItServesExistingVolumesAndMakesNoMore() throws IOException {
         create("test_1.2", "{}");
         plugin.stop();
         assertAnswer(
@@ -180,7 +180,7 @@ class VolumePluginTest {
                 "{'Name': 'test_1.2', 'ID': [",
                 "\0",
             })
-    void whatIsNotTheObjectThatDockerSendsIsRefused(String request) throws IOException {
+    void requestThatIsNotTheObjectThatDockerSendsIsRefused(String request) throws IOException {
         for (String verb : WITH_A_NAME.split(",")) {
             assertEquals(
                     verb + ": the request is not the JSON object that docker sends; send that",
@@ -275,7 +275,7 @@ class VolumePluginTest {
         return json.readTree(plugin.answer(verb, body, ENGINE).orElseThrow());
     }
 
-    /** Quotes may be single ones. */
+    /** Parses JSON, in which quotes may be single ones. */
     private JsonNode tree(String text) throws IOException {
         return json.readTree(text.replace('\'', '"'));
     }
