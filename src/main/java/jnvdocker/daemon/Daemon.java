@@ -244,7 +244,7 @@ final class Daemon implements AutoCloseable {
                                 folders.state().resolve(ClaimFiles.FOLDER)));
         Commands commands = new Commands(start, gpu, mesos, runtime);
         started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
-        Thread.ofVirtual().start(runtimeHost::refreshCdi);
+        Thread.ofVirtual().start(runtimeHost::refresh);
         parts.examine();
     }
 

@@ -42,8 +42,25 @@ public record RuntimeHost(
         return installer.health(this::runtimes);
     }
 
-    /** Has our CDI file offer the GPUs and the driver that are there by now. */
-    public void refreshCdi() {
+    /**
+     * Brings what is installed for engines up to date: our programs are those of this version, and
+     * our CDI file offers the GPUs and the driver that are there by now.
+     */
+    public void refresh() {
+        try {
+            installer.renew().forEach(program -> LOG.info("{} is of this version now", program));
+        } catch (RefusedException e) {
+            LOG.warn("{}", e.getMessage());
+        } catch (IOException e) {
+            LOG.warn(
+                    "the installed OCI runtime stays as it is: {}; run 'jnvdocker runtime install'"
+                            + " again",
+                    FileErrors.describe(e));
+        }
+        refreshCdi();
+    }
+
+    private void refreshCdi() {
         try {
             if (installer.registered().stream().anyMatch(it -> it.engine() == EngineKind.CDI)) {
                 installer

@@ -30,8 +30,8 @@ import java.util.concurrent.Callable;
         name = "install",
         description = {
             "Install jnvdocker's OCI runtime and register it with an engine (root only).",
-            "Run it again, with the same options, after each upgrade of jnvdocker. The engine is"
-                    + " neither reloaded nor restarted."
+            "The engine is neither reloaded nor restarted. After an upgrade, jnvdocker replaces the"
+                    + " runtime by itself."
         })
 final class RuntimeInstall implements Callable<Integer> {
     private final RuntimeHost host;

@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -64,6 +66,14 @@ class RuntimeInstallTest {
             lab.jnvdocker("runtime", "uninstall").ok();
         }
         runtime.close();
+    }
+
+    private static byte[] bytes(Path file) {
+        try {
+            return Files.readAllBytes(file);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static JsonNode status() throws IOException {
@@ -194,6 +204,23 @@ class RuntimeInstallTest {
         assertEquals(
                 "the OCI runtime is not installed for any engine: jnvdocker runtime install\n",
                 lab.jnvdocker("runtime", "status").ok().out());
+    }
+
+    /** The file of another version, with its settings, is what an upgrade leaves. */
+    @Test
+    void daemonReplacesTheProgramOfAnotherVersion() throws Exception {
+        runtime.install().ok();
+        byte[] current = bytes(runtime.program());
+        Files.write(runtime.program(), Arrays.copyOf(current, current.length + 1));
+        lab.daemon().stop();
+        lab.startDaemon();
+        Lab.await(() -> {
+            byte[] now = bytes(runtime.program());
+            return Arrays.equals(current, now) ? List.of() : List.of(now.length + " bytes");
+        });
+        assertEquals(
+                "rwxr-xr-x",
+                PosixFilePermissions.toString(Files.getPosixFilePermissions(runtime.program())));
     }
 
     /** Where any handler is named, containerd 1.x forgets the one of its own. */

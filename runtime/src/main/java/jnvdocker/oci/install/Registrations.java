@@ -82,6 +82,10 @@ final class Registrations {
     }
 
     private void write(List<Registration> all) throws IOException {
+        if (all.isEmpty()) {
+            WholeFile.delete(file);
+            return;
+        }
         WholeFile.write(
                 file,
                 MAPPER.writerWithDefaultPrettyPrinter()

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -191,6 +192,30 @@ public final class RuntimeInstaller {
     }
 
     /**
+     * Replaces the programs that another version of jnvdocker installed by those of this version;
+     * their settings stay. An engine that runs such a program at this moment is not disturbed.
+     *
+     * @return the replaced programs
+     */
+    public List<Path> renew() throws IOException, RefusedException {
+        List<Path> replaced = new ArrayList<>();
+        synchronized (ONE_AT_A_TIME) {
+            for (Registration each : registered()) {
+                Optional<byte[]> installed = RuntimeProgram.bytes(each.program());
+                Optional<RuntimeProgram.Settings> settings = RuntimeProgram.read(each.program());
+                if (installed.isPresent() && settings.isPresent()) {
+                    byte[] current = RuntimeProgram.settle(read(), settings.get());
+                    if (!Arrays.equals(installed.get(), current)) {
+                        WholeFile.write(each.program(), current, WholeFile.Access.root(MODE));
+                        replaced.add(each.program());
+                    }
+                }
+            }
+        }
+        return replaced;
+    }
+
+    /**
      * Has our CDI files offer what the host has now.
      *
      * @return those that have changed
@@ -287,12 +312,19 @@ public final class RuntimeInstaller {
             if (RuntimeProgram.isOursAt(registration.program().toString())) {
                 Files.deleteIfExists(registration.program());
             }
-            try {
-                Files.deleteIfExists(registration.folder());
-            } catch (DirectoryNotEmptyException e) {
-                // Somebody else's things.
+            deleteIfEmpty(registration.folder());
+            if (Path.of(FOLDER).equals(registration.folder().getParent())) {
+                deleteIfEmpty(registration.folder().getParent());
             }
             registrations.remove(registration);
+        }
+    }
+
+    private static void deleteIfEmpty(Path folder) throws IOException {
+        try {
+            Files.deleteIfExists(folder);
+        } catch (DirectoryNotEmptyException e) {
+            // Other engines' programs, or somebody else's files.
         }
     }
 }
