@@ -1,0 +1,112 @@
+package jnvdocker.daemon;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.request.GpuRequest;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+
+/** The configuration as it is installed, and those among the examples. */
+class ShippedConfigTest {
+    private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
+    private static final Path EXAMPLES = Path.of("dist/examples/config");
+
+    /** A key that is commented out, below the line that explains it. */
+    private static final Pattern KEY = Pattern.compile("(?m)^# (.+)\n#((\\w+) = .+)$");
+
+    private final String text = read(Path.of("dist/etc/config.toml"));
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static Config parse(String text) throws StartException {
+        return Config.parse(text, FILE);
+    }
+
+    private List<MatchResult> keys() {
+        return KEY.matcher(text).results().toList();
+    }
+
+    @Test
+    void changesNothing() throws StartException {
+        assertEquals(parse(""), parse(text));
+    }
+
+    @Test
+    void explainsEachKeyInOneLine() {
+        Set<String> explained = new TreeSet<>(Set.of("runtime"));
+        keys().forEach(key -> explained.add(key.group(3)));
+        assertEquals(known("", "other"), without(explained, known("[runtime]\n", "runtime.other")));
+        assertEquals(text.lines().filter(line -> line.matches("#\\w.*")).count(), keys().size());
+    }
+
+    /** The keys that a refusal names. */
+    private static Set<String> known(String table, String key) {
+        String line = table + key.substring(key.indexOf('.') + 1) + " = 1\n";
+        String refusal = assertThrows(StartException.class, () -> parse(line)).getMessage();
+        assertTrue(refusal.contains("unknown key '" + key + "'"), refusal);
+        String list = refusal.substring(refusal.indexOf('[') + 1, refusal.lastIndexOf(']'));
+        return new TreeSet<>(List.of(list.split(", ")));
+    }
+
+    /** Fails unless all of the second are in the first. */
+    private static Set<String> without(Set<String> all, Set<String> some) {
+        assertTrue(all.containsAll(some), () -> all + " has not all of " + some);
+        Set<String> rest = new TreeSet<>(all);
+        rest.removeAll(some);
+        return rest;
+    }
+
+    @Test
+    void showsDefaults() throws StartException {
+        int shown = 0;
+        for (MatchResult key : keys()) {
+            String changed = text.replace("#" + key.group(2), key.group(2));
+            assertNotEquals(text, changed);
+            if (key.group(1).contains("without this key")) {
+                assertNotEquals(parse(""), parse(changed), key.group(2));
+            } else {
+                assertEquals(parse(""), parse(changed), key.group(2));
+                shown++;
+            }
+        }
+        assertTrue(shown > 10, () -> "defaults shown: " + keys());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"classroom", "workstation", "ci"})
+    void exampleGivesOneGpuUnlessMoreAreRequested(String name) throws StartException {
+        Config config = parse(read(EXAMPLES.resolve(name + ".toml")));
+        assertEquals(new GpuRequest.Count(1), config.defaultGpus());
+    }
+
+    @Test
+    void classroomLimitsEachStudent() throws StartException {
+        Config config = parse(read(EXAMPLES.resolve("classroom.toml")));
+        assertEquals(OptionalInt.of(2), config.policy().maxGpusPerUser());
+        assertEquals(Optional.of(Duration.ofHours(8)), config.policy().maxWait());
+        assertEquals(Optional.of(Duration.ofDays(210)), config.keepHistory());
+    }
+}
