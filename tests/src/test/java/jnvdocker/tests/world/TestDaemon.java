@@ -98,10 +98,15 @@ public final class TestDaemon implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         Process process = jnvdockerd().with(variables).log(log()).start();
+        awaitAnswer(process);
+        return process;
+    }
+
+    /** Returns when a daemon serves, or when this process has ended. */
+    public void awaitAnswer(Process process) {
         while (process.isAlive() && !answers()) {
             LockSupport.parkNanos(5_000_000);
         }
-        return process;
     }
 
     private boolean answers() {
