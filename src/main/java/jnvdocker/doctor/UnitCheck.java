@@ -16,6 +16,9 @@ import java.util.Map;
 final class UnitCheck implements Check {
     private static final Duration LIMIT = Duration.ofSeconds(3);
 
+    /** Where the Debian package and the RPM have the tree. */
+    private static final Path PACKAGED = Path.of("/usr/lib/jnvdocker");
+
     /** See sd_booted(3). */
     private static final Path BOOTED = Path.of("/run/systemd/system");
 
@@ -132,6 +135,11 @@ final class UnitCheck implements Check {
     }
 
     private String install() {
+        // The units of a package are where the package manager has put them.
+        if (daemon.tree().equals(PACKAGED)) {
+            return "install the package jnvdocker again, then systemctl enable "
+                    + String.join(" ", OURS);
+        }
         return "cp "
                 + daemon.tree()
                 + "/lib/systemd/system/jnvdocker* /etc/systemd/system/ && systemctl daemon-reload"

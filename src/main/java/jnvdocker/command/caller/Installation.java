@@ -18,19 +18,30 @@ import java.util.List;
  * @param stop ends the daemon; returns at once
  */
 public record Installation(boolean service, Path tree, Path config, Path state, Runnable stop) {
+    /** Where the Debian package and the RPM have the tree. */
+    private static final Path PACKAGED = Path.of("/usr/lib/jnvdocker");
+
+    /** Until it is restarted, dockerd remembers each plugin that it has met. */
+    private static final String DOCKER_FORGETS =
+            "systemctl restart docker   # when it suits: until then Docker's volume commands wait"
+                    + " 15 seconds for us";
 
     /** Shell commands for what is left when the daemon has stopped. */
     public List<String> leftByHand() {
         List<String> commands = new ArrayList<>();
+        if (tree.equals(PACKAGED)) {
+            commands.add(DOCKER_FORGETS);
+            commands.add(
+                    "apt purge jnvdocker, or dnf remove jnvdocker   # the programs, the"
+                            + " configuration and the history: who had which GPU");
+            return commands;
+        }
         if (service) {
             commands.add(
                     "systemctl disable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service");
             commands.add("rm /etc/systemd/system/jnvdocker* && systemctl daemon-reload");
         }
-        // dockerd forgets no plugin that it has met.
-        commands.add(
-                "systemctl restart docker   # when it suits: until then Docker's volume commands"
-                        + " wait 15 seconds for us");
+        commands.add(DOCKER_FORGETS);
         commands.add("rm -r " + tree + "   # the programs; and links to them in your PATH");
         commands.add("rm -f " + config + "   # the configuration");
         commands.add("rm -r " + state + "   # the history: who had which GPU");

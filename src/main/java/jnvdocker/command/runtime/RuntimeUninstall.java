@@ -19,7 +19,6 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -47,6 +46,9 @@ final class RuntimeUninstall implements Callable<Integer> {
     @Option(names = "--config", paramLabel = "FILE", description = "Only from this configuration.")
     private String config;
 
+    @Option(names = "--complete", description = "Exit with 1 if a program has to stay.")
+    private boolean complete;
+
     @Option(names = "--dry-run", description = "Print what would be done, and change nothing.")
     private boolean dryRun;
 
@@ -63,10 +65,12 @@ final class RuntimeUninstall implements Callable<Integer> {
         if (all.isEmpty()) {
             out.println("the OCI runtime is not installed for this engine");
         }
+        boolean stays = false;
         for (Registration each : all) {
-            uninstall(each).forEach(out::println);
+            Optional<String> need = uninstall(each, out);
+            stays |= need.isPresent();
         }
-        return ExitCode.OK.code();
+        return (complete && stays ? ExitCode.WRONG : ExitCode.OK).code();
     }
 
     private List<Registration> wanted() throws IOException, RefusedException {
@@ -80,27 +84,30 @@ final class RuntimeUninstall implements Callable<Integer> {
                 .toList();
     }
 
-    private List<String> uninstall(Registration registration) throws IOException, RefusedException {
-        List<String> lines = new ArrayList<>();
+    /**
+     * @return the reason why the program stays; empty when it does not
+     */
+    private Optional<String> uninstall(Registration registration, PrintWriter out)
+            throws IOException, RefusedException {
         String named =
                 (registration.engine() == EngineKind.CDI ? "the devices '" : "the runtime '")
                         + registration.name()
                         + "'";
         if (dryRun) {
-            lines.add("would take " + named + " out of " + registration.config());
+            out.println("would take " + named + " out of " + registration.config());
         } else if (host.installer().removeName(registration)) {
-            lines.add("took " + named + " out of " + registration.config());
+            out.println("took " + named + " out of " + registration.config());
         }
         Optional<String> need = needs(registration);
         if (need.isPresent()) {
-            lines.add(registration.program() + " stays: " + need.get());
+            out.println(registration.program() + " stays: " + need.get());
         } else if (dryRun) {
-            lines.add("would remove " + registration.program());
+            out.println("would remove " + registration.program());
         } else {
             host.installer().removePrograms(registration);
-            lines.add("removed " + registration.program());
+            out.println("removed " + registration.program());
         }
-        return lines;
+        return need;
     }
 
     /** Why the program cannot go yet, and what is to be typed. */

@@ -1,6 +1,10 @@
 package jnvdocker.tests.world;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 
 /** Where things are in the checkout. */
 public final class Project {
@@ -35,5 +39,21 @@ public final class Project {
     /** The runnable tree that the build made. */
     public static Path tree() {
         return ROOT.resolve("src/target/jnvdocker");
+    }
+
+    /** The package that the build made, by the end of its name. */
+    public static Path built(String suffix) {
+        return built(ROOT, suffix);
+    }
+
+    /** The package that a build in another folder made. */
+    public static Path built(Path root, String suffix) {
+        try (Stream<Path> files = Files.list(root.resolve("src/target"))) {
+            return files.filter(file -> file.toString().endsWith(suffix))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError("the build made no *" + suffix));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

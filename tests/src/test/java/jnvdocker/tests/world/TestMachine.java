@@ -12,12 +12,19 @@ import java.util.List;
 public final class TestMachine implements AutoCloseable {
     private final Path folder = Folders.make("machine");
     private final DriverRoot host;
+    private final Path tree;
 
     /**
      * @param host whose driver the machine has, without its device nodes
      */
     public TestMachine(DriverRoot host) {
+        this(host, Project.tree());
+    }
+
+    /** With other files in {@code /opt/jnvdocker} than the built tree. */
+    public TestMachine(DriverRoot host, Path tree) {
         this.host = host;
+        this.tree = tree;
         try {
             boot();
         } catch (AssertionError e) {
@@ -28,9 +35,7 @@ public final class TestMachine implements AutoCloseable {
 
     /** Shuts it down if it runs. What it had on disk is there again, in /run and /dev nothing. */
     public void boot() {
-        Command.of(Project.world("machine"), "boot", folder, host.folder(), Project.tree())
-                .run()
-                .ok();
+        Command.of(Project.world("machine"), "boot", folder, host.folder(), tree).run().ok();
     }
 
     /** A program in the machine, as root runs it. */

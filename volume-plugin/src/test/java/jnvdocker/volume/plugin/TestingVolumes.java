@@ -13,8 +13,8 @@ import java.util.concurrent.CountDownLatch;
 
 /**
  * Volumes {@code test_<version>} that are nothing but their names. {@link #BROKEN} fails like a bug
- * of ours, {@link #OUT_OF_ORDER} like a machine, and {@link #SILENT} without a message;
- * {@link #SLOW} is created when the test says so.
+ * of ours, {@link #OUT_OF_ORDER} like a machine, and {@link #SILENT} without a message; {@link
+ * #SLOW} is created when the test says so.
  */
 final class TestingVolumes implements PluginVolumes {
     static final String BROKEN = "test_0.0";

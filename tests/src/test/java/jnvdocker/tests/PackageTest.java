@@ -1,0 +1,253 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestMachine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The Debian package and the RPM, on a machine that systemd has booted, beside Debian's Docker. */
+@Tag("docker")
+@Tag("root")
+class PackageTest {
+    private static final List<String> UNITS =
+            List.of("jnvdocker.socket", "jnvdocker.service", "jnvdocker-nodes.service");
+
+    /** In the machine, where the packages are. */
+    private static final String PACKAGES = "/opt/jnvdocker/";
+
+    private static final Path FOLDER = Folders.make("packages");
+
+    private static DriverRoot host;
+    private static TestMachine machine;
+
+    @BeforeAll
+    static void bootMachine() throws IOException {
+        for (String kind : List.of("deb", "rpm")) {
+            Files.copy(Project.built("." + kind), FOLDER.resolve("built." + kind));
+        }
+        repack("earlier", "0.0.9");
+        repack("later", "9.0.0");
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+        machine = new TestMachine(host, FOLDER);
+        shell("systemctl enable --now docker.service");
+        machine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
+    }
+
+    @AfterAll
+    static void removeMachine() {
+        machine.close();
+        host.close();
+        Folders.remove(FOLDER);
+    }
+
+    @AfterEach
+    void purge() {
+        shell("docker ps -aq | xargs -r docker rm -f; dpkg --purge jnvdocker");
+        assertNothingIsLeft();
+    }
+
+    /** Makes the same package with another version. */
+    private static void repack(String name, String version) {
+        Command.of(
+                        "sh",
+                        "-ec",
+                        """
+                        dpkg-deb -R built.deb tree
+                        was=$(sed -n 's/^Version: //p' tree/DEBIAN/control)
+                        sed -i "s/^Version: .*/Version: $2/" tree/DEBIAN/control
+                        sed -i "s/\\b$was\\b/$2/g" tree/DEBIAN/preinst
+                        dpkg-deb --root-owner-group -Zgzip -z1 -b tree "$1.deb" > /dev/null
+                        rm -r tree
+                        """,
+                        "sh",
+                        name,
+                        version)
+                .in(FOLDER)
+                .run()
+                .ok();
+    }
+
+    private static Command.Result sh(String script) {
+        return machine.command("sh", "-ec", script).run();
+    }
+
+    private static Command.Result shell(String script) {
+        return sh(script).ok();
+    }
+
+    private static Command.Result install(String name) {
+        return sh("dpkg -i " + PACKAGES + name + ".deb");
+    }
+
+    private static void assertServes() {
+        for (String unit : UNITS) {
+            assertEquals("enabled", machine.property(unit, "UnitFileState"), unit);
+            assertEquals("active", machine.property(unit, "ActiveState"), unit);
+        }
+        String doctor = sh("jnvdocker gpu doctor").out();
+        assertTrue(doctor.contains("all are enabled, and start before Docker"), doctor);
+    }
+
+    private static void assertNothingIsLeft() {
+        assertEquals(
+                "",
+                shell(
+                                "find /etc /run /usr /var/cache /var/lib -xdev -iname"
+                                        + " '*jnvdocker*'; find /run/docker/plugins -name"
+                                        + " nvidia-docker.sock")
+                        .out());
+    }
+
+    @Test
+    void lintianFindsNoError() {
+        Command.of("lintian", "--allow-root", "--fail-on", "error", Project.built(".deb"))
+                .run()
+                .ok();
+    }
+
+    @Test
+    void installedPackageServesAtOnceAndAfterABoot() {
+        install("built").ok();
+        assertServes();
+        assertEquals(
+                "nvidia0\n",
+                shell("jnvdocker run --rm --gpus 1 cuda ls /dev | grep 'nvidia[0-3]'").out());
+        String settings = shell("cat /etc/jnvdocker/config.toml").out();
+        assertTrue(settings.contains("#default_gpus = \"all\""), settings);
+        machine.boot();
+        assertServes();
+    }
+
+    @Test
+    void upgradeKeepsLeasesContainersAndWaiters() {
+        install("earlier").ok();
+        assertServes();
+        shell(
+                """
+                for gpu in 0 1 2 3; do
+                  jnvdocker run -d --name train-$gpu --gpus device=$gpu --stop-signal KILL cuda sleep 1000
+                done
+                nohup jnvdocker run --gpus device=3 --gpu-wait --name waiter cuda true > /tmp/waiter 2>&1 &
+                """);
+        Lab.await(() -> {
+            String queue = sh("jnvdocker gpu queue").out();
+            return queue.contains("cuda") ? List.of() : List.of(queue);
+        });
+        String leases = shell("jnvdocker gpu leases --json").out();
+        String daemon = machine.property("jnvdocker.service", "MainPID");
+        List<String> processes = processes();
+        install("built").ok();
+        assertServes();
+        assertNotEquals(daemon, machine.property("jnvdocker.service", "MainPID"));
+        assertEquals(leases, shell("jnvdocker gpu leases --json").out());
+        assertEquals(processes, processes());
+        assertTrue(shell("jnvdocker gpu queue").out().contains("cuda"));
+        shell("docker rm -f train-3");
+        Lab.await(() -> {
+            String state =
+                    sh("docker inspect -f '{{.State.ExitCode}} {{.State.Status}}' waiter").out();
+            return state.equals("0 exited\n")
+                    ? List.of()
+                    : List.of(state + sh("cat /tmp/waiter").out());
+        });
+    }
+
+    private static List<String> processes() {
+        return shell("docker inspect -f '{{.State.Pid}}' $(docker ps -q | sort)")
+                .out()
+                .lines()
+                .toList();
+    }
+
+    @Test
+    void olderVersionIsRefused() {
+        install("later").ok();
+        Command.Result refused = install("built");
+        assertNotEquals(0, refused.exitCode());
+        assertTrue(
+                refused.err()
+                        .contains("is older than the installed 9.0.0, whose registry it cannot"),
+                refused::toString);
+        assertServes();
+        assertEquals("9.0.0", shell("dpkg-query -f '${Version}' -W jnvdocker").out());
+    }
+
+    @Test
+    void removalStopsForAContainerThatNeedsIt() {
+        install("built").ok();
+        shell("jnvdocker run --name old --gpus 1 cuda true");
+        Command.Result refused = sh("dpkg -r jnvdocker");
+        assertNotEquals(0, refused.exitCode());
+        assertTrue(refused.err().contains("docker rm old"), refused::toString);
+        assertServes();
+        shell("docker rm old");
+        shell("dpkg -r jnvdocker");
+        assertEquals("1\n", shell("ls /etc/jnvdocker | grep -c '^config.toml$'").out());
+        assertEquals(
+                "",
+                shell("ls -d /usr/lib/jnvdocker /usr/bin/jnvdocker 2> /dev/null || true").out());
+        install("built").ok();
+        assertServes();
+    }
+
+    @Test
+    void removalTakesTheRuntimeOutOfTheEngine() {
+        install("built").ok();
+        String before = shell("cat /etc/docker/daemon.json").out();
+        shell("jnvdocker runtime install; systemctl restart docker");
+        shell("docker create --name plain --runtime nvidia cuda true");
+        Command.Result refused = sh("dpkg -r jnvdocker");
+        assertNotEquals(0, refused.exitCode());
+        assertTrue(refused.out().contains("docker rm plain"), refused::toString);
+        shell("docker rm plain; systemctl restart docker; dpkg -r jnvdocker");
+        assertEquals(
+                before.replaceAll("\\s", ""),
+                shell("cat /etc/docker/daemon.json").out().replaceAll("\\s", ""));
+        assertEquals("", shell("ls -d /usr/libexec/jnvdocker-runtime 2> /dev/null || true").out());
+    }
+
+    @Test
+    void rpmInstallsAndRemovesTheSame() {
+        List<String> files = new ArrayList<>();
+        install("built").ok();
+        files.add(installed());
+        shell("dpkg --purge jnvdocker");
+        assertNothingIsLeft();
+        shell("rpm --install --nodeps " + PACKAGES + "built.rpm");
+        files.add(installed());
+        assertServes();
+        shell("jnvdocker run --rm --gpus 1 cuda true");
+        shell(
+                "rpm --erase --nodeps jnvdocker; rm -rf /var/lib/jnvdocker /run/jnvdocker"
+                        + " /etc/jnvdocker");
+        assertEquals(files.getFirst(), files.getLast());
+    }
+
+    /** What packages bring, with the modes. */
+    private static String installed() {
+        return shell(
+                        "find /usr/lib/jnvdocker /usr/bin/jnvdocker"
+                            + " /usr/lib/systemd/system/jnvdocker* /etc/jnvdocker"
+                            + " /usr/share/doc/jnvdocker/examples -printf '%M %s %p %l\\n' | sort"
+                            + " -k3")
+                .out();
+    }
+}

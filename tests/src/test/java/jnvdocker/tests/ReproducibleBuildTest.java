@@ -1,0 +1,45 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Whoever builds the packages from the same sources gets the same bytes. */
+@Tag("docker")
+@Tag("root")
+class ReproducibleBuildTest {
+    @Test
+    void anotherBuildMakesTheSamePackages() throws IOException {
+        Path copy = Folders.make("build");
+        try {
+            Command.of(
+                            "sh",
+                            "-ec",
+                            "tar -c --exclude=target --exclude=.git . | tar -x -C \"$1\"; cd"
+                                + " \"$1\"; mvn -o -q -B -P dist -pl src -am -DskipTests package",
+                            "sh",
+                            copy)
+                    .in(Project.root())
+                    .run()
+                    .ok();
+            for (String suffix : List.of(".deb", ".rpm", ".tar.gz")) {
+                assertEquals(
+                        -1,
+                        Files.mismatch(Project.built(suffix), Project.built(copy, suffix)),
+                        "where " + suffix + " differs");
+            }
+        } finally {
+            Folders.remove(copy);
+        }
+    }
+}
