@@ -30,7 +30,7 @@ struct answer failed(const char *format, ...)
 	return answer;
 }
 
-/* Like receive, with a time at which it must have come; false with errno 0 when the daemon is gone. */
+/* Like receive, but with a deadline; false with errno 0 when the daemon is gone. */
 static bool receive_by(int connection, void *into, size_t length, long deadline, struct listener *listener)
 {
 	for (size_t got = 0; got < length; ) {
@@ -89,13 +89,13 @@ static struct answer answered(const struct question *question, uint32_t code, co
 	return (struct answer){ .kind = CHANGED, .text = joined("%.*s", (int)said->length, said->data) };
 }
 
-/* What was heard of the daemon, or of one after the other. */
+/* The state of the talk with the daemon, or with several in turn. */
 struct talk {
-	bool heard;      /* so that something may have been done already */
+	bool heard;      /* so the daemon may have done something already */
 	bool faithful;   /* whether to ask again when it goes away */
 	bool deserted;
-	long patient_to; /* until when something must be heard */
-	long return_by;  /* until when a daemon must be there */
+	long patient_to; /* until when the daemon must say something */
+	long return_by;  /* until when a daemon must answer */
 	struct buffer said;
 };
 
@@ -162,7 +162,7 @@ static struct answer listen_to(int connection, const struct question *question, 
 	}
 }
 
-/* A connection, or -1 with errno when there is no daemon and none comes. */
+/* A connection, or -1 with errno when there is no daemon and none appears. */
 static int await_daemon(const struct question *question, struct talk *talk)
 {
 	if (!question->in_all) {

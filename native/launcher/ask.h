@@ -1,31 +1,31 @@
-/* Asking the daemon for one text: what a program that stands before another one is to hand on. */
+/* Requesting one text from the daemon, for a program that runs before another one and hands the text on. */
 #ifndef JNVDOCKER_ASK_H
 #define JNVDOCKER_ASK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How often a listener is called while the daemon says nothing. */
+/* How often a listener is called while the daemon is silent. */
 enum { LOOK_MS = 200 };
 
-/* How it went with the daemon. */
+/* The outcome of a request. */
 struct answer {
 	enum { UNCHANGED, CHANGED, FAILED } kind;
 	char *text; /* the new one, or why there is none */
 };
 
-/* How a program calls things when it says what went wrong. */
+/* The terms that a program uses in its error messages. */
 struct words {
-	const char *program; /* who asks: "mesos-containerizer" */
-	const char *text;    /* what is asked for: "launch info" */
-	const char *install; /* what lays out the program anew: "jnvdocker mesos install" */
-	const char *again;   /* what to do when the reason is mended: "run the task again" */
+	const char *program; /* the program that asks: "mesos-containerizer" */
+	const char *text;    /* the requested text: "launch info" */
+	const char *install; /* the command that reinstalls the program: "jnvdocker mesos install" */
+	const char *again;   /* what to do when the cause is fixed: "run the task again" */
 };
 
-/* Takes what the daemon remarks. */
+/* Receives the daemon's remarks. */
 struct listener {
 	void (*hear)(struct listener *listener, const char *bytes, size_t length);
-	/* Called every LOOK_MS while the daemon says nothing. */
+	/* Called every LOOK_MS while the daemon is silent. */
 	void (*idle)(struct listener *listener);
 };
 
@@ -35,22 +35,23 @@ struct question {
 	char *const *arguments;
 	char *const *variables;
 	/*
-	 * For how long the daemon may say nothing, or, in all, until it has said everything. In all, the time in
-	 * which there was no daemon is not its own.
+	 * How long the daemon may be silent, or, in all, until its answer is complete. In all, the time without a
+	 * daemon does not count.
 	 */
 	long patience_ms;
 	bool in_all;
-	/* Keeps to itself what the daemon remarks. */
+	/* Suppresses the daemon's remarks. */
 	bool silent;
-	/* Takes what the daemon remarks; without it that goes to standard error. */
+	/* Receives the daemon's remarks; without it they go to standard error. */
 	struct listener *listener;
-	/* For how long to wait for a daemon that is not there. */
+	/* How long to wait for a daemon that is not running. */
 	long return_ms;
 };
 
 /*
- * Asks until there is an answer. A daemon that was stopped just as we asked has done nothing, and one in
- * whose line we are keeps our place: then the next one is asked. One that refuses has FAILED, in its words.
+ * Asks until there is an answer. A daemon that was stopped just as we asked has done nothing, and one that has
+ * queued us keeps our place: in both cases the next daemon is asked. A refusal is FAILED, with the daemon's
+ * message.
  */
 struct answer ask(const struct question *question);
 struct answer failed(const char *format, ...) __attribute__((format(printf, 1, 2)));

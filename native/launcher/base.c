@@ -49,8 +49,8 @@ char *joined(const char *format, ...)
 }
 
 /*
- * The character that begins there and its length; one that a terminal may act upon, or that is no UTF-8,
- * is to be written as a number.
+ * Decodes the character at a position and its length. A character that a terminal may act upon, or that is not
+ * UTF-8, is harmful and must be written as a number.
  */
 static size_t character(const unsigned char *at, uint32_t *code, bool *harmless)
 {
@@ -151,7 +151,7 @@ bool write_all(int descriptor, const char *bytes, size_t length)
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0 && errno == EAGAIN) {
-			/* The stream is shared with somebody who would rather not wait. */
+			/* The stream is shared with a process that has made it non-blocking. */
 			struct pollfd room = { .fd = descriptor, .events = POLLOUT };
 
 			poll(&room, 1, -1);

@@ -26,7 +26,7 @@ static enum file_state read_all(int file, size_t limit, struct buffer *into)
 enum file_state read_file(int folder, const char *path, int flags, size_t limit, struct buffer *into, struct stat *status)
 {
 	enum file_state state = FILE_UNREADABLE;
-	/* A pipe in the place of a file must not hold us up. */
+	/* A pipe in the place of a file must not block us. */
 	int file = above_standard(openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
 
 	if (file < 0)

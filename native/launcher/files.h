@@ -1,4 +1,4 @@
-/* Reading a file that somebody else may have put there. */
+/* Reading a file that another user may have put there. */
 #ifndef JNVDOCKER_FILES_H
 #define JNVDOCKER_FILES_H
 
@@ -7,15 +7,15 @@
 
 #include "frames.h"
 
-/* How it went. Of FILE_UNREADABLE errno says why. */
+/* The outcome. For FILE_UNREADABLE errno has the reason. */
 enum file_state { FILE_READ, FILE_UNREADABLE, FILE_IRREGULAR, FILE_TOO_LONG };
 
 /*
- * Reads a whole file, if it is no longer than that: nothing is ever cut.
+ * Reads a whole file, if it is no longer than the limit: never truncates.
  *
- * folder: what the path starts from, or AT_FDCWD
+ * folder: the directory that the path starts from, or AT_FDCWD
  * flags: O_NOFOLLOW or 0
- * status: of the file that was opened
+ * status: the status of the opened file
  */
 enum file_state read_file(int folder, const char *path, int flags, size_t limit, struct buffer *into, struct stat *status);
 

@@ -1,5 +1,5 @@
 /*
- * How a C program and the daemon talk. The protocol is the one of jnvdocker.protocol; the constants
+ * The protocol of a C program and the daemon, the same as in jnvdocker.protocol; the constants
  * exist twice and must be kept in step. A frame is a type (1 byte), the payload's length (4 bytes, big
  * endian), the payload. A string in a payload is its length (4 bytes) and its bytes; a list is a count
  * and the strings.
@@ -35,7 +35,7 @@ enum frame_type {
 enum { MAX_FRAME = 8 << 20 };
 enum { MAX_SOCKET_PATH = sizeof ((struct sockaddr_un *)0)->sun_path - 1 };
 
-/* Empty when it is all zeros; its data is the owner's to free. */
+/* Empty when it is all zeros; the owner frees its data. */
 struct buffer {
 	char *data;
 	size_t length, capacity;
@@ -59,17 +59,17 @@ struct server {
 /*
  * A connected socket, or -1 with errno.
  *
- * patience_ms: for how long to wait for room in the socket, now and whenever something is sent; 0 is for
- * ever
+ * patience_ms: how long to wait for room in the socket, now and whenever something is sent; 0 is
+ * without limit
  */
 int connect_socket(const char *path, long patience_ms);
 /*
- * Whether whoever listens there may be obeyed: root, or who we are ourselves. Root obeys nobody else.
+ * Whether the listener there may be obeyed: it must run as root or as our own user. Root obeys root alone.
  *
  * server: the process that listens; its pid and uid are 0 and -1 where the kernel does not say
  */
 bool is_trusted(int connection, struct server *server);
-/* What cannot be sent is dropped: what a daemon that hung up said before that is still to be read. */
+/* Drops what cannot be sent: a daemon that hung up may have sent a message that is still to be read. */
 void send_frame(int connection, enum frame_type type, const struct buffer *payload);
 /* False when the daemon is gone. */
 bool receive(int connection, void *into, size_t length);

@@ -2,17 +2,17 @@
  * jnvdocker: what people type in place of docker.
  *
  * Responsibilities:
- *   - commands that cannot start a container: become docker at once, ask nobody
- *   - version and --help: add our own to what docker says
+ *   - commands that cannot start a container: become docker at once, without the daemon
+ *   - version and --help: add our own text to docker's
  *   - everything else: ask the daemon, obey its frames, in the end become docker
- *   - start the daemon, or have systemd start it, when nobody answers and the caller is root
- *   - where there is no daemon: become docker for a container that cannot have to do with GPUs
+ *   - start the daemon, or have systemd start it, when no daemon answers and the caller is root
+ *   - without a daemon: become docker for a container that cannot concern GPUs
  *
- * Not its business: what docker's options mean, who gets which GPU, what is added to a container.
- * It decides nothing, so that there is one place where that is decided, and it executes everything,
+ * Not its business: the meaning of docker's options, who gets which GPU, additions to a container.
+ * It decides nothing, so that decisions have a single place, and it executes everything,
  * so that signals, terminal, limits, environment and exit code are the user's own.
  *
- * How the two talk is in frames.h.
+ * See frames.h for the protocol.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,20 +47,20 @@ enum { CALL_CAPTURES = 1, CALL_HIDES_ERRORS = 2, CALL_CAPTURES_ERRORS = 4, CALL_
 enum { MAX_CAPTURED = 4 << 20, MAX_CONFIG = 1 << 20, MAX_DATA = 1 << 16 };
 /* docker's own code for a failure before the container runs; jnvdocker.protocol.ExitCode has it too. */
 enum { EXIT_REFUSED = 125 };
-/* As shells have them, and docker for a container's program. */
+/* The codes of shells, and of docker for a container's program. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { START_TIMEOUT_MS = 60000, START_POLL_MS = 5, OTHER_DAEMON_MS = 5000, ATTEMPTS = 3 };
-/* How long a client that waits for GPUs waits for a stopped daemon: an upgrade takes a while. */
+/* How long a client that is queued for GPUs waits for a stopped daemon: an upgrade takes a while. */
 enum { RETURN_MS = 10000, RETURN_FOR_OTHERS_MS = 600000, RETURN_POLL_MS = 100 };
 /* How long a container that docker can start without GPUs waits for a daemon. */
 enum { RESTART_MS = 3000 };
-/* How long a daemon may say nothing before its user is told what the client waits for. */
+/* How long a daemon may be silent before the user is told what the client waits for. */
 #ifndef WORDLESS_MS
 #define WORDLESS_MS 10000
 #endif
 /* How long the client waits for a program after the daemon wants no more of its output. */
 enum { LAST_WORDS_MS = 2000 };
-/* The pause between two looks with --watch, whatever the daemon says. */
+/* The limits of the pause between two rounds of --watch, whatever the daemon requests. */
 enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
 
 #define SERVICE "jnvdocker.service"
@@ -123,7 +123,7 @@ static char *get_string(struct reader *reader)
 	return text;
 }
 
-/* A list of at least one string, ended by NULL. */
+/* A list of at least one string, terminated by NULL. */
 static char **get_arguments(struct reader *reader)
 {
 	uint32_t count = get_number(reader);
@@ -147,7 +147,7 @@ static bool is_ourselves(const struct stat *file)
 	return stat("/proc/self/exe", &self) == 0 && self.st_dev == file->st_dev && self.st_ino == file->st_ino;
 }
 
-/* The first program of that name in PATH that is not this one, for we may be installed as docker. */
+/* The first program of that name in PATH other than this one, which may be installed as docker. */
 static char *find_program(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -174,8 +174,8 @@ static char *find_program(const char *name)
 }
 
 /*
- * The words that stand for docker: NV_DOCKER's, else docker itself. Where it is not needed it need not be
- * there: our own commands are of use on a host without it.
+ * The words that stand for docker: NV_DOCKER's, else docker itself. Docker may be missing where it is not needed:
+ * our own commands are useful on a host without it.
  */
 static char **docker_command(bool needed)
 {
@@ -213,7 +213,7 @@ static void become(char **argv)
 	die("cannot run '%s': %s; " NAME_DOCKER, shown(argv[0]), strerror(reason));
 }
 
-/* Docker as it was typed, ended by NULL. */
+/* The docker command as typed, terminated by NULL. */
 static char **typed_docker(int argc, char **argv)
 {
 	char **command = docker_command(true);
@@ -266,7 +266,7 @@ static bool takes_next(const char *option)
 	return false;
 }
 
-/* The place of docker's command among the arguments, behind the global options. */
+/* The index of docker's command among the arguments, after the global options. */
 static int first_operand(int argc, char **argv)
 {
 	int i = 1;
@@ -284,7 +284,7 @@ static bool is_our_own(const char *word)
 }
 
 /*
- * Whether the daemon has a say: what starts or creates a container, and our own words. A wrong yes
+ * Whether the daemon decides on the command: one that starts or creates a container, or one of our own. A wrong yes
  * costs a question; a wrong no would start a container without its GPUs.
  */
 static bool concerns_daemon(int argc, char **argv)
@@ -295,7 +295,7 @@ static bool concerns_daemon(int argc, char **argv)
 	if (i >= argc)
 		return false;
 	if (strcmp(argv[i], "container") == 0) {
-		/* Docker runs 'container --help run IMAGE' as if there were no --help. */
+		/* Docker runs 'container --help run IMAGE' as if --help were missing. */
 		for (i++; i < argc && argv[i][0] == '-'; i++)
 			continue;
 		return i < argc && is_one_of(argv[i], starts);
@@ -303,7 +303,7 @@ static bool concerns_daemon(int argc, char **argv)
 	return is_one_of(argv[i], starts) || is_our_own(argv[i]);
 }
 
-/* The place of run or create among the arguments, if the word there concerns the daemon. */
+/* The index of run or create among the arguments, if the word there concerns the daemon. */
 static int verb_of(int word, char **argv)
 {
 	if (strcmp(argv[word], "container") == 0)
@@ -312,7 +312,7 @@ static int verb_of(int word, char **argv)
 	return word;
 }
 
-/* ---- what is said of ourselves --------------------------------------------------------------- */
+/* ---- version and help ------------------------------------------------------------------------ */
 
 /* Whether docker is to print its version in a form that programs read. */
 static bool has_format(char **arguments)
@@ -323,7 +323,7 @@ static bool has_format(char **arguments)
 	return false;
 }
 
-/* Whether docker is asked for the help text of all its commands. */
+/* Whether the help text of all of docker's commands is requested. */
 static bool is_help(int argc, char **argv)
 {
 	int i = 1;
@@ -333,7 +333,7 @@ static bool is_help(int argc, char **argv)
 	return i == argc - 1 ? argv[i][0] == '-' || strcmp(argv[i], "help") == 0 : argc == 1;
 }
 
-/* Docker's help text, whole, then our words. */
+/* Prints docker's help text in full, then ours. */
 static void help(int argc, char **argv) __attribute__((noreturn));
 
 static void help(int argc, char **argv)
@@ -349,7 +349,7 @@ static void help(int argc, char **argv)
 	char **docker = typed_docker(argc, argv);
 	int status;
 
-	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
+	/* If the caller ignores SIGCHLD, a child leaves no exit code. */
 	sigaction(SIGCHLD, &standard, NULL);
 	pid_t child = fork();
 	if (child < 0)
@@ -368,14 +368,14 @@ static void help(int argc, char **argv)
 
 /* ---- without a daemon ------------------------------------------------------------------------ */
 
-/* The typed command, where it is one for docker if there is no daemon; else NULL. */
+/* The typed command, if docker may run it without a daemon; else NULL. */
 static struct {
 	int argc;
 	char **argv;
 	int verb;
 } harmless;
 
-/* Whether a text has to do with GPUs, as far as its words tell: a wrong yes refuses a container. */
+/* Whether a text concerns GPUs, judging by its words: a wrong yes refuses a container. */
 static bool names_gpus(const char *text)
 {
 	static const char *const words[] = { "gpu", "nvidia", "195", "privileged", "device", "runtime", NULL };
@@ -386,7 +386,7 @@ static bool names_gpus(const char *text)
 	return false;
 }
 
-/* Of the variables that the daemon is told, those that may choose GPUs, an engine or its runtime. */
+/* Whether a variable that is sent to the daemon may choose GPUs, an engine or its runtime. */
 static bool may_choose(const char *variable)
 {
 	return has_prefix(variable, "NV_") || has_prefix(variable, "NVIDIA_") || has_prefix(variable, "DOCKER_") ||
@@ -405,8 +405,8 @@ static bool is_harmless(char **argv)
 }
 
 /*
- * Ends the program because no daemon can be asked: with a refusal, or as docker, whose container gets no GPU
- * then, whatever its image asks for and whatever runtime the engine has.
+ * Ends the program because no daemon can be asked: with a refusal, or as docker, whose container then gets no GPU,
+ * whatever its image requests and whatever runtime the engine has.
  */
 __attribute__((noreturn, format(printf, 1, 2))) static void die_unserved(const char *format, ...)
 {
@@ -490,7 +490,7 @@ static void die_deserted(void)
 
 /* ---- starting the daemon --------------------------------------------------------------------- */
 
-/* Our own folder holds jnvdockerd too, wherever the tree was moved. */
+/* Our own directory contains jnvdockerd too, wherever the tree was moved. */
 static char *daemon_program(void)
 {
 	char self[PATH_MAX];
@@ -531,7 +531,7 @@ static void run_daemon(const char *program, int log, int alive)
 
 	if (chdir("/") < 0 || nothing < 0)
 		_exit(EXIT_REFUSED);
-	/* What the user's shell limits is not meant for a daemon. */
+	/* The limits of the user's shell are not meant for a daemon. */
 	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
 		struct rlimit limit;
 
@@ -540,7 +540,7 @@ static void run_daemon(const char *program, int log, int alive)
 			setrlimit(limits[i], &limit);
 		}
 	}
-	/* 3 stays open for as long as the daemon lives: its end tells the client that a start failed. */
+	/* 3 stays open while the daemon lives: its closing tells the client that a start failed. */
 	alive = fcntl(alive, F_DUPFD, 10);
 	log = fcntl(log, F_DUPFD, 10);
 	dup2(nothing, 0);
@@ -557,7 +557,9 @@ static void run_daemon(const char *program, int log, int alive)
 	_exit(EXIT_REFUSED);
 }
 
-/* Starts the daemon in a session of its own. The result reads end-of-file once it has ended. */
+/*
+ * Starts the daemon in a session of its own. The returned descriptor reads end-of-file once the daemon has ended.
+ */
 static int spawn_daemon(const char *program, const char *log_path)
 {
 	int alive[2];
@@ -583,8 +585,8 @@ static int spawn_daemon(const char *program, const char *log_path)
 }
 
 /*
- * Whether a daemon has the lock of the run folder. The one that we started ends when another was
- * quicker, which may have been started by systemd and be about to answer.
+ * Whether a daemon holds the lock of the run directory. The daemon that we started ends if another was quicker,
+ * which systemd may have started and which may be about to answer.
  */
 static bool daemon_lives(void)
 {
@@ -599,7 +601,7 @@ static bool daemon_lives(void)
 	return held;
 }
 
-/* Waits until a daemon answers; it ends the program when none is left that could. */
+/* Waits until a daemon answers; ends the program when no daemon is left that could. */
 static int await_daemon(const char *path, const char *log_path, int alive)
 {
 	long began = milliseconds();
@@ -639,7 +641,7 @@ static int start_daemon(const char *path)
 		die_unserved("cannot make the directory %s: %s; fix that, or set JNVDOCKER_RUN_DIR to another one", folder,
 		    strerror(errno));
 
-	/* One at a time: a client that waited here finds the daemon that the other has started. */
+	/* One client at a time: a client that waits here finds the daemon that another one has started. */
 	char *lock_path = joined("%s/start.lock", folder);
 	int lock = above_standard(open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
@@ -661,7 +663,7 @@ static int start_daemon(const char *path)
 
 /* ---- having systemd start the daemon --------------------------------------------------------- */
 
-/* Whether the folders are others than those of the service, which knows nothing of our environment. */
+/* Whether the directories differ from those of the service, which does not know our environment. */
 static bool folders_moved(void)
 {
 	static const char *const movers[] = {
@@ -710,7 +712,7 @@ static int run_systemctl(void)
 	struct sigaction inherited;
 	int status;
 
-	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
+	/* If the caller ignores SIGCHLD, a child leaves no exit code. */
 	sigaction(SIGCHLD, &standard, &inherited);
 	pid_t child = fork();
 	if (child < 0)
@@ -766,7 +768,7 @@ static void die_not_allowed(const char *path)
 	    group->gr_name);
 }
 
-/* A daemon that is being restarted answers soon. Other requests are refused at once, as ever. */
+/* A daemon that is being restarted answers soon. Other requests are refused at once. */
 static int await_another(const char *path)
 {
 	int reason = errno;
@@ -823,7 +825,7 @@ static bool is_for_daemon(const char *variable)
 	return false;
 }
 
-/* The terminal's size; nothing in any direction when there is none. */
+/* The terminal's size; 0 in both directions if there is no terminal. */
 static struct winsize terminal_size(void)
 {
 	struct winsize size;
@@ -835,8 +837,8 @@ static struct winsize terminal_size(void)
 }
 
 /*
- * The height of the terminal goes as a shell has it, LINES, but is always as it is now; and the locale of
- * characters as LC_CTYPE, whichever variable says it. A request without one is of an older client.
+ * Sends the current height of the terminal in the variable that shells use, LINES; and the locale of characters as
+ * LC_CTYPE, whichever variable sets it. A request without a locale comes from an older client.
  */
 static void put_variables(struct buffer *request, unsigned rows)
 {
@@ -857,8 +859,8 @@ static void put_variables(struct buffer *request, unsigned rows)
 }
 
 /*
- * Whether the user's docker config may choose another engine than the default. Only a hint, so that
- * the daemon asks docker for its context where there is one and not at every run.
+ * Whether the user's docker config may choose an engine other than the default. Only a hint, so that the daemon
+ * asks docker for its context only if there may be one and not at every run.
  */
 static bool context_configured(void)
 {
@@ -911,8 +913,8 @@ static void send_request(int connection, char **docker, char **argv)
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 /*
- * In the child: nothing to read, so that it cannot eat what is meant for the container, but where it is what the
- * user has typed.
+ * Runs a program in the child. Its input is empty, so that it cannot consume the container's input, unless the user
+ * has typed the command.
  */
 static void run_call(char **argv, uint32_t flags, int output, pid_t client) __attribute__((noreturn));
 
@@ -921,13 +923,13 @@ static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 	int nothing = above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* A client that ended before that gives no signal any more. 0 is one in another pid namespace. */
+	/* A client that ended before that sends no signal any more. 0 is a client in another pid namespace. */
 	pid_t parent = getppid();
 	if (nothing < 0 || (parent != client && parent != 0))
 		_exit(EXIT_REFUSED);
 	if (flags != CALL_IS_THE_USERS)
 		dup2(nothing, 0);
-	/* Where the caller closed it, what is said there goes nowhere, and neither to stdout nor into a file. */
+	/* If the caller closed it, messages are discarded: they must not go to stdout or into a file. */
 	if (fcntl(2, F_GETFD) < 0)
 		dup2(nothing, 2);
 	if (flags != CALL_IS_THE_USERS)
@@ -942,7 +944,7 @@ static void run_call(char **argv, uint32_t flags, int output, pid_t client)
 	_exit(EXIT_REFUSED);
 }
 
-/* Reads a pipe to its end, keeping no more than fits into a frame. */
+/* Reads a pipe to its end, but keeps no more than fits into a frame. */
 static void capture(int from, struct buffer *captured)
 {
 	char bytes[65536];
@@ -959,7 +961,7 @@ static void capture(int from, struct buffer *captured)
 	}
 }
 
-/* A program that runs on the daemon's word, and the end of the pipe that it may write to. */
+/* A program that the daemon has ordered, and the end of the pipe that it may write to. */
 struct child {
 	char **argv;
 	pid_t pid;
@@ -976,7 +978,7 @@ static struct child start_child(struct reader payload)
 
 	pid_t client = getpid();
 	make_pipe(output);
-	/* Where the caller ignores SIGCHLD a child leaves no exit code. */
+	/* If the caller ignores SIGCHLD, a child leaves no exit code. */
 	sigaction(SIGCHLD, &standard, &child.inherited);
 	child.pid = fork();
 	if (child.pid < 0)
@@ -990,7 +992,7 @@ static struct child start_child(struct reader payload)
 	return child;
 }
 
-/* Waits for the child's end and tells the daemon how it was. */
+/* Waits for the child's end and reports its exit to the daemon. */
 static void send_result(int connection, struct child child, const struct buffer *captured)
 {
 	struct buffer result = { 0 };
@@ -1020,7 +1022,7 @@ static void call(int connection, struct reader payload)
 	free(captured.data);
 }
 
-/* Whether the daemon, which has something to say, has had enough of a stream, or is gone. */
+/* Whether the daemon, which has sent something, has had enough of a stream, or is gone. */
 static bool gives_up(int connection)
 {
 	char type;
@@ -1030,8 +1032,8 @@ static bool gives_up(int connection)
 }
 
 /*
- * Reads as much as fits into one frame of a stream; less is the end, or what there was when the daemon lost
- * its patience: then the result is false.
+ * Reads as much as fits into one frame of a stream. Less is the end of the stream, or what had arrived when the
+ * daemon lost its patience: then the result is false.
  */
 static bool fill(int from, int connection, struct buffer *data)
 {
@@ -1049,7 +1051,7 @@ static bool fill(int from, int connection, struct buffer *data)
 		if (ready < 0)
 			continue;
 		if (both[1].revents != 0) {
-			/* A program that is about to end by itself says how. */
+			/* A program that is about to end by itself reports its own exit. */
 			if (gives_up(connection))
 				patience = LAST_WORDS_MS;
 			both[1].fd = -1;
@@ -1081,9 +1083,9 @@ static bool more_is_wanted(int connection)
 }
 
 /*
- * Like call, for output of any length: one piece of it at a time, when the daemon asks for that, so
- * that neither side ever waits for the other to read. A program that the daemon has heard enough of
- * is ended; one that has closed its output is left to end by itself, for its exit code.
+ * Like call, for output of any length: sends it in pieces on the daemon's request, so that neither side ever waits
+ * for the other to read. If the daemon has had enough, the program is ended; a program that has closed its output
+ * ends by itself, for its exit code.
  */
 static void stream(int connection, struct reader payload)
 {
@@ -1104,7 +1106,7 @@ static void stream(int connection, struct reader payload)
 	free(data.data);
 }
 
-/* Waits for the daemon's next words, or its end. Once it is said when that takes long. */
+/* Waits for the daemon's next frame, or its end. Tells the user once if that takes long. */
 static void await_words(int connection)
 {
 	static bool said;
@@ -1121,18 +1123,18 @@ static void await_words(int connection)
 	free(path);
 }
 
-/* Why the daemon is to be asked once more. */
+/* The reason to ask the daemon once more. */
 enum reason {
-	NOTHING_WAS_SAID, /* so that nothing has been done yet */
-	WENT_AWAY,        /* while we watched, or waited in its line, where our place is still ours */
-	LOOK_AGAIN,       /* on its word */
+	NOTHING_WAS_SAID, /* so nothing has been done yet */
+	WENT_AWAY,        /* during a watch, or while we were queued, where our place is kept */
+	LOOK_AGAIN,       /* as the daemon ordered */
 };
 
 /*
- * Returns only when the daemon is to be asked once more, and says why.
+ * Returns only when the daemon must be asked once more, with the reason.
  *
- * faithful: whether we are to come back to a daemon that goes away
- * pause: set where it is time to look again: in how many milliseconds
+ * faithful: whether to come back to a daemon that goes away
+ * pause: set to the milliseconds after which to look again
  */
 static enum reason obey(int connection, bool faithful, uint32_t *pause)
 {
@@ -1140,7 +1142,7 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 		unsigned char header[5];
 		struct reader payload = { header + 1, header + 5 };
 
-		/* A client in the queue, or one that watches, was told so, and may wait for hours. */
+		/* A client that is queued, or that watches, was told so, and may wait for hours. */
 		if (!faithful)
 			await_words(connection);
 		if (!receive(connection, header, sizeof header)) {
@@ -1197,9 +1199,8 @@ static enum reason obey(int connection, bool faithful, uint32_t *pause)
 }
 
 /*
- * A connection to the daemon once it is back that we watch, or that has our place in its line; -1 when it
- * does not come. Whoever stopped it starts it again, or systemd does; after a while root starts one, as for
- * any request.
+ * A connection to the daemon once it is back, for a watch or for our place in its queue; -1 when it does not come
+ * back. Whoever stopped it starts it again, or systemd does; after a while root starts one, as for any request.
  */
 static int await_return(void)
 {
@@ -1209,7 +1210,7 @@ static int await_return(void)
 	int connection;
 
 	remark(words, sizeof words - 1);
-	/* One that still answers, and goes away again and again, is not asked all the time either. */
+	/* A daemon that answers, but goes away again and again, is not asked all the time either. */
 	do
 		usleep(RETURN_POLL_MS * 1000);
 	while ((connection = try_connect(path)) < 0 && milliseconds() < deadline);
@@ -1217,7 +1218,7 @@ static int await_return(void)
 	return connection;
 }
 
-/* A new connection after a pause: the daemon may be another by then. */
+/* A new connection after a pause: it may lead to another daemon. */
 static int look_again(uint32_t pause)
 {
 	uint32_t bounded = pause < MIN_PAUSE_MS ? MIN_PAUSE_MS : pause > MAX_PAUSE_MS ? MAX_PAUSE_MS : pause;

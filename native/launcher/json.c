@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many bytes a character of UTF-8 has that begins there, 0 when none does. */
+/* The number of bytes of the UTF-8 character that begins there, 0 if none does. */
 static size_t utf8_length(const unsigned char *at)
 {
 	uint32_t code;
@@ -22,11 +22,11 @@ static size_t utf8_length(const unsigned char *at)
 	else
 		return 0;
 	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80) /* the zero at the end, too */
+		if ((at[i] & 0xc0) != 0x80) /* also at the terminating zero */
 			return 0;
 		code = code << 6 | (at[i] & 0x3f);
 	}
-	/* Longer than need be, half of a pair, beyond all characters. */
+	/* Overlong, half of a surrogate pair, or beyond Unicode. */
 	if ((length == 3 && code < 0x800) || (code >= 0xd800 && code <= 0xdfff) || (length == 4 && code < 0x10000) ||
 	    code > 0x10ffff)
 		return 0;

@@ -1,4 +1,4 @@
-/* As little of JSON as a C program needs that leaves what is in it to the daemon. */
+/* The little JSON that a C program needs which leaves the contents to the daemon. */
 #ifndef JNVDOCKER_JSON_H
 #define JNVDOCKER_JSON_H
 
@@ -6,9 +6,9 @@
 
 #include "frames.h"
 
-/* As a string of JSON, quotes included. What is no UTF-8 becomes the character for that. */
+/* Writes a JSON string, including quotes. Bytes that are not UTF-8 become the replacement character. */
 void put_json(struct buffer *json, const char *text);
-/* Whether it is what can be given to a program that wants an object, if not what the daemon meant. */
+/* Whether a text is an object that a program can be given, if not the one that the daemon meant. */
 bool is_object(const struct buffer *text);
 
 #endif

@@ -1,21 +1,21 @@
 /*
  * jnvdocker-prestart: the last command that Mesos' helper runs before it enters a container.
  *
- *   jnvdocker-prestart refuse REASON      says why the container is not started, and fails
- *   jnvdocker-prestart apply WORDS        does what the daemon's plan says, and nothing else
+ *   jnvdocker-prestart refuse REASON      prints why the container is not started, and fails
+ *   jnvdocker-prestart apply WORDS        carries out the daemon's plan, and nothing else
  *
- *     rootfs PATH               the container's root, as the host has it; without it only the rules are set
- *     mount SOURCE TARGET       binds a folder of the host at a place in the container, read-only
+ *     rootfs PATH               the container's root on the host; without it only the rules are set
+ *     mount SOURCE TARGET       binds a directory of the host at a place in the container, read-only
  *     cgroup FOLDER             a devices cgroup in which the rules are allowed; parents come first
  *     device PATH MAJOR MINOR   a rule in each cgroup, and /dev/NAME in the container
  *
  * Responsibilities:
- *   - what mesos-containerizer told the user before the agent's fetcher emptied the sandbox's files
- *   - the rules, the mounts and the nodes, in that order
- *   - that none of them is anywhere but in this container
+ *   - repeat the messages that the agent's fetcher removed when it emptied the sandbox's files
+ *   - set the rules, mount and make the nodes, in that order
+ *   - ensure that none of them takes effect outside of this container
  *
  * It runs as root, in the container's cgroups and mount namespace, whose root is still the host's. The image is
- * hostile: no path in it is followed but by the kernel, with the container's root as the root (openat2).
+ * hostile: only the kernel follows paths in it, with the container's root as the root (openat2).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -45,11 +45,11 @@ const int failure_code = 1;
 #define OWN_CGROUP \
 	"the agent has not put the container into a devices cgroup of its own; start it with --isolation=...,cgroups/devices"
 
-/* As many of each as a container may be given, many times over. */
+/* Many times the number of each that a container may be given. */
 enum { MAX_ENTRIES = 256 };
-/* Of a file that only the helper and the fetcher have written to. */
+/* The limit of a file that only the helper and the fetcher have written to. */
 enum { MAX_STDERR = 1 << 20 };
-/* What a dev_t of Linux can hold. */
+/* The limits of a dev_t of Linux. */
 enum { MAX_MAJOR = (1 << 12) - 1, MAX_MINOR = (1 << 20) - 1 };
 enum { IN_CONTAINER = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 
@@ -83,7 +83,7 @@ static unsigned parse_number(const char *text, unsigned long limit)
 	return number;
 }
 
-/* An absolute path that goes nowhere but down. */
+/* An absolute path that never goes up. */
 static const char *parse_path(const char *text)
 {
 	size_t length = strlen(text);
@@ -104,7 +104,7 @@ static const char *parse_device(const char *text)
 	return name;
 }
 
-/* How many words belong to a keyword, itself included; 0 when it is none. */
+/* The number of words of a keyword, including itself; 0 if it is not a keyword. */
 static int word_count(const char *keyword)
 {
 	static const struct {
@@ -205,7 +205,7 @@ static char *own_cgroup(void)
 	return found;
 }
 
-/* Whether a path is that folder, or in it: what comes behind the folder's, "" or from a slash on; else NULL. */
+/* Whether a path is that directory or is in it: returns the rest of the path, "" or from a slash on; else NULL. */
 static const char *below(const char *path, const char *folder)
 {
 	size_t length = strlen(folder);
@@ -217,7 +217,7 @@ static const char *below(const char *path, const char *folder)
 	return path + length;
 }
 
-/* Blanks and backslashes are in octal digits there. */
+/* Blanks and backslashes are written as octal digits there. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -234,7 +234,7 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/* Where the hierarchy of the devices controller is mounted that a folder is in. */
+/* The mount of the devices controller's hierarchy that a directory is in. */
 struct hierarchy {
 	char point[PATH_MAX], root[PATH_MAX];
 };
@@ -269,7 +269,7 @@ static bool find_hierarchy(const char *folder, struct hierarchy *found)
 			continue;
 		unescape(mount.root);
 		unescape(mount.point);
-		/* The innermost, and of those the one on top. */
+		/* The innermost, and among several of those the topmost. */
 		if (below(folder, mount.point) != NULL && (!any || strlen(mount.point) >= strlen(found->point))) {
 			*found = mount;
 			any = true;
@@ -280,7 +280,7 @@ static bool find_hierarchy(const char *folder, struct hierarchy *found)
 	return any;
 }
 
-/* Opens a cgroup, which must be the given one that this process is in, or one around that, but not the root. */
+/* Opens a cgroup, which must be the given one that this process is in, or one above it, but not the root. */
 static int open_cgroup(const char *folder, const char *own, bool innermost)
 {
 	struct hierarchy hierarchy;
@@ -310,7 +310,7 @@ static void allow(int cgroup, const char *folder, const struct device *device)
 	int file = openat(cgroup, "devices.allow", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	char *rule = joined("c %u:%u rw", device->major, device->minor);
 
-	/* Each write is a rule. */
+	/* Each write sets one rule. */
 	if (file < 0 || write(file, rule, strlen(rule)) != (ssize_t)strlen(rule))
 		die("cannot allow %s (%s) in the cgroup '%s': %s; check what the agent's own cgroup allows", device->path,
 		    rule, folder, strerror(errno));
@@ -318,7 +318,7 @@ static void allow(int cgroup, const char *folder, const struct device *device)
 	free(rule);
 }
 
-/* All are looked at before any gets a rule. */
+/* Opens all cgroups before any gets a rule. */
 static void set_rules(const struct plan *plan)
 {
 	int cgroups[MAX_ENTRIES];
@@ -339,8 +339,8 @@ static void set_rules(const struct plan *plan)
 /* ---- mounts ---------------------------------------------------------------------------------- */
 
 /*
- * Makes a missing folder. If the name exists although nothing was found by it, it is a link to nothing. To
- * follow it would let the image choose the place.
+ * Makes a missing directory. If the name exists although opening it failed, it is a dangling link, and following it
+ * would let the image choose the place.
  */
 static int make_folder(int parent, const char *name, const char *target)
 {
@@ -358,7 +358,10 @@ static int make_folder(int parent, const char *name, const char *target)
 	return open_beneath(parent, name, O_PATH | O_DIRECTORY, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
-/* The folder of that path in the container, part by part, so that what is missing is made where it belongs. */
+/*
+ * Opens the directory of that path in the container, part by part, so that missing parts are made in the right
+ * place.
+ */
 static int open_folder(int root, const char *target)
 {
 	char *path = joined("%s", target);
@@ -408,7 +411,7 @@ static void mount_read_only(int root, const struct bind *bind)
 	if (mount(from, to, NULL, MS_BIND, NULL) < 0)
 		die("cannot mount '%s' at %s: %s; check what else is mounted there", bind->source, bind->target,
 		    strerror(errno));
-	/* The mount covers the place now, unless the image is being changed. */
+	/* The mount must cover the place now, unless the image is being changed. */
 	int mounted = open_beneath(root, bind->target, O_PATH | O_DIRECTORY, IN_CONTAINER);
 	if (mounted < 0 || !is_same_folder(mounted, source))
 		die("something other than '%s' is mounted at %s; run the task again", bind->source, bind->target);
@@ -427,7 +430,7 @@ static void mount_read_only(int root, const struct bind *bind)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Whether it is where a mount begins, and not a folder of what is around it. */
+/* Whether it is the root of a mount, and not a directory of the surrounding one. */
 static bool is_mount(int folder)
 {
 	struct statx status;
@@ -443,7 +446,7 @@ static bool is_hosts(int folder)
 	return fstat(folder, &status) < 0 || stat("/dev", &hosts) < 0 || status.st_dev == hosts.st_dev;
 }
 
-/* The container's own /dev: a node there is neither in the image nor on the host. */
+/* Opens the container's own /dev: a node there is neither in the image nor on the host. */
 static int open_dev(int root)
 {
 	struct statfs system;
@@ -481,7 +484,7 @@ static void make_node(int dev, const struct device *device)
 
 /* ---- both commands --------------------------------------------------------------------------- */
 
-/* A file that is opened would take the number of a closed standard descriptor, and a message would become a rule. */
+/* A newly opened file would take the number of a closed standard descriptor, and a message would become a rule. */
 static void fill_standard(void)
 {
 	int opened;
@@ -491,7 +494,7 @@ static void fill_standard(void)
 	close(opened);
 }
 
-/* Writes again every remark that is no longer in the sandbox's stderr: the fetcher has emptied it by now. */
+/* Repeats every remark that is no longer in the sandbox's stderr: the fetcher has emptied it by now. */
 static void repeat_remarks(void)
 {
 	char *said = getenv(REMARKS_VARIABLE);
@@ -500,7 +503,7 @@ static void repeat_remarks(void)
 
 	if (said == NULL)
 		return;
-	/* What cannot be read, as of a terminal or a logger, is taken for empty. */
+	/* If it cannot be read, such as a terminal or a logger, it counts as empty. */
 	read_file(AT_FDCWD, "/proc/self/fd/2", 0, MAX_STDERR, &there, &status);
 	for (char *line = said, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
 		char *text = joined("%.*s", (int)(end + 1 - line), line);
@@ -539,7 +542,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], "apply") != 0)
 		die("only Mesos's helper runs jnvdocker-prestart; run 'jnvdocker mesos install' to set that up");
 	repeat_remarks();
-	/* With the agent's umask only root could use the nodes. */
+	/* Under the agent's umask only root could use the nodes. */
 	umask(0);
 	parse_plan(&plan, argc - 2, argv + 2);
 	apply(&plan);

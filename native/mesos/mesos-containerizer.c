@@ -1,14 +1,14 @@
 /*
- * mesos-containerizer: what a Mesos agent and its executors run in place of Mesos' own helper.
+ * mesos-containerizer: run by a Mesos agent and its executors in place of Mesos' own helper.
  *
  * Responsibilities:
  *   - tell the launch of a container that may need GPUs, and of a command in one, from every other call
- *   - such a launch: ask the daemon, put the launch info that it answers with in the place of the old one
+ *   - such a launch: ask the daemon, and replace the launch info by the one in its answer
  *   - if the daemon cannot be asked: have the launch fail with the reason in the task's sandbox
- *   - see to it that what is written there survives the agent's fetcher, which empties these files
+ *   - make messages there survive the agent's fetcher, which empties these files
  *   - in the end become the real helper, with the same arguments and descriptors
  *
- * Not its job: what is in a launch info, who gets which GPU, mounts, device nodes and cgroups. It looks only
+ * Not its job: the contents of a launch info, who gets which GPU, mounts, device nodes and cgroups. It looks only
  * at the end of a launch info, to write a refusal there.
  *
  * It runs as root beside containers whose images may be hostile, and the second call of a command task has
@@ -34,7 +34,7 @@
 #include "json.h"
 #include "remarks.h"
 
-/* The agent says "exited with status 125"; it is our own code for a failure elsewhere, too. */
+/* The agent reports "exited with status 125"; elsewhere it is our own code for a failure, too. */
 const int failure_code = 125;
 
 #define LAUNCH_INFO "MESOS_CONTAINERIZER_LAUNCH_INFO"
@@ -44,22 +44,22 @@ const int failure_code = 125;
 #define LAUNCH_INFO_ARGUMENT "--launch_info="
 #define CONTAINERS "/containers/"
 
-/* Where a container has the driver volume, as a list of mounts has it; the host has it elsewhere. */
+/* The place of the driver volume in a container, as a list of mounts shows it; on the host it is elsewhere. */
 #define DRIVER_VOLUME "/usr/local/nvidia "
 
 enum { MAX_CONFIG = 4 << 20, MAX_MOUNTINFO = 64 << 20 };
 /* An upgrade of the daemon takes a while. */
 enum { RETURN_MS = 10000 };
-/* An agent gives an executor a minute to register, unless it is told otherwise. Tests have less time. */
+/* An agent gives an executor a minute to register, unless configured otherwise. Tests have less time. */
 #ifndef SILENCE_MS
 #define SILENCE_MS 50000
 #endif
-/* A task that was let in already is not held up for the sake of a variable. */
+/* A task that was already let in is not delayed because of a variable. */
 enum { TASK_ANSWER_MS = 5000 };
 
 /*
- * Where things are: 'jnvdocker mesos install' looks for the mark in this file, and writes absolute paths behind
- * it. The mark must come once in the file, so nothing else here may spell it.
+ * The settings of this host: 'jnvdocker mesos install' looks for the mark in this file, and writes absolute paths
+ * behind it. The mark must occur once in the file, so nothing else here may spell it.
  */
 struct settings {
 	char mark[32];
@@ -75,12 +75,12 @@ static const struct words words = {
 	.again = "run the task again",
 };
 
-/* Volatile, so that the compiler does not take it for what it is before the installer has written. */
+/* Volatile, so that the compiler does not assume the value from before the installer has written. */
 static const volatile struct settings settled __attribute__((used)) = { .mark = "jnvdocker-mesos-settings-1" };
 
 static void fail(struct remarks *remarks, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-/* Like die, but the agent's fetcher does not remove the reason from the sandbox. */
+/* Like die, but the reason survives the agent's fetcher in the sandbox. */
 static void fail(struct remarks *remarks, const char *format, ...)
 {
 	const char *pipe = getenv(PIPE_READ);
@@ -122,7 +122,7 @@ static void become_helper(const struct settings *settings, struct remarks *remar
 
 /* ---- which calls concern the daemon ---------------------------------------------------------- */
 
-/* False when there is no such file, it cannot be read, or it is longer than that. */
+/* False if the file does not exist, cannot be read, or exceeds the limit. */
 static bool read_whole(const char *path, size_t limit, struct buffer *into)
 {
 	struct stat status;
@@ -130,7 +130,7 @@ static bool read_whole(const char *path, size_t limit, struct buffer *into)
 	return read_file(AT_FDCWD, path, 0, limit, into, &status) == FILE_READ;
 }
 
-/* Where a path ends in /containers/ID, where that begins; else NULL. */
+/* Where /containers/ID begins at the end of a path; NULL if the path does not end like that. */
 static char *last_container(const char *path)
 {
 	char *id = strrchr(path, '/');
@@ -142,8 +142,8 @@ static char *last_container(const char *path)
 }
 
 /*
- * Whether what the agent keeps of a container says anything of GPUs. A wrong yes costs a question; a
- * wrong no would start a container without its GPUs. Where it cannot be read, the daemon says what is wrong.
+ * Whether the agent's file about a container mentions GPUs. A wrong yes costs a question; a wrong no would start a
+ * container without its GPUs. If it cannot be read, the daemon reports the fault.
  */
 static bool config_may_need_gpus(const char *folder)
 {
@@ -159,7 +159,7 @@ static bool config_may_need_gpus(const char *folder)
 	return found;
 }
 
-/* The same of a container and of those that it is nested in, for it may have their GPUs. */
+/* The same for a container and for those that it is nested in, since it may have their GPUs. */
 static bool may_need_gpus(const char *runtime_directory)
 {
 	char *folder = joined("%s", runtime_directory);
@@ -176,7 +176,7 @@ static bool may_need_gpus(const char *runtime_directory)
 }
 
 /*
- * Whether a process is in a container that has the driver volume; yes when that cannot be seen.
+ * Whether a process is in a container that has the driver volume; true if that is unknown.
  *
  * process: its pid, or "self"
  */
@@ -194,9 +194,9 @@ static bool has_driver_volume(const char *process)
 /* ---- refusing -------------------------------------------------------------------------------- */
 
 /*
- * The launch info with a command that says the reason and fails, before the container's own. It is written in
- * before the last brace: of a name that comes twice Mesos takes the last, and nothing of this launch is to
- * succeed anyway. A launch that fails by our own exit code would be told as something else.
+ * The launch info with a command that prints the reason and fails, before the container's own. It is inserted
+ * before the last brace: Mesos takes the last of two keys of the same name, and nothing of this launch is to
+ * succeed anyway. A launch that failed with our own exit code would be reported as something else.
  */
 static char *refusal(const struct settings *settings, struct remarks *remarks, const char *launch_info,
 		     const char *reason)
@@ -225,13 +225,13 @@ static char *refusal(const struct settings *settings, struct remarks *remarks, c
 
 /* ---- the calls that are edited --------------------------------------------------------------- */
 
-/* Whether the kernel takes a variable or an argument of that name and value: no more than 32 pages. */
+/* Whether the kernel accepts a variable or an argument of that name and value: at most 32 pages. */
 static bool fits(const char *name, const char *value)
 {
 	return strlen(name) + strlen(value) < 32 * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The same environment with that variable once, in the place where it was first. */
+/* The same environment with that variable only once, in the place of its first occurrence. */
 static void set_variable(const char *name, const char *value)
 {
 	char **to = environ;
@@ -290,8 +290,8 @@ static void say_unchanged(const struct answer *answer)
 }
 
 /*
- * A health check or a session enters a task's container. Mesos gives it the environment of the image and the
- * task, without what the daemon added for the task.
+ * A health check or a session enters a task's container. Mesos gives it the environment of the image and the task,
+ * without the daemon's additions for the task.
  */
 static void edit_session(const struct settings *settings, const char *target, const char *launch_info)
 {
@@ -309,7 +309,7 @@ static void edit_session(const struct settings *settings, const char *target, co
 		say_unchanged(&answer);
 }
 
-/* The executor of a command task launches the task itself: all that may change is its environment. */
+/* The executor of a command task launches the task itself: only its environment may be changed. */
 static void edit_task(const struct settings *settings, char **argument)
 {
 	char *launch_info = *argument + strlen(LAUNCH_INFO_ARGUMENT);

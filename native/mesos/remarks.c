@@ -11,14 +11,14 @@
 
 #include "base.h"
 
-/* The kernel takes 128 KiB in a variable. A launch says one to three lines. */
+/* The kernel accepts 128 KiB in a variable. A launch prints one to three lines. */
 enum { MAX_KEPT = 16 << 10 };
-/* As much of the first remark as tells whether it is still there. */
+/* The length of the first remark's beginning that tells whether it is still there. */
 enum { COMPARED = 128 };
 /* The fetcher starts within a second, even where it then downloads for minutes. */
 enum { FETCHER_MS = 10000 };
 
-/* Appends, as the agent opened the file: otherwise what is written next would leave a hole in an emptied file. */
+/* Appends, as the agent opened the file: otherwise the next write would leave a hole in an emptied file. */
 static bool can_be_emptied(void)
 {
 	struct stat status;

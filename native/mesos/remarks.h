@@ -1,6 +1,6 @@
 /*
- * What the task's user is told while the agent still prepares the launch. The agent's fetcher empties the
- * sandbox's stderr at some moment of that, so what was written there before is written again.
+ * Messages to the task's user while the agent still prepares the launch. At some moment during that, the agent's
+ * fetcher empties the sandbox's stderr, so earlier messages are written again.
  */
 #ifndef JNVDOCKER_REMARKS_H
 #define JNVDOCKER_REMARKS_H
@@ -14,8 +14,8 @@
 #define REMARKS_VARIABLE "JNVDOCKER_REMARKS"
 
 struct remarks {
-	struct listener listener; /* hears the daemon's remarks and writes them; must come first */
-	struct buffer said;       /* as much as is kept; what exceeds that is written only once */
+	struct listener listener; /* receives the daemon's remarks and writes them; must come first */
+	struct buffer said;       /* as much as is kept; the rest is written only once */
 	int file;                 /* standard error, open for reading; -1 if nobody can empty it */
 	off_t at;                 /* where the first remark was written */
 };
@@ -26,7 +26,7 @@ void say(struct remarks *remarks, const char *bytes, size_t length);
 /* Stores the remarks in the environment, for jnvdocker-prestart. */
 void hand_on(const struct remarks *remarks);
 /*
- * Before this program fails: waits until the fetcher has emptied standard error, then writes the remarks
+ * Called before this program fails: waits until the fetcher has emptied standard error, then writes the remarks
  * again. The agent writes to the pipe when the fetcher is done.
  */
 void outlast_fetcher(struct remarks *remarks, int pipe);

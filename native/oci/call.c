@@ -7,18 +7,18 @@
 
 enum { MAX_ID = 255 };
 
-/* An option with a value; its letter is 0 when it has none. What is not listed has no value of its own. */
+/* An option with a value; its letter is 0 if it has none. Options that are not listed take no separate value. */
 struct option {
 	const char *name;
 	char letter;
-	const char **value; /* or NULL: of no interest */
+	const char **value; /* or NULL: ignored */
 };
 
 /*
- * Whether the word is one of these options, however runc (Go's flag package: one dash or two) and crun
- * (argp: -bDIR) take it.
+ * Finds the option that a word is, in any form that runc (Go's flag package: one dash or two) and crun (argp:
+ * -bDIR) accept.
  *
- * value: what is behind it in the same word, or NULL
+ * value: the rest of the same word, or NULL
  */
 static const struct option *find_option(const struct option *options, const char *word, const char **value)
 {
@@ -66,8 +66,8 @@ static enum call_kind kind_of(const char *word)
 }
 
 /*
- * The word that says what to do, or NULL. Behind a global option that we do not know may be its value: so
- * what follows that is the command only if it is one of ours. A wrong guess must not let a create through.
+ * The word that is the command, or NULL. An unknown global option may be followed by its value: so the next word
+ * counts as the command only if it is one of ours. A wrong guess must not let a create through.
  */
 static char *const *find_command(char *const *word, struct call *call)
 {
@@ -98,8 +98,8 @@ static char *const *find_command(char *const *word, struct call *call)
 }
 
 /*
- * Reads what is behind the command. In a create and a delete options may follow the container; in an exec
- * what follows is the container's own command.
+ * Reads the words after the command. In a create and a delete, options may follow the container; in an exec, the
+ * container's own command follows.
  */
 static void parse_command(char *const *word, struct call *call)
 {

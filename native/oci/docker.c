@@ -14,15 +14,15 @@
 enum { DOCKER_ID_LENGTH = 64 };
 
 /*
- * The search for docker's folder of containers. The container's own files are mounted from there; with
- * --network container:OTHER they are the other's, in the folder beside it. A user can mount a file of such a
- * name, too, so that a folder that is not the container's own counts only for what it has in it.
+ * The search for docker's directory of containers. The container's own files are mounted from there; with --network
+ * container:OTHER they are the other's, in the directory beside it. A user can mount a file of such a name, too, so
+ * a directory that is not the container's own counts only for its contents.
  */
 struct search {
 	const char *id;
-	char *own;      /* the folder that the container's files are mounted from */
-	char *another;  /* the container's folder, beside the one that its files are mounted from */
-	bool escaped;   /* the folder has a name that we cannot read */
+	char *own;      /* the directory that the container's files are mounted from */
+	char *another;  /* the container's directory, beside the one that its files are mounted from */
+	bool escaped;   /* the directory's name has escapes, which we do not decode */
 };
 
 static bool is_docker_file(const char *name, size_t length)
@@ -35,13 +35,13 @@ static bool is_docker_file(const char *name, size_t length)
 	return false;
 }
 
-/* Whether this is the folder of a container's id. */
+/* Whether this is a container's id, the name of its directory. */
 static bool is_docker_id(const char *name, size_t length)
 {
 	return length == DOCKER_ID_LENGTH && strspn(name, "0123456789abcdef") >= length;
 }
 
-/* Looks at the source of a mount: DATA-ROOT/containers/ID/FILE. */
+/* Examines the source of a mount: DATA-ROOT/containers/ID/FILE. */
 static bool look_at_source(void *argument, const char *source, size_t length)
 {
 	struct search *search = argument;

@@ -1,13 +1,13 @@
 /*
- * jnvdocker-refused: what a container runs in place of its own program while its GPUs are busy, at a start that
- * nobody typed. It says why and fails, so that the container's restart policy tries again.
+ * jnvdocker-refused: run by a container in place of its own program while its GPUs are busy, at a start that no
+ * user typed. It prints the reason and fails, so that the container's restart policy tries again.
  *
  * Responsibilities:
  *   - write each argument and a newline to standard error
  *   - end with 125, as docker does when it cannot start a container
  *
- * It is alone in a root that has nothing but it, may have any user and no rights, and what it writes to may be
- * closed or gone: nothing of that changes how it ends.
+ * It is alone in its root, may run as any user without rights, and its standard error may be closed or gone: none
+ * of that changes its exit code.
  */
 #include <errno.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static void say(const char *text, size_t length)
 
 int main(int count, char **words)
 {
-	/* Else it would end by that where the reader is gone. */
+	/* Otherwise it would die of SIGPIPE if the reader is gone. */
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 1; i < count; i++) {
 		say(words[i], strlen(words[i]));

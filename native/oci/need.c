@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * What matches in a text, and why. All engines write their texts with Go's or a like library, which spells
- * plain letters as they are; a name or string in quotes cannot come from within a user's string, whose quotes
+ * The matches in a text, and their reasons. All engines write their texts with Go's or a similar library, which
+ * spells plain letters as they are; a name or string in quotes cannot come from within a user's string, whose quotes
  * are escaped.
  *
  *   anywhere, as part of anything:
@@ -15,13 +15,13 @@
  *     JNVDOCKER_, jnvdocker   variables, labels, annotations and claim volumes of ours
  *     DOCKER_RESOURCE_  Swarm's generic resources
  *   in config.json:
- *     "major":195       a node or a rule for NVIDIA's devices, whatever the node's name
+ *     "major":195       a node or a rule for NVIDIA's devices, whatever its name
  *     an allow rule without a major, or with a negative one: --privileged, or a rule such as 'c *:* rwm'
  *   in hostconfig.json:
  *     "gpu"             a DeviceRequest that has reached no driver yet
  *
- * Except for the value of "Runtime" in hostconfig.json: that is the name by which docker knows us, and every
- * container has it where we are the default.
+ * An exception is the value of "Runtime" in hostconfig.json: docker knows us by that name, and every
+ * container has it if we are the default.
  */
 static const char *const WORDS[] = { "NVIDIA_", "nvidia", "JNVDOCKER_", "jnvdocker", "DOCKER_RESOURCE_", NULL };
 
@@ -37,7 +37,7 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* Where the next value of that name begins between these; NULL when there is none. */
+/* The beginning of the next value of that name in this range; NULL if there is none. */
 static const char *next_value(const char *at, const char *end, const char *name)
 {
 	while (at < end && (at = memmem(at, end - at, name, strlen(name))) != NULL) {
@@ -69,7 +69,7 @@ static bool begins_with(const char *at, const char *end, const char *word)
 	return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-/* Whether a rule or node of NVIDIA's major number is there, or one of all numbers. */
+/* Whether there is a rule or node with NVIDIA's major number, or with all numbers. */
 static bool names_major(const struct buffer *config)
 {
 	const char *end = end_of(config);
@@ -84,8 +84,8 @@ static bool names_major(const struct buffer *config)
 }
 
 /*
- * Whether a rule allows devices without saying which. A rule holds no object and no list, so it is what is
- * between two braces.
+ * Whether a rule allows devices without naming them. A rule holds no object and no list, so it is the text between
+ * two braces.
  */
 static bool allows_all(const struct buffer *config)
 {
@@ -111,7 +111,7 @@ static bool has_word(const struct buffer *text)
 	return false;
 }
 
-/* Whether what is between these is the value of "Runtime". */
+/* Whether this range is the value of "Runtime". */
 static bool is_runtime(const char *begin, const char *at)
 {
 	static const char name[] = "\"Runtime\"";

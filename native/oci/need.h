@@ -1,4 +1,4 @@
-/* Which containers concern the daemon: what the texts about one say, without JSON being parsed. */
+/* Which containers concern the daemon, judging by the texts about them, without parsing JSON. */
 #ifndef JNVDOCKER_NEED_H
 #define JNVDOCKER_NEED_H
 
@@ -6,13 +6,13 @@
 
 #include "frames.h"
 
-/* What is known of a container: config.json, and docker's two files about it, empty where there are none. */
+/* The texts about a container: config.json, and docker's two files about it, empty if there are none. */
 struct texts {
 	struct buffer config, container, host;
 };
 
 /*
- * Whether they say anything that has to do with GPUs. A wrong yes costs a question; a wrong no would start a
+ * Whether they contain anything that concerns GPUs. A wrong yes costs a question; a wrong no would start a
  * container with GPUs that nobody has leased.
  */
 bool may_need_gpus(const struct texts *texts);

@@ -1,22 +1,22 @@
 /*
- * nvidia-container-runtime: what docker, podman and containerd run in place of runc or crun.
+ * nvidia-container-runtime: run by docker, podman and containerd in place of runc or crun.
  *
  * Responsibilities:
  *   - tell the creation of a container that may have GPUs from every other call
- *   - such a creation: ask the daemon, put the config.json that it answers with in the place of the old one
- *   - where the daemon refuses, or cannot be asked: refuse, so that the engine's user reads why
+ *   - such a creation: ask the daemon, and replace config.json by the one in its answer
+ *   - if the daemon refuses, or cannot be asked: refuse, so that the engine's user reads the reason
  *   - a command in a container of ours: have the daemon add variables, if that takes no time
  *   - in the end become the real runtime, with the same arguments, variables and descriptors
- *   - by other names be hooks: the one that docker wants for --gpus, which only ever refuses, and that of our CDI
- *     devices, which has the daemon lease them or refuses
+ *   - under other names be hooks: the one that docker requires for --gpus, which only ever refuses, and that of our
+ *     CDI devices, which has the daemon lease them or refuses
  *
- * Not its business: what is in a config.json, who gets which GPU, mounts, device nodes and cgroups. It looks
- * for a few words in the texts about a container (need.c); whatever has none of them is started without the
- * daemon, which may be dead. Nothing else is.
+ * Not its business: the contents of a config.json, who gets which GPU, mounts, device nodes and cgroups. It looks
+ * for a few words in the texts about a container (need.c); a container without them is started without the
+ * daemon, which may be dead; no other container is.
  *
  * Engines start it as root with variables of their own choice; an empty element in their LD_LIBRARY_PATH is
- * the bundle. So it is static, believes no variable, and where things are is settled: the installer writes it
- * into the copy that it lays out.
+ * the bundle. So it is static, trusts no variable, and has fixed paths: the installer writes them into the copy
+ * that it installs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,37 +39,37 @@
 #include "refusal.h"
 
 #define INSTALL "jnvdocker runtime install"
-/* Docker takes --gpus only where its PATH has a program of this name. */
+/* Docker accepts --gpus only if its PATH has a program of this name. */
 #define HOOK "nvidia-container-runtime-hook"
-/* What our CDI file calls this program, as its first argument. */
+/* The name of this program in our CDI file, as its first argument. */
 #define CDI_HOOK "jnvdocker-cdi-hook"
 
-/* Of the three together, so that they and a few paths go into one frame. */
+/* The limit of the three together, so that they and a few paths fit into one frame. */
 enum { MAX_TEXTS = MAX_FRAME - (1 << 20) };
-/* For a daemon to come that is being started. */
+/* How long to wait for a daemon that is being started. */
 enum { RETURN_MS = 10000 };
-/* For its whole answer, of which it spends 2 s at most on GPUs that are busy; a host that boots is slow. */
+/* The limit of its whole answer, of which it spends at most 2 s on GPUs that are busy; a booting host is slow. */
 #ifndef ANSWER_MS
 #define ANSWER_MS 10000
 #endif
-/* What a hook is told of its container, annotations included. */
+/* The limit of a hook's data about its container, annotations included. */
 enum { MAX_STATE = 1 << 20 };
-/* A command is not held up for the sake of variables. */
+/* A command is not delayed because of variables. */
 enum { EXEC_ANSWER_MS = 1000 };
 
 /*
- * Where things are: the installer looks for the mark in this file, and writes absolute paths behind it. The
- * mark must come once in the file, so nothing else here may spell it.
+ * The settings of this host: the installer looks for the mark in this file, and writes absolute paths behind it.
+ * The mark must occur once in the file, so nothing else here may spell it.
  */
 struct settings {
 	char mark[32];
-	char runtime[4096]; /* the real one */
-	char markers[4096]; /* a folder, in which a file is named like each container of ours */
-	char socket[108];   /* the daemon's */
+	char runtime[4096]; /* the real runtime */
+	char markers[4096]; /* a directory with a file named like each container of ours */
+	char socket[108];   /* the daemon's socket */
 	char wake[108];     /* for datagrams: the id of a container that is being deleted */
 };
 
-/* Volatile, so that the compiler does not take it for what it is before the installer has written. */
+/* Volatile, so that the compiler does not assume the value from before the installer has written. */
 static const volatile struct settings settled __attribute__((used)) = { .mark = "jnvdocker-runtime-settings-1" };
 
 static const struct words words = {
@@ -116,7 +116,7 @@ static void become_runtime(const struct settings *settings, const struct call *c
 
 static bool write_new(int folder, const char *name, const struct stat *like, const char *text)
 {
-	/* What is there was left by one of us that was killed. */
+	/* Left over from a process of ours that was killed. */
 	unlinkat(folder, name, 0);
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int file = above_standard(openat(folder, name, flags, 0600));
@@ -135,9 +135,9 @@ static bool write_new(int folder, const char *name, const struct stat *like, con
 }
 
 /*
- * Puts a text in the place of a file, whole or not at all. False, with errno, when that fails; then nothing
- * has changed. One of us that is killed on the way may leave a new file beside the old one; it goes away with
- * the engine's folder, or the next time.
+ * Replaces the contents of a file, atomically. False, with errno, when that fails; then nothing has changed. A
+ * process of ours that is killed midway may leave a new file beside the old one; it is removed with the engine's
+ * directory, or the next time.
  */
 static bool replace_file(int folder, const char *name, const struct stat *old, const char *text)
 {
@@ -152,7 +152,7 @@ static bool replace_file(int folder, const char *name, const struct stat *old, c
 	return replaced;
 }
 
-/* For whoever is in another folder; empty stays empty. */
+/* Makes a path absolute for processes with another working directory; empty stays empty. */
 static char *absolute(const char *path)
 {
 	char *folder = NULL;
@@ -166,7 +166,7 @@ static char *absolute(const char *path)
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-/* The folder of a container that is to be created. */
+/* The directory of a container that is to be created. */
 struct bundle {
 	int folder;
 	const char *path;
@@ -196,7 +196,7 @@ static struct answer ask_about(const struct settings *settings, const struct cal
 	});
 }
 
-/* As a string, which the daemon is sent whole; false when it cannot be one. */
+/* Terminates it as a string, which the daemon is sent in full; false if it cannot be a string. */
 static bool end_text(struct buffer *text)
 {
 	bool whole = text->length == 0 || memchr(text->data, '\0', text->length) == NULL;
@@ -248,7 +248,7 @@ static void edit_create(const struct settings *settings, const struct call *call
 
 /* ---- exec and delete ------------------------------------------------------------------------- */
 
-/* Whether the daemon has given GPUs to this container, so that it wants to hear of it. */
+/* Whether the daemon has given GPUs to this container, so that it wants to be told. */
 static bool is_marked(const struct settings *settings, const struct call *call)
 {
 	if (!is_plain_id(call->id))
@@ -259,7 +259,7 @@ static bool is_marked(const struct settings *settings, const struct call *call)
 	return marked;
 }
 
-/* Whatever goes wrong, the command is run as it was given. */
+/* On any failure, the command is run as it was given. */
 static void edit_exec(const struct settings *settings, const struct call *call)
 {
 	struct buffer text = { 0 };
@@ -283,7 +283,7 @@ static void edit_exec(const struct settings *settings, const struct call *call)
 		replace_file(AT_FDCWD, call->process, &status, answer.text);
 }
 
-/* Not waited for: that the container is gone the daemon sees itself, if later. */
+/* Does not wait for an answer: the daemon notices the container's end itself, if later. */
 static void announce_delete(const struct settings *settings, const char *id)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -296,8 +296,8 @@ static void announce_delete(const struct settings *settings, const char *id)
 }
 
 /*
- * Docker has runc run its hook for --gpus in containers of whatever runtime. From those of ours the daemon has
- * taken it out; of any other nobody would know which GPUs are free for it, nor give it any.
+ * Docker has runc run its hook for --gpus in containers of any runtime. The daemon has removed it from containers
+ * of ours; for any other container nobody would know which GPUs are free, or give it any.
  */
 static void act_as_hook(const struct call *call, char *const *argv) __attribute__((noreturn));
 
@@ -329,7 +329,10 @@ static bool read_state(struct buffer *state)
 	return memchr(state->data, '\0', state->length) == NULL;
 }
 
-/* Whatever else is called so in the state: the daemon believes nobody that a container is gone, and looks. */
+/*
+ * Announces other values of that name, too: the daemon does not trust announcements, and checks whether the
+ * container is gone.
+ */
 static bool announce_id(void *settings, const char *id, size_t length)
 {
 	char *text = joined("%.*s", (int)length, id);
@@ -341,8 +344,8 @@ static bool announce_id(void *settings, const char *id, size_t length)
 }
 
 /*
- * Before it starts, the container has the nodes already; it is not started unless its GPUs are its own. When it
- * is gone, somebody may wait for them.
+ * When the hook runs before the start, the container has the nodes already; it is not started unless it has a lease
+ * of its GPUs. When the container is gone, others may be waiting for them.
  */
 static void act_as_cdi_hook(struct settings *settings, const struct call *call, const char *stage) __attribute__((noreturn));
 

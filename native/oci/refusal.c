@@ -13,13 +13,13 @@
 #include "frames.h"
 #include "json.h"
 
-/* A runtime's code for whatever went wrong. */
+/* A runtime's code for any failure. */
 const int failure_code = 1;
 
 /*
- * docker takes a runtime's words for the kernel's about the container's program, and ends with 126 or 127,
- * when these come in them, in capitals or not. So behind such a beginning another word stands for the last.
- * The kernel's texts for an errno have most of them.
+ * docker takes a runtime's message for the kernel's about the container's program, and exits with 126 or 127, if it
+ * contains one of these phrases, in any case. So another word replaces the last one of such a phrase. The kernel's
+ * texts for an errno contain most of them.
  */
 static const struct phrase {
 	const char *beginning, *word, *instead;
@@ -61,7 +61,7 @@ static char *reworded(const char *text)
 	return result.data;
 }
 
-/* A line as runc has it, in the format that was asked for. */
+/* A line in runc's form, in the requested format. */
 static struct buffer log_line(const char *format, const char *text)
 {
 	struct buffer line = { 0 };
@@ -87,7 +87,7 @@ static struct buffer log_line(const char *format, const char *text)
 	return line;
 }
 
-/* The path of a log, or NULL when it is none: crun takes the name of a service, too. */
+/* The path of a log, or NULL if it is not a path: crun accepts the name of a service, too. */
 static const char *log_path(const char *log)
 {
 	if (*log == '\0' || has_prefix(log, "journald:") || has_prefix(log, "syslog:"))
@@ -98,7 +98,7 @@ static const char *log_path(const char *log)
 static void write_log(const struct call *call, const char *text)
 {
 	const char *path = log_path(call->log);
-	/* Nobody may be at the other end of a pipe. */
+	/* A pipe may have no reader. */
 	int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	int file = path == NULL ? -1 : above_standard(open(path, flags, 0644));
 

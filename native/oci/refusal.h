@@ -4,7 +4,9 @@
 
 #include "call.h"
 
-/* Says it in the runtime's log, which docker reads, and on standard error, which podman reads, and ends with 1. */
+/*
+ * Writes it to the runtime's log, which docker reads, and to standard error, which podman reads, and exits with 1.
+ */
 void refuse(const struct call *call, const char *reason) __attribute__((noreturn));
 
 #endif

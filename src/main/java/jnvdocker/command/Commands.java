@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.util.List;
 
-/** Runs what a client asks for. Every refusal and failure becomes a message here. */
+/** Runs the commands that clients request. Every refusal and failure becomes a message here. */
 public final class Commands {
     private static final Logger LOG = LoggerFactory.getLogger(Commands.class);
 

@@ -1,5 +1,5 @@
 /**
- * What people type: each command talks to one client, and decides nothing that is not about talk.
- * Start at {@link Commands}.
+ * The commands that people type: each talks to one client, and contains no other decisions. Start
+ * at {@link Commands}.
  */
 package jnvdocker.command;

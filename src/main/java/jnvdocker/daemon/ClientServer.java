@@ -28,13 +28,13 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * The socket that clients connect to. Each connection has a virtual thread of its own, and what
- * goes wrong on one ends that one alone.
+ * The socket that clients connect to. Each connection has a virtual thread of its own, and an error
+ * on one connection ends only that one.
  */
 final class ClientServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientServer.class);
 
-    /** For how long a command waits for memory that others have. */
+    /** How long a command waits for memory that others have. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final ServerSocketChannel server;
@@ -61,7 +61,7 @@ final class ClientServer implements AutoCloseable {
         try {
             Files.createDirectories(socket.getParent());
             SocketFile.makeRoom(socket);
-            // Made as the umask says, with which nobody but root may connect.
+            // Made under the umask, which lets only root connect.
             server.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
             Posix.chown(socket, 0, gid.orElse(0));
             Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
@@ -113,7 +113,7 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    /** Out of descriptors, most likely: no use in asking again at once. */
+    /** Most likely we are out of descriptors: an immediate retry would not help. */
     private static void pause() {
         try {
             Thread.sleep(100);
@@ -122,7 +122,7 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    /** Before anything is read of it, so that those who are too many take next to nothing. */
+    /** Called before anything is read from it, so that excess clients take next to nothing. */
     private void receive(SocketChannel channel) {
         try {
             FrameMemory.Account account = memory.open(Posix.peer(channel));
@@ -135,7 +135,7 @@ final class ClientServer implements AutoCloseable {
         }
     }
 
-    /** There is room in the socket for that: nobody is waited for. */
+    /** The socket has room for that, so this does not block. */
     private static void turnAway(SocketChannel channel, String why) {
         try {
             ClientConnection.refuse(channel, why);
@@ -173,7 +173,7 @@ final class ClientServer implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        // The name goes first: while the socket is open, no other can be taken for it.
+        // Deletes the name first: while the socket is open, no other can be mistaken for it.
         file.delete();
         server.close();
         deadlines.close();

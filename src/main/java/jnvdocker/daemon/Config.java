@@ -23,15 +23,16 @@ import java.util.Set;
 /**
  * The lab's configuration, {@code /etc/jnvdocker/config.toml}.
  *
- * @param defaultGpus what an image gets that asks for GPUs when its user does not say which
+ * @param defaultGpus the GPUs for an image that requests GPUs, if its user does not choose any
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
- * @param policy who may have which GPUs
+ * @param policy the rules on who may have which GPUs
  * @param ignore programs and images whose use of a GPU does not count, besides the built-in ones
- * @param socketGroup who may use the daemon besides root; empty is docker, else jnvdocker
- * @param keepHistory for how long a lease is kept after its end; empty keeps all
- * @param mesos what Mesos tasks get
- * @param envSelects whether a variable of the user's says which GPUs a container gets
- * @param runtime what containers get that our OCI runtime is told to create
+ * @param socketGroup the group that may use the daemon besides root; empty is docker, else
+ *     jnvdocker
+ * @param keepHistory how long a lease is kept after its end; empty keeps all
+ * @param mesos the policy for Mesos tasks
+ * @param envSelects whether a variable of the user's chooses a container's GPUs
+ * @param runtime the policy for containers that our OCI runtime creates
  */
 public record Config(
         GpuRequest defaultGpus,
@@ -45,14 +46,14 @@ public record Config(
         RuntimePolicy runtime) {
     private static final int LIMIT = 1 << 20;
 
-    /** So that a whole year can still be looked at in the month after it. */
+    /** A whole year can still be looked at in the month after it. */
     private static final Duration HISTORY = Duration.ofDays(400);
 
     private static final Span.Limits WAITS = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
     private static final Span.Limits HISTORIES = new Span.Limits(Duration.ofDays(1), Span.LONGEST);
 
     /**
-     * @throws StartException naming the file, the line and the key that is wrong
+     * @throws StartException naming the file, the line and the wrong key
      */
     static Config read(Path file, boolean required) throws IOException {
         if (!Files.exists(file)) {

@@ -20,12 +20,12 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The configuration as it is written: what stands at its keys, and in which line. */
+/** The configuration as written: the values of its keys, and their lines. */
 final class ConfigFile {
     private final Path path;
     private final TomlTable table;
 
-    /** In front of its keys, for messages: {@code runtime.} in the table of that name. */
+    /** The prefix of its keys, for messages: {@code runtime.} in the table of that name. */
     private final String prefix;
 
     private final Set<String> known = new TreeSet<>();
@@ -37,13 +37,13 @@ final class ConfigFile {
         this.prefix = prefix;
     }
 
-    /** One in which nothing is written. */
+    /** Returns an empty configuration. */
     static ConfigFile empty(Path path) {
         return new ConfigFile(path, MutableTomlTable.create(), "");
     }
 
     /**
-     * @throws StartException naming the line that is no TOML
+     * @throws StartException naming the line that is not TOML
      */
     static ConfigFile parse(String text, Path path) throws StartException {
         TomlParseResult table = Toml.parse(text, TomlParseOptions.sourceless());
@@ -59,7 +59,7 @@ final class ConfigFile {
         return path + ":" + position.line();
     }
 
-    /** What stands at a key, which is a known one from then on. */
+    /** Returns the value of a key, which counts as known from then on. */
     Entry at(String key) {
         known.add(key);
         Optional<Object> value = Optional.ofNullable(table.get(List.of(key)));
@@ -67,9 +67,9 @@ final class ConfigFile {
     }
 
     /**
-     * What stands in a table, {@code [name]}, which is a known one from then on.
+     * Returns the content of a table, {@code [name]}, which counts as known from then on.
      *
-     * @throws StartException when something else stands at its name
+     * @throws StartException when its name has another value
      */
     ConfigFile in(String name) throws StartException {
         known.add(name);
@@ -90,7 +90,7 @@ final class ConfigFile {
     }
 
     /**
-     * @throws StartException when something stands at a key that is not known
+     * @throws StartException when there is an unknown key
      */
     void refuseOthers() throws StartException {
         for (String key : table.keySet()) {
@@ -106,8 +106,8 @@ final class ConfigFile {
     }
 
     /**
-     * What stands at a key, or is one of a list there. A number may stand for a text, and the other
-     * way round: quotes are easily forgotten.
+     * The value of a key, or an element of its list. A number may be given as a text, and vice
+     * versa: quotes are easily forgotten.
      */
     final class Entry {
         private final String key;
@@ -131,12 +131,12 @@ final class ConfigFile {
             }
         }
 
-        /** The same of one of a list. */
+        /** Returns the text of an element of a list. */
         String word() {
             return value.orElseThrow().toString();
         }
 
-        /** Whether nothing is there, or a text that says nothing. */
+        /** Whether there is no value, or a blank text. */
         private boolean isBlank() {
             return value.filter(it -> !(it instanceof String text && text.isBlank())).isEmpty();
         }
@@ -151,7 +151,7 @@ final class ConfigFile {
             }
         }
 
-        /** Whether it is chosen; what is not there is not. */
+        /** Returns a boolean value; false if there is none. */
         boolean choice() throws StartException {
             return switch (isBlank() ? false : value.get()) {
                 case Boolean choice -> choice;
@@ -162,15 +162,15 @@ final class ConfigFile {
             };
         }
 
-        /** The same where what is not there is chosen. */
+        /** Returns a boolean value; true if there is none. */
         boolean choiceUnlessSaid() throws StartException {
             return isBlank() || choice();
         }
 
         /**
-         * One of some words, in small letters.
+         * Returns one of some words, in lower case.
          *
-         * @param words the first is what counts when nothing is there
+         * @param words the first is the default
          */
         String oneOf(List<String> words) throws StartException {
             String word =
@@ -186,7 +186,7 @@ final class ConfigFile {
             return word;
         }
 
-        /** Those of a list that are not blank. */
+        /** Returns the elements of a list that are not blank. */
         List<Entry> list() throws StartException {
             String kind = "a list, as [\"name\", \"another\"]";
             if (isBlank()) {
@@ -206,7 +206,7 @@ final class ConfigFile {
         }
 
         /**
-         * @param why behind {@code key =}: the value, what it is not, and what to write
+         * @param why the text after {@code key =}: the value, what it is not, and what to write
          */
         StartException refusal(Refusal why, Exception cause) {
             return new StartException(why.precededBy(place + ": " + key + " = "), cause);

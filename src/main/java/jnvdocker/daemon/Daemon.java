@@ -67,12 +67,14 @@ import java.util.concurrent.CountDownLatch;
 final class Daemon implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
 
-    /** The client looks at this one, to see whether a daemon is about to answer. */
+    /** The client looks at this lock to see whether a daemon is about to answer. */
     private static final String RUN_LOCK = "jnvdockerd.pid";
 
     private static final String STATE_LOCK = "jnvdockerd.lock";
 
-    /** How long a run waits for the driver's word; after that the table of its branches counts. */
+    /**
+     * How long a run waits for the driver's answer; after that the table of its branches counts.
+     */
     private static final Duration CUDA_PATIENCE = Duration.ofSeconds(3);
 
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
@@ -81,9 +83,9 @@ final class Daemon implements AutoCloseable {
     private Daemon() {}
 
     /**
-     * Serves from when this returns until it is closed.
+     * Starts a daemon, which serves once this returns and until it is closed.
      *
-     * @throws IOException saying what is in the way; nothing is left running then
+     * @throws IOException naming the obstacle; nothing is left running then
      */
     static Daemon start(Folders folders) throws IOException {
         Daemon daemon = new Daemon();
@@ -317,7 +319,10 @@ final class Daemon implements AutoCloseable {
                 Pace.REAL);
     }
 
-    /** Asks the host's libcuda where containers will find it: in the volume, among its kind. */
+    /**
+     * Asks the host's libcuda in the place where containers find it: in the volume, beside its
+     * other parts.
+     */
     private static CudaVersions cuda(Folders folders, Host host, DriverVolumeStore volumes) {
         return new CudaVersions(
                 folders.state(),
@@ -326,9 +331,9 @@ final class Daemon implements AutoCloseable {
     }
 
     /**
-     * What the first container would wait for. Where there is none at all the state may have been
-     * lost, and docker forgets a volume for good that it asks for and that isn't there yet: then
-     * this waits until it is.
+     * Makes the volume that the first container would wait for. If no volume exists at all, the
+     * state may have been lost, and docker forgets for good a volume that it asks for and that does
+     * not exist yet: then this waits until it does.
      */
     private static void makeDriverVolume(
             Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda)
@@ -340,7 +345,7 @@ final class Daemon implements AutoCloseable {
         }
     }
 
-    /** What cannot be made now is tried again by who needs it, and is told why. */
+    /** A failure is retried by whoever needs the volume, who is told the reason then. */
     private static void tryToMake(
             Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda) {
         try {

@@ -15,9 +15,9 @@ import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Makes a daemon the only one for a folder, for as long as it lives: the kernel gives the lock back
- * however the process ends. Its file is never removed, else a second daemon could lock a new one of
- * the same name; one that others have locked, when it was open to them, is replaced.
+ * Makes a daemon the only one of a directory for as long as it lives: the kernel releases the lock
+ * however the process ends. The file is never removed, else a second daemon could lock a new file
+ * of the same name; a file that others have locked, while it was open to them, is replaced.
  */
 final class FolderLock implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FolderLock.class);
@@ -30,9 +30,9 @@ final class FolderLock implements AutoCloseable {
     }
 
     /**
-     * @param name of the file that is locked
-     * @param remedy how a second daemon gets a folder of its own
-     * @throws StartException naming the process that has the folder
+     * @param name the name of the file that is locked
+     * @param remedy how a second daemon gets a directory of its own
+     * @throws StartException naming the process that holds the directory
      */
     static FolderLock take(Path folder, String name, String remedy) throws IOException {
         try {
@@ -44,7 +44,7 @@ final class FolderLock implements AutoCloseable {
                     e);
         }
         Path path = folder.resolve(name);
-        // One daemon after the other, so that none puts a new file in the place of another's.
+        // One daemon at a time, so that none replaces the file of another.
         try (FileChannel turn = open(folder.resolve(name + ".turn"))) {
             turn.lock();
             return take(folder, path, remedy);

@@ -7,18 +7,19 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * Where the daemon keeps and finds things. Each has a variable that moves it, so that any number of
- * daemons run side by side; the client reads the same ones.
+ * The places of the daemon's files. Each has a variable that moves it, so that any number of
+ * daemons can run side by side; the client reads the same variables.
  *
  * @param run the lock and the log ({@code JNVDOCKER_RUN_DIR})
- * @param socket what the clients connect to ({@code JNVDOCKER_SOCKET})
+ * @param socket the socket for clients ({@code JNVDOCKER_SOCKET})
  * @param state the registry, the claims, the driver volumes ({@code JNVDOCKER_STATE_DIR})
  * @param config the configuration file ({@code JNVDOCKER_CONFIG})
- * @param configNamed whether the variable names it, so that it must be there
- * @param plugins where dockerd looks for plugins' sockets ({@code JNVDOCKER_PLUGIN_DIR})
- * @param pluginName the volume plugin's ({@code JNVDOCKER_PLUGIN_NAME})
- * @param hostRoot what counts as {@code /} ({@code JNVDOCKER_HOST_ROOT})
- * @param dockerSocket the engine's ({@code JNVDOCKER_DOCKER_SOCKET})
+ * @param configNamed whether the variable names it, so that it must exist
+ * @param plugins the directory where dockerd looks for plugins' sockets ({@code
+ *     JNVDOCKER_PLUGIN_DIR})
+ * @param pluginName the name of the volume plugin ({@code JNVDOCKER_PLUGIN_NAME})
+ * @param hostRoot the directory that counts as {@code /} ({@code JNVDOCKER_HOST_ROOT})
+ * @param dockerSocket the engine's socket ({@code JNVDOCKER_DOCKER_SOCKET})
  */
 record Folders(
         Path run,
@@ -45,12 +46,15 @@ record Folders(
                 path(environment, "JNVDOCKER_DOCKER_SOCKET", "/var/run/docker.sock"));
     }
 
-    /** In which a file is named like each container whose commands our OCI runtime asks about. */
+    /**
+     * Returns the directory with a file named like each container whose commands our OCI runtime
+     * asks about.
+     */
     Path markers() {
         return run.resolve("runtime");
     }
 
-    /** The socket to which our OCI runtime says what is being deleted. */
+    /** Returns the socket to which our OCI runtime reports containers that are being deleted. */
     Path wake() {
         return run.resolve("runtime.wake");
     }

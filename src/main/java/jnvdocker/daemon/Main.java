@@ -17,7 +17,7 @@ import java.util.Properties;
 
 /**
  * {@code jnvdockerd}: runs the daemon until SIGTERM, SIGINT or {@code gpu uninstall}, or does what
- * its option says.
+ * its option requests.
  */
 public final class Main {
     private static final List<String> MAKE_NODES = List.of("--make-nodes");
@@ -69,7 +69,7 @@ public final class Main {
         new NodeMaker(new DeviceNodes(Daemon.host(folders.hostRoot())), out).run();
     }
 
-    /** Until a signal ends the process, or the daemon is told to end. */
+    /** Runs until a signal ends the process, or a client stops the daemon. */
     private static void serve(Folders folders, String notifySocket) throws IOException {
         Daemon daemon = Daemon.start(folders);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon), "stop"));
@@ -81,14 +81,14 @@ public final class Main {
         }
     }
 
-    /** Ends with 0 on SIGTERM, where Java alone would end with 143 and look like a failure. */
+    /** Exits with 0 on SIGTERM, where Java alone would exit with 143 and look like a failure. */
     private static void stop(Daemon daemon) {
         daemon.close();
         LoggerFactory.getLogger(Main.class).info("stopped");
         Runtime.getRuntime().halt(ExitCode.OK.code());
     }
 
-    /** Ours, as the build wrote it. */
+    /** Returns our version, as written by the build. */
     private static String version() {
         Properties properties = new Properties();
         try (InputStream in = Main.class.getResourceAsStream("/jnvdocker/version.properties")) {

@@ -10,8 +10,8 @@ import java.util.stream.Collectors;
 
 /**
  * {@code jnvdockerd --make-nodes}: makes the driver's device nodes at boot. dockerd looks a
- * container's nodes up before it mounts the container's volumes, so at a start of its own accord it
- * would not find what only jnvdockerd makes.
+ * container's nodes up before it mounts the container's volumes, so when it starts one on its own,
+ * it would miss nodes that only jnvdockerd makes.
  */
 final class NodeMaker {
     private final DeviceNodes nodes;
@@ -23,7 +23,7 @@ final class NodeMaker {
     }
 
     /**
-     * A host without a driver is left as it is: to boot without one is no failure.
+     * Makes the nodes. Leaves a host without a driver as it is: booting without one is no failure.
      *
      * @throws IOException when a node cannot be made
      */

@@ -1,6 +1,6 @@
 package jnvdocker.daemon;
 
-/** Whether systemd runs the daemon, as the unit that is in our tree. */
+/** Whether systemd runs the daemon, with the unit from our tree. */
 final class SystemdService {
     private static final String UNIT = "/jnvdocker.service";
 

@@ -1,5 +1,5 @@
 /**
- * The daemon: its folders, its configuration, its sockets, and what is wired to what. Start at
+ * The daemon: its directories, configuration and sockets, and the wiring of its parts. Start at
  * {@link Daemon}.
  */
 package jnvdocker.daemon;

@@ -3,15 +3,15 @@ package jnvdocker.doctor;
 import java.io.IOException;
 import java.util.List;
 
-/** One thing to look at. Every question that it asks a program or an engine has a limit. */
+/** A check of one thing. Every question that it asks a program or an engine has a time limit. */
 interface Check {
-    /** What is looked at, in a word. */
+    /** Returns the subject of the check, in a word. */
     String name();
 
     /**
-     * What is found, at least one thing: that all is well is a finding, too.
+     * Returns at least one finding: that all is well is a finding, too.
      *
-     * @throws IOException when it cannot be looked at, which says nothing of the host
+     * @throws IOException when the check is impossible, which proves nothing about the host
      */
     List<Finding> look() throws IOException;
 }

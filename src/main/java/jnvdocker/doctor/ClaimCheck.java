@@ -24,8 +24,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Containers that would be refused at their next start, whoever has the GPUs by then, and those
- * that are down because they were refused once.
+ * Finds containers that would be refused at their next start, whoever holds the GPUs by then, and
+ * those that are down because they were refused once.
  */
 final class ClaimCheck implements Check {
     private final Host host;
@@ -114,7 +114,7 @@ final class ClaimCheck implements Check {
         };
     }
 
-    /** Of a Mesos task nothing is kept that could be wrong at its next start. */
+    /** No data is kept of a Mesos task that could be wrong at its next start. */
     private static String tasks(List<Lease> live) {
         long tasks =
                 live.stream()
@@ -134,7 +134,7 @@ final class ClaimCheck implements Check {
         };
     }
 
-    /** What refuses a container's start. */
+    /** The reason for which a container's start is refused. */
     @FunctionalInterface
     private interface Rule {
         void apply() throws VolumeException;

@@ -10,9 +10,9 @@ final class ConfiguredGpus {
     private ConfiguredGpus() {}
 
     /**
-     * That some of them are no GPU's of this host.
+     * Returns the finding that some ids belong to no GPU of this host.
      *
-     * @param key under which it names them
+     * @param key the key that lists them
      */
     static Finding unknown(List<String> ids, String key, DaemonFacts daemon) {
         return Finding.wrong(

@@ -7,7 +7,7 @@ import jnvdocker.host.HostDriver;
 import java.io.IOException;
 import java.util.List;
 
-/** Cordons in the configuration that keep nobody from any GPU. */
+/** Finds cordons in the configuration that match no GPU. */
 final class CordonCheck implements Check {
     private final Host host;
     private final Leases leases;

@@ -3,30 +3,30 @@ package jnvdocker.doctor;
 import java.nio.file.Path;
 
 /**
- * How this daemon was started, and where it is.
+ * The start of this daemon, and its places.
  *
  * @param service whether systemd runs it as {@code jnvdocker.service}
- * @param tree the folder of the programs
- * @param run the folder with the file {@code jnvdockerd.pid}
- * @param state the folder of the registry and the volumes
- * @param pluginSocket where dockerd finds the volume plugin
+ * @param tree the directory of the programs
+ * @param run the directory with the file {@code jnvdockerd.pid}
+ * @param state the directory of the registry and the volumes
+ * @param pluginSocket the socket at which dockerd finds the volume plugin
  */
 public record DaemonFacts(
         boolean service, Path tree, Path run, Path state, Path pluginSocket, String pluginName) {
     static final Path USUAL_RUN = Path.of("/run/jnvdocker");
     static final String UNITS = "jnvdocker.socket jnvdocker.service";
 
-    /** Whether it stands beside the one that the units are for. */
+    /** Whether it runs beside the daemon that the units start. */
     boolean isElsewhere() {
         return !service && !run.equals(USUAL_RUN);
     }
 
-    /** How to stop it. */
+    /** Returns how to stop it. */
     String stop() {
         return service ? "systemctl stop " + UNITS : "kill $(cat " + run + "/jnvdockerd.pid)";
     }
 
-    /** How to have it start again. */
+    /** Returns how to restart it. */
     String restart() {
         return service
                 ? "restart jnvdocker: systemctl restart " + UNITS

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Who has so many files open that it takes a while to see whether a GPU is among them. */
+/** Finds processes with so many open files that looking for a GPU among them takes a while. */
 final class DescriptorCheck implements Check {
     private final Leases leases;
     private final GpuCheck.Board board;
@@ -28,7 +28,7 @@ final class DescriptorCheck implements Check {
 
     @Override
     public List<Finding> look() throws IOException {
-        board.status(); // so that it is of this moment
+        board.status(); // so that it is up to date
         Map<Integer, List<OpenDevices.Beyond>> users =
                 leases.beyondLook().stream()
                         .collect(

@@ -1,4 +1,4 @@
 package jnvdocker.doctor;
 
-/** A finding, and the check that has made it. */
+/** A finding, and the check that made it. */
 public record Diagnosis(String check, Finding finding) {}

@@ -20,7 +20,7 @@ final class DockerlessHost {
         this.daemon = daemon;
     }
 
-    /** An engine that is only stopped has left containers with claims, or a socket. */
+    /** An engine that is merely stopped has left containers with claims, or a socket. */
     boolean isSo() throws IOException {
         return !Files.exists(engine.socket())
                 && isForMesos()
@@ -31,7 +31,7 @@ final class DockerlessHost {
         try {
             return InstalledFolders.read(daemon.state()).isPresent();
         } catch (RefusedException e) {
-            return true; // of a damaged file 'mesos flags' says what to do
+            return true; // 'mesos flags' tells how to fix a damaged file
         }
     }
 }

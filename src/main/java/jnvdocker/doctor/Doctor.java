@@ -17,15 +17,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** What is wrong with this host, and how to mend it. */
+/** Finds faults of this host, and tells how to fix them. */
 public final class Doctor {
-    /** For each check, all of which look at the same time; most take some milliseconds. */
+    /** The limit of each check. All run at the same time; most take some milliseconds. */
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
     private final List<Examination> examinations;
     private final Duration limit;
 
-    /** What the checks look at. */
+    /** The objects that the checks look at. */
     public record Surroundings(
             Host host,
             DeviceNodes nodes,
@@ -89,7 +89,7 @@ public final class Doctor {
                 new RegistryCheck(around.leases(), around.daemon()));
     }
 
-    /** What all checks find, in their order. */
+    /** Returns the findings of all checks, in their order. */
     public List<Diagnosis> examine() {
         long deadline = System.nanoTime() + limit.toNanos();
         List<CompletableFuture<List<Finding>>> looks =

@@ -11,7 +11,7 @@ import jnvdocker.volume.files.DriverVolumeException;
 import java.io.IOException;
 import java.util.List;
 
-/** The kernel module, and whether the libraries on this host are of the same version. */
+/** Checks the kernel module, and whether the libraries on this host are of the same version. */
 final class DriverCheck implements Check {
     private final Host host;
     private final CudaVersions cuda;
@@ -30,8 +30,7 @@ final class DriverCheck implements Check {
     public List<Finding> look() throws IOException {
         try {
             DriverVersion driver = HostDriver.readVersion(host);
-            // A run does not look once the volume is there: the driver may have been upgraded
-            // since.
+            // A run does not look once the volume exists: the driver may have been upgraded since.
             DriverFiles.find(host, driver);
             String supported =
                     cuda.of(driver)

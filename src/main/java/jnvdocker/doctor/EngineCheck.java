@@ -20,9 +20,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 
-/** The engine: whether it answers, and is set up so that GPUs stay whose they are. */
+/** Checks whether the engine answers, and is set up so that containers keep their GPUs. */
 final class EngineCheck implements Check {
-    /** For a question to the engine, which mostly takes some milliseconds. */
+    /** The limit of a question to the engine, which mostly takes some milliseconds. */
     static final Duration LIMIT = Duration.ofSeconds(3);
 
     private static final int CTL_MINOR = 255;
@@ -76,7 +76,7 @@ final class EngineCheck implements Check {
     }
 
     /**
-     * @param guarded whether a program is ours
+     * @param guarded tells whether a program is ours
      */
     static Optional<Finding> standardRuntime(EngineFacts facts, Predicate<String> guarded) {
         EngineRuntimes runtimes = facts.runtimes();
@@ -94,7 +94,7 @@ final class EngineCheck implements Check {
                 : Optional.empty();
     }
 
-    /** Systemd allows a container the devices that it finds there, whenever it is reloaded. */
+    /** At each reload, systemd allows a container only the devices that it finds there. */
     static Optional<Finding> links(List<String> missing) {
         return missing.isEmpty()
                 ? Optional.empty()
@@ -126,7 +126,7 @@ final class EngineCheck implements Check {
                 }
             }
         } catch (NoDriverException e) {
-            // No containers have GPUs.
+            // No container has GPUs.
         }
         return missing;
     }

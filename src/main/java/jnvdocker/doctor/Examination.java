@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** A check that harms no other: it fails alone, and who hangs is waited for only so long. */
+/** A check that cannot harm the others: it fails alone, and is waited for only up to a limit. */
 final class Examination {
     private static final Logger LOG = LoggerFactory.getLogger(Examination.class);
 
@@ -27,9 +27,9 @@ final class Examination {
     }
 
     /**
-     * Begins to look, unless somebody's look has not ended: of one that hangs there is never a
-     * second. On a thread of its own, since one that hangs in the kernel would take a virtual
-     * thread's carrier with it.
+     * Starts the check, unless an earlier run has not ended: a check that hangs never runs twice.
+     * It runs on a thread of its own, since a hang in the kernel would block a virtual thread's
+     * carrier.
      */
     synchronized CompletableFuture<List<Finding>> start() {
         if (current == null || current.isDone()) {
@@ -41,7 +41,7 @@ final class Examination {
         return current;
     }
 
-    /** What it has found by then. */
+    /** Returns the findings once the check ends, or at the limit. */
     List<Diagnosis> result(CompletableFuture<List<Finding>> look, Duration limit) {
         return found(look, limit).stream()
                 .map(finding -> new Diagnosis(check.name(), finding))

@@ -8,10 +8,10 @@ import java.io.IOException;
 import java.util.Objects;
 
 /**
- * One thing that a check has found.
+ * A finding of a check.
  *
- * @param what was found; control characters of whatever it comes from are gone
- * @param remedy what to do; empty when there is nothing to do
+ * @param what the finding; control characters from its source are removed
+ * @param remedy what to do; empty if there is nothing to do
  */
 public record Finding(State state, String what, String remedy) {
     private static final int LONGEST = 1000;
@@ -19,11 +19,11 @@ public record Finding(State state, String what, String remedy) {
     /** How bad it is. */
     public enum State {
         OK,
-        /** Something does not work, or will not at the next start or boot. */
+        /** Something does not work, or will stop working at the next start or boot. */
         WRONG,
-        /** All works, and could do better. */
+        /** All works, and could work better. */
         HINT,
-        /** It cannot be told. */
+        /** The state is unknown. */
         UNKNOWN
     }
 
@@ -44,7 +44,7 @@ public record Finding(State state, String what, String remedy) {
         return new Finding(State.WRONG, why.what(), why.remedy().orElse(""));
     }
 
-    /** What failed, and what to do as far as the exception says that. */
+    /** Returns the failure, and what to do if the exception says that. */
     static Finding wrong(Exception e) {
         return wrong(refusal(e));
     }
@@ -61,12 +61,12 @@ public record Finding(State state, String what, String remedy) {
         return new Finding(State.UNKNOWN, why, "");
     }
 
-    /** What failed, without what to do. */
+    /** Returns the failure, without what to do. */
     static String failure(Exception e) {
         return plain(refusal(e).what());
     }
 
-    /** What was found, and what to do. */
+    /** Returns the finding, and what to do. */
     public String line() {
         return remedy.isEmpty() ? what : new Refusal(what, remedy).message();
     }

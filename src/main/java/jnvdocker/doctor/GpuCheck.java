@@ -12,11 +12,13 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** GPUs that cannot be given out, though nobody uses them, and those that are lost while held. */
+/**
+ * Finds GPUs that cannot be given out, though nobody uses them, and GPUs that are lost while held.
+ */
 final class GpuCheck implements Check {
     private final Board board;
 
-    /** What is known of every GPU now. */
+    /** Supplies the current status of every GPU. */
     @FunctionalInterface
     interface Board {
         List<GpuStatus> status() throws IOException;

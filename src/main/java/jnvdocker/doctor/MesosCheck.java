@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The Mesos agents of this host, and whether their tasks get GPUs from us. */
+/** Checks the Mesos agents of this host, and whether their tasks get GPUs from us. */
 final class MesosCheck implements Check {
     private static final String FLAGS =
             "start it with the flags that 'jnvdocker mesos flags' prints";

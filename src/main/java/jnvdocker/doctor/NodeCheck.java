@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The device nodes. A run makes those that are missing; docker does not, when it starts a container
- * of its own accord.
+ * Checks the device nodes. A run makes missing nodes; docker does not when it starts a container on
+ * its own.
  */
 final class NodeCheck implements Check {
     private final Host host;

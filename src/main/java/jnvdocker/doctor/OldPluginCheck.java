@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** What nvidia-docker 1.0, whose plugin had our plugin's name, has left on this host. */
+/** Finds remains of nvidia-docker 1.0 on this host, whose plugin had the name of ours. */
 final class OldPluginCheck implements Check {
     private static final String FOLDER = "/var/lib/nvidia-docker/volumes";
     private static final String UNIT = "nvidia-docker.service";
@@ -85,7 +85,7 @@ final class OldPluginCheck implements Check {
                 : found;
     }
 
-    /** Usrmerge makes two of the folders one. */
+    /** Usrmerge makes two of the directories one. */
     private Set<Path> there(List<String> folders, List<String> names) throws IOException {
         Set<Path> there = new TreeSet<>();
         for (String folder : folders) {
@@ -99,7 +99,10 @@ final class OldPluginCheck implements Check {
         return there;
     }
 
-    /** The engine lists no volumes but those that our plugin lists: its containers name them. */
+    /**
+     * The engine lists only volumes that our plugin lists, so this goes by its containers, which
+     * name them.
+     */
     private List<Finding> containers() throws IOException {
         Set<String> there = new TreeSet<>();
         for (DriverVersion version : volumes.versions()) {

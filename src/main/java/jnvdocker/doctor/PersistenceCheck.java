@@ -18,7 +18,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Whether the driver stays awake while nobody uses a GPU. */
+/** Checks whether the driver stays awake while no GPU is in use. */
 final class PersistenceCheck implements Check {
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final String DAEMON = "nvidia-persistenced";
@@ -43,7 +43,7 @@ final class PersistenceCheck implements Check {
         if (ProcessHandle.allProcesses().anyMatch(PersistenceCheck::keepsDriverAwake)) {
             return List.of(Finding.ok(DAEMON + " runs"));
         }
-        // As root it makes nodes in the real /dev, even where there is no driver.
+        // As root it makes nodes in the real /dev, even without a driver.
         if (!Files.exists(KERNEL)) {
             return List.of(
                     Finding.unknown(

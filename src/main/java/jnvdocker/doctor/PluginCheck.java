@@ -13,9 +13,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** Whether the engine reaches our volume plugin, without which no container gets a GPU. */
+/** Checks whether the engine reaches our volume plugin, without which no container gets a GPU. */
 final class PluginCheck implements Check {
-    /** Where it does not, dockerd itself tries for 15 s. */
+    /** dockerd itself tries for 15 s. */
     private static final Duration LIMIT = Duration.ofSeconds(4);
 
     private final DockerEngine engine;
@@ -44,7 +44,8 @@ final class PluginCheck implements Check {
 
     @Override
     public List<Finding> look() throws IOException {
-        // To have the engine ask at a socket that is not there makes it wait, and tells no more.
+        // If the socket does not exist, asking through the engine takes long and tells nothing
+        // more.
         Optional<Finding> fault = new PluginSocket(daemon).fault();
         if (fault.isEmpty() && dockerless.isSo()) {
             return List.of(Finding.ok("it listens at " + daemon.pluginSocket()));
@@ -52,7 +53,7 @@ final class PluginCheck implements Check {
         return List.of(fault.isPresent() ? fault.get() : byTheEngine());
     }
 
-    /** Has it ask for the loaded driver's volume, as every run does. */
+    /** Has the engine ask for the loaded driver's volume, as every run does. */
     private Finding byTheEngine() throws IOException {
         DriverVersion driver = HostDriver.readVersion(host);
         engine.facts(EngineCheck.LIMIT);

@@ -10,7 +10,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** The socket by which dockerd finds our volume plugin. Once it is gone nobody makes it again. */
+/** The socket by which dockerd finds our volume plugin. Once it is gone, it is never made again. */
 final class PluginSocket {
     private static final int SYSTEMD = 1;
 
@@ -20,7 +20,7 @@ final class PluginSocket {
         this.daemon = daemon;
     }
 
-    /** What is wrong with it; empty when who connects to it reaches us. */
+    /** Returns the fault of the socket; empty if it leads to us. */
     Optional<Finding> fault() {
         Path socket = daemon.pluginSocket();
         if (!Files.exists(socket, LinkOption.NOFOLLOW_LINKS)) {
@@ -51,7 +51,7 @@ final class PluginSocket {
         }
     }
 
-    /** Systemd is who listens, where it has handed the socket to us. */
+    /** The listener is systemd if it has handed the socket to us. */
     private boolean isOurs(int pid) {
         return pid == ProcessHandle.current().pid() || daemon.service() && pid == SYSTEMD;
     }

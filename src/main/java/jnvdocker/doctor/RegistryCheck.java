@@ -9,9 +9,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The registry, and what was kept of one that was damaged. */
+/** Checks the registry, and looks for remains of a damaged one. */
 final class RegistryCheck implements Check {
-    /** The file itself, of which parts with longer names may lie beside it. */
+    /** The file itself; parts of it with longer names may lie beside it. */
     private static final String DAMAGED = "registry.db.damaged-*Z";
 
     private final Leases leases;

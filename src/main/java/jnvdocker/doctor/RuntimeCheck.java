@@ -28,9 +28,9 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** Our OCI runtime, and the ways by which containers get GPUs past us. */
+/** Checks our OCI runtime, and the ways by which containers get GPUs past it. */
 final class RuntimeCheck implements Check {
-    /** Where engines look for CDI's files. */
+    /** The directories in which engines look for CDI files. */
     private static final List<String> CDI = List.of("/etc/cdi", "/var/run/cdi");
 
     private static final String CDI_KIND = "nvidia.com/gpu";
@@ -65,7 +65,7 @@ final class RuntimeCheck implements Check {
         return found;
     }
 
-    /** The engine's own check says when it does not answer. */
+    /** The engine's own check reports an engine that does not answer. */
     private Optional<EngineRuntimes> runtimes() {
         try {
             return Optional.of(engine.facts(EngineCheck.LIMIT).runtimes());
@@ -158,7 +158,7 @@ final class RuntimeCheck implements Check {
         }
     }
 
-    /** Which container has its GPUs from where. */
+    /** Returns by which way each container has its GPUs. */
     static List<Finding> paths(List<Lease> live) {
         List<String> runtime = new ArrayList<>();
         List<String> plugin = new ArrayList<>();
@@ -171,7 +171,7 @@ final class RuntimeCheck implements Check {
                     case Origin.EngineContainer _, Origin.OtherEngineContainer _ ->
                             plugin.add(name);
                     case Origin.HostProcess _, Origin.MesosTask _ -> {
-                        // Not an engine's.
+                        // Not of an engine.
                     }
                 }
             }

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Users, and daemons, that share this host's GPUs and get in each other's way. */
+/** Finds users and daemons that share this host's GPUs and get in each other's way. */
 final class SharingCheck implements Check {
     private static final Duration LATELY = Duration.ofDays(30);
     private static final String MAIN = "jnvdocker.daemon.Main";
@@ -28,7 +28,7 @@ final class SharingCheck implements Check {
     private final GpuRequest defaultGpus;
 
     /**
-     * @param defaultGpus what an image gets whose user requests nothing
+     * @param defaultGpus the GPUs for an image whose user requests none
      */
     SharingCheck(Host host, Leases leases, GpuRequest defaultGpus) {
         this.host = host;
@@ -75,13 +75,13 @@ final class SharingCheck implements Check {
                 .sorted();
     }
 
-    /** One that root does not run gives nothing to anybody. */
+    /** A daemon that root does not run gives out no GPUs. */
     private static boolean isDaemon(ProcessHandle.Info process) {
         return process.user().filter("root"::equals).isPresent()
                 && process.arguments().filter(all -> Arrays.asList(all).contains(MAIN)).isPresent();
     }
 
-    /** One that was told of another root gives out the GPUs of that. */
+    /** A daemon with another root gives out the GPUs of that root. */
     private boolean isOfThisHost(long pid) {
         Path file = Path.of("/proc", Long.toString(pid), "environ");
         try (var environment = Files.newInputStream(file)) {

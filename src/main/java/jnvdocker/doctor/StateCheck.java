@@ -18,16 +18,16 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** The file system that the registry and the driver volumes are on. */
+/** Checks the file system of the registry and the driver volumes. */
 final class StateCheck implements Check {
     private static final long LEAST_FREE = 1L << 30;
 
-    /** What the registry's log may grow to between two checkpoints, several times over. */
+    /** Several times the size that the registry's log may reach between two checkpoints. */
     private static final long LEAST_TO_WORK = 32L << 20;
 
     private static final String ANOTHER = "another state directory (JNVDOCKER_STATE_DIR)";
 
-    /** Of those that the daemon itself refuses none gets here. */
+    /** The file systems that the daemon itself refuses never get here. */
     private static final Set<String> OF_A_NETWORK =
             Set.of(
                     "nfs",
@@ -104,7 +104,7 @@ final class StateCheck implements Check {
     }
 
     /**
-     * @param copied whether a driver volume takes room there, as hard links do not
+     * @param copied whether a driver volume takes room there, unlike hard links
      */
     static Optional<Finding> space(Path state, long free, boolean copied) {
         if (free >= LEAST_FREE) {
@@ -129,7 +129,7 @@ final class StateCheck implements Check {
         try {
             volume = volumes.find(HostDriver.readVersion(host));
         } catch (NoDriverException e) {
-            // The next one's files will be where this one's were.
+            // The next driver's files will be where this one's were.
         }
         return volume.isPresent()
                 ? volume.get().cloned().containsKey(Cloned.COPY)

@@ -12,7 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The units, without which GPU containers do not come back after a boot. */
+/** Checks the units, without which GPU containers do not come back after a boot. */
 final class UnitCheck implements Check {
     private static final Duration LIMIT = Duration.ofSeconds(3);
 
@@ -66,7 +66,10 @@ final class UnitCheck implements Check {
         return List.of(Finding.unknown("systemctl show does not tell: " + why));
     }
 
-    /** The properties of units by their names, of what systemctl prints with a blank between. */
+    /**
+     * Parses the properties of units by name, from the output of systemctl with a blank line
+     * between units.
+     */
     static Map<String, Map<String, String>> parse(String shown) {
         Map<String, Map<String, String>> units = new HashMap<>();
         for (String block : shown.split("\n\n")) {

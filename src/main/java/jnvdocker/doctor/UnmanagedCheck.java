@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Who uses GPUs behind our back. */
+/** Finds unmanaged use of GPUs. */
 final class UnmanagedCheck implements Check {
     private final GpuCheck.Board board;
     private final Leases leases;

@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The volume of the loaded driver: whether containers get what this host has. */
+/** Checks whether the volume of the loaded driver gives containers the driver of this host. */
 final class VolumeFilesCheck implements Check {
     private final Host host;
     private final DriverVolumeStore volumes;
@@ -36,7 +36,7 @@ final class VolumeFilesCheck implements Check {
         DriverVersion driver = HostDriver.readVersion(host);
         Optional<DriverVolume> there = volumes.find(driver);
         if (there.isEmpty() && !Files.exists(volumes.path(driver))) {
-            // As after each driver upgrade.
+            // The case after each driver upgrade.
             return List.of(
                     Finding.ok(
                             volumes.path(driver)
@@ -89,7 +89,7 @@ final class VolumeFilesCheck implements Check {
                         + " && jnvdocker gpu volume");
     }
 
-    /** What one container writes there, the next one reads. */
+    /** One container's changes to the volume reach the next container. */
     private static Optional<Finding> written(ServedVolumes.Served served) {
         return served.copied()
                 .map(why ->

@@ -1,5 +1,5 @@
 /**
- * Looks at a host and says what is wrong with it and how to mend it; changes nothing itself. Start
- * at {@link Doctor}.
+ * Examines a host, reports its faults and how to fix them; changes nothing itself. Start at {@link
+ * Doctor}.
  */
 package jnvdocker.doctor;

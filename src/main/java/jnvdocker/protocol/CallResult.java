@@ -1,9 +1,9 @@
 package jnvdocker.protocol;
 
 /**
- * How a program ended that the client ran for us.
+ * The result of a program that the client ran for us.
  *
- * @param exitCode 128 and the signal's number for one that a signal ended
+ * @param exitCode 128 and the signal's number if a signal ended it
  * @param output its standard output, empty when it was not captured
  */
 public record CallResult(int exitCode, String output) {

@@ -7,17 +7,19 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What a program prints that the client runs for us, however long that is. Until it is closed
- * nothing else can be said to the client.
+ * The output, of any length, of a program that the client runs for us. Until it is closed nothing
+ * else can be sent to the client.
  */
 public final class CallStream extends InputStream {
-    /** The client's; a shorter piece is the last. */
+    /** The client's size of a piece; a shorter piece is the last. */
     static final int PIECE = 1 << 16;
 
-    /** In which a piece must come. */
+    /** The time limit of a piece. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** In bytes a second: what is slower on the whole keeps others waiting for too long. */
+    /**
+     * In bytes per second: a stream that is slower on average keeps others waiting for too long.
+     */
     private static final long SLOWEST = 1 << 20;
 
     private final ClientConnection client;
@@ -39,7 +41,7 @@ public final class CallStream extends InputStream {
         this.patience = patience;
     }
 
-    /** Whether it was given up since it was too slow, or nothing came of it any more. */
+    /** Whether it was given up because it was too slow, or stalled entirely. */
     public boolean isStalled() {
         return stalled;
     }
@@ -93,7 +95,7 @@ public final class CallStream extends InputStream {
     /**
      * Ends the program if it has not printed everything yet.
      *
-     * @return its exit code; 0 as well for one that was ended, since it has done all we wanted
+     * @return its exit code; 0 as well if it was ended, since it has done all we wanted
      */
     public int end() throws IOException {
         if (closed) {

@@ -16,23 +16,23 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The daemon's end of one client's connection: reads its request, then gives it orders. Whoever
- * sent {@link #exec}, {@link #program}, {@link #exit} or {@link #again} has said all.
+ * The daemon's end of one client's connection: reads its request, then gives it orders. {@link
+ * #exec}, {@link #program}, {@link #exit} and {@link #again} send the last frame.
  */
 public final class ClientConnection implements AutoCloseable {
     private static final int MAX_FRAME = 8 << 20;
     private static final int PIECE = 1 << 16;
 
-    /** What a frame takes that was announced, and of which nothing has come yet. */
+    /** The memory for a frame that was announced and has not begun to arrive. */
     private static final int FIRST_PIECE = 1 << 12;
 
-    /** Of a longer one Java keeps a copy outside of its heap for as long as the client takes. */
+    /** Java keeps a copy of a longer one outside of its heap until the client has taken it. */
     private static final int SLICE = 8 << 10;
 
-    /** Frames of ours that are no longer take no memory worth counting. */
+    /** Our frames up to this length take no memory worth counting. */
     private static final int SHORT_FRAME = 4 << 10;
 
-    /** In which a request must have come whole, and the rest of any other frame that has begun. */
+    /** The time limit of a request, and of the rest of any other frame that has begun. */
     private static final Duration REQUEST_TIME = Duration.ofSeconds(10);
 
     private static final Duration FRAME_TIME = Duration.ofSeconds(60);
@@ -48,7 +48,7 @@ public final class ClientConnection implements AutoCloseable {
     private boolean isAscii;
 
     /**
-     * @param memory of this connection, which closes it
+     * @param memory the memory of this connection, which closes it
      */
     public ClientConnection(
             SocketChannel channel, FrameMemory.Account memory, Deadlines deadlines) {
@@ -57,7 +57,7 @@ public final class ClientConnection implements AutoCloseable {
         this.deadlines = deadlines;
     }
 
-    /** The client has not said in time what it was to say; the message is for its user. */
+    /** The client has not sent an expected message in time; the message is for its user. */
     public static final class LateException extends FailedException {
         private static final long serialVersionUID = 1L;
 
@@ -67,8 +67,8 @@ public final class ClientConnection implements AutoCloseable {
     }
 
     /**
-     * Reads the client's question, the first thing it sends. What is kept of it counts towards its
-     * memory until the connection ends.
+     * Reads the client's question, the first thing it sends. The part of it that is kept counts
+     * towards the client's memory until the connection ends.
      *
      * @throws IOException when it is malformed, too long, or does not come
      */
@@ -89,15 +89,15 @@ public final class ClientConnection implements AutoCloseable {
     }
 
     /**
-     * Counts something that is kept for this client towards its memory.
+     * Counts an object that is kept for this client towards its memory.
      *
-     * @throws IOException when there is not so much
+     * @throws IOException when there is not that much left
      */
     public void take(long bytes) throws IOException {
         memory.take(bytes);
     }
 
-    /** The same is kept no more. */
+    /** Gives back memory of an object that is no longer kept. */
     public void give(long bytes) {
         memory.give(bytes);
     }
@@ -107,7 +107,7 @@ public final class ClientConnection implements AutoCloseable {
         print(line + "\n");
     }
 
-    /** Writes a text to the client's standard output, as it is: a program may read it. */
+    /** Writes a text to the client's standard output, unchanged: a program may read it. */
     public void print(String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         for (int at = 0; at < bytes.length; at += PIECE) {
@@ -116,7 +116,7 @@ public final class ClientConnection implements AutoCloseable {
         }
     }
 
-    /** Writes a line to the client's standard error, with our name before it. */
+    /** Writes a line to the client's standard error, with our name in front. */
     public void message(String text) throws IOException {
         err("jnvdocker: " + text);
     }
@@ -153,23 +153,21 @@ public final class ClientConnection implements AutoCloseable {
         return call(0, command);
     }
 
-    /** Has the client run a program as its child that reads and writes where the client does. */
+    /** Has the client run a program as its child, with the client's own input and output. */
     public CallResult pass(List<String> command) throws IOException {
         return call(PASS, command);
     }
 
-    /**
-     * Has the client run a program as its child, with the program's output to be read from here.
-     */
+    /** Has the client run a program as its child, whose output is read from here. */
     public CallStream stream(List<String> command) throws IOException {
         send(FrameType.STREAM, new Payload.Writer().number(CAPTURE).strings(command).toBytes());
         return new CallStream(this);
     }
 
     /**
-     * The next piece of the stream that is open.
+     * Returns the next piece of the open stream.
      *
-     * @return empty when it does not come in time; the client says nothing more then
+     * @return empty when it does not come in time; the client is not heard any further then
      */
     Optional<byte[]> more(Duration patience) throws IOException {
         memory.give(piece);
@@ -191,7 +189,7 @@ public final class ClientConnection implements AutoCloseable {
         return Optional.of(bytes);
     }
 
-    /** Ends the stream that is open. */
+    /** Ends the open stream. */
     int enough() throws IOException {
         memory.give(piece);
         piece = 0;
@@ -201,7 +199,7 @@ public final class ClientConnection implements AutoCloseable {
         return new Payload.Reader(bytes).number();
     }
 
-    /** Ends the stream that is open and stalls; how its program ended is not told. */
+    /** Ends an open stream that stalls; its program's exit code is lost. */
     void giveUp() throws IOException {
         send(FrameType.ENOUGH, new byte[0]);
     }
@@ -220,13 +218,13 @@ public final class ClientConnection implements AutoCloseable {
         send(FrameType.PROGRAM, new Payload.Writer().strings(variables).strings(command).toBytes());
     }
 
-    /** Says why not, and has the client end. */
+    /** Tells the client the reason of a refusal, and has it end. */
     public void refuse(String why) throws IOException {
         message(why);
         exit(ExitCode.REFUSED);
     }
 
-    /** Has a runtime say why not, where its engine reads that, and end. */
+    /** Has a runtime report the reason of a refusal where its engine reads it, and end. */
     public void refuseContainer(String why) throws IOException {
         send(FrameType.REFUSE, Quote.lines(why).getBytes(StandardCharsets.UTF_8));
     }
@@ -242,7 +240,7 @@ public final class ClientConnection implements AutoCloseable {
     }
 
     /**
-     * Has the client ask the same again after a while, of whichever daemon there is then.
+     * Has the client repeat its request after a while, to whichever daemon runs then.
      *
      * @param pause which the client takes for a second when it is less, for an hour when it is more
      */
@@ -278,7 +276,7 @@ public final class ClientConnection implements AutoCloseable {
         }
     }
 
-    /** Says why not, and has a client end that is not worth a connection. */
+    /** Tells a client that is not worth a connection the reason, and has it end. */
     public static void refuse(SocketChannel channel, String why) throws IOException {
         byte[] message = ("jnvdocker: " + why + "\n").getBytes(StandardCharsets.UTF_8);
         write(channel, FrameType.ERR, message);
@@ -297,7 +295,7 @@ public final class ClientConnection implements AutoCloseable {
         }
     }
 
-    /** Waits for a frame, for ever; returns how long the rest of it is. */
+    /** Waits for a frame without a limit; returns the length of the rest of it. */
     private int header(FrameType expected) throws IOException {
         ByteBuffer header = ByteBuffer.allocate(5);
         fill(header);
@@ -324,8 +322,8 @@ public final class ClientConnection implements AutoCloseable {
     }
 
     /**
-     * Grows with what has come, so that a mere announcement takes no memory. What is returned
-     * counts until it is given back.
+     * Grows with the bytes that have arrived, so that a mere announcement takes no memory. The
+     * result counts until it is given back.
      */
     private byte[] payload(int length) throws IOException {
         int capacity = Math.min(length, FIRST_PIECE);
@@ -353,7 +351,7 @@ public final class ClientConnection implements AutoCloseable {
         }
     }
 
-    /** Hangs up. */
+    /** Closes the connection. */
     @Override
     public void close() throws IOException {
         memory.close();

@@ -10,17 +10,17 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * What the client says of its caller.
+ * The client's data about its caller.
  *
- * @param peer who asks; the kernel's word, not the client's
+ * @param peer the calling process, as reported by the kernel, not by the client
  * @param terminals which of the client's standard streams are terminals
  * @param contextConfigured whether the user's docker config may name a context
- * @param columns the terminal's width, 0 when there is none
+ * @param columns the terminal's width, 0 if there is none
  * @param folder the working directory
- * @param docker the words that stand for docker, the first a path; its name alone for a command of
- *     our own on a host that does not have it
+ * @param docker the words of the docker command, the first a path; the mere name for a command of
+ *     our own on a host without docker
  * @param arguments as typed, without the program's name
- * @param variables the caller's that concern us
+ * @param variables the caller's variables that concern us
  */
 public record ClientRequest(
         Peer peer,
@@ -38,7 +38,7 @@ public record ClientRequest(
     private static final int ERR = 4;
     private static final int CONTEXT = 8;
 
-    /** Which of the standard streams are terminals. */
+    /** Tells which of the standard streams are terminals. */
     public record Terminals(boolean in, boolean out, boolean err) {}
 
     public ClientRequest {
@@ -47,17 +47,20 @@ public record ClientRequest(
         variables = Map.copyOf(variables);
     }
 
-    /** A variable's value, empty when it is not set. */
+    /** Returns a variable's value, empty if it is not set. */
     public String variable(String name) {
         return variables.getOrDefault(name, "");
     }
 
-    /** Whether the caller can read nothing but ASCII. Older clients do not say; they all can. */
+    /**
+     * Whether the caller can read only ASCII. Older clients do not tell; all of them count as able
+     * to read more.
+     */
     public boolean readsAsciiAlone() {
         return variables.containsKey(LOCALE) && Ascii.isAll(variables.get(LOCALE));
     }
 
-    /** A command of the user's docker: the words that stand for it, then these. */
+    /** Returns a command of the user's docker: the docker command, then these words. */
     public List<String> dockerWith(List<String> words) {
         return Stream.concat(docker.stream(), words.stream()).toList();
     }

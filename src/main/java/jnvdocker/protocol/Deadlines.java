@@ -8,18 +8,18 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Ends what a client is waited for, when it takes too long. It can still be told so. */
+/** Ends waits for a client that takes too long. The client can still be sent a message then. */
 public final class Deadlines implements AutoCloseable {
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(
                     1, Thread.ofPlatform().daemon().name("deadlines").factory());
 
     public Deadlines() {
-        // Most are kept, and would be remembered until they had passed.
+        // Most deadlines are met, and would otherwise be remembered until they pass.
         timer.setRemoveOnCancelPolicy(true);
     }
 
-    /** From when on nothing more is read. */
+    /** Stops reading from a channel after a time. */
     Deadline in(Duration time, SocketChannel channel) {
         AtomicBoolean passed = new AtomicBoolean();
         return new Deadline(
@@ -33,7 +33,7 @@ public final class Deadlines implements AutoCloseable {
                 passed);
     }
 
-    /** Who reads finds the end of what the client says. */
+    /** A reader then sees the end of the stream. */
     private static void shut(SocketChannel channel) {
         try {
             channel.shutdownInput();
@@ -42,7 +42,7 @@ public final class Deadlines implements AutoCloseable {
         }
     }
 
-    /** Kept when it is closed before it passes. */
+    /** A deadline is met if it is closed before it passes. */
     record Deadline(Future<?> future, AtomicBoolean passed) implements AutoCloseable {
         boolean hasPassed() {
             return passed.get();

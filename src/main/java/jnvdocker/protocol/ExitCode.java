@@ -1,9 +1,9 @@
 package jnvdocker.protocol;
 
-/** What the client exits with when it does not become docker. */
+/** The client's exit codes when it does not become docker. */
 public enum ExitCode {
     OK(0),
-    /** We have looked, and something is wrong. */
+    /** A check has found something wrong. */
     WRONG(1),
     /** Wrong usage of our own commands. */
     USAGE(2),

@@ -11,9 +11,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The memory that connections may take, for what was sent and is kept of it, and for what is being
- * sent. Each user has a share at most, and root has memory of its own: whatever others do, an
- * administrator and a Mesos agent are served.
+ * The memory that connections may take, for frames that were received and are kept and for frames
+ * that are being sent. Each user has a limited share, and root has memory of its own: whatever
+ * others do, an administrator and a Mesos agent are served.
  */
 public final class FrameMemory {
     private static final int ROOT = 0;
@@ -29,13 +29,13 @@ public final class FrameMemory {
     private long others;
 
     /**
-     * In bytes, but for the last.
+     * Limits in bytes, except for the last.
      *
-     * @param root of root's connections
-     * @param others of everybody else's
-     * @param user of those of one who is not root
-     * @param connection that each takes for as long as it is there, used or not
-     * @param connections how many one who is not root may have
+     * @param root the memory of root's connections
+     * @param others the memory of all others' connections
+     * @param user the memory of the connections of one user other than root
+     * @param connection the memory that each connection takes while it is open, used or not
+     * @param connections the number of connections of one user other than root
      */
     public record Limits(long root, long others, long user, long connection, int connections) {
         private static final long MIB = 1 << 20;
@@ -45,13 +45,13 @@ public final class FrameMemory {
                 new Limits(32 * MIB, 40 * MIB, 24 * MIB, 8 << 10, 1024);
     }
 
-    /** What one user's connections take. */
+    /** The use of memory by one user's connections. */
     private static final class Use {
         private int connections;
         private long bytes;
     }
 
-    /** Too much is asked for at once; the message is for who asked. */
+    /** A client requests too much memory at once; the message is for its user. */
     public static final class FullException extends FailedException {
         private static final long serialVersionUID = 1L;
 
@@ -61,7 +61,7 @@ public final class FrameMemory {
     }
 
     /**
-     * @param patience for how long one waits who finds too little left
+     * @param patience how long a client waits when too little is left
      */
     public FrameMemory(Limits limits, Duration patience) {
         this.limits = limits;
@@ -69,7 +69,7 @@ public final class FrameMemory {
     }
 
     /**
-     * For a new connection.
+     * Opens the account of a new connection.
      *
      * @throws FullException at once, when there are too many already
      */
@@ -114,7 +114,7 @@ public final class FrameMemory {
                 END_SOME);
     }
 
-    /** Bytes that are taken, of root's connections and of all others'. */
+    /** Returns the bytes that are taken by root's connections and all others. */
     public long taken() {
         lock.lock();
         try {
@@ -124,7 +124,7 @@ public final class FrameMemory {
         }
     }
 
-    /** What one connection has. */
+    /** The memory of one connection. */
     public final class Account implements AutoCloseable {
         private final int uid;
         private long charged;
@@ -136,7 +136,7 @@ public final class FrameMemory {
         }
 
         /**
-         * @throws FullException when there is not so much for a while, or never will be
+         * @throws FullException when that much is not available for a while, or never will be
          */
         public void take(long bytes) throws IOException {
             lock.lock();
@@ -170,7 +170,7 @@ public final class FrameMemory {
             }
         }
 
-        /** Beyond what the connection has in any case. */
+        /** Returns the bytes beyond those that the connection has in any case. */
         private long more(long bytes) {
             return Math.max(used + bytes, limits.connection()) - charged;
         }

@@ -14,25 +14,31 @@ enum FrameType {
     ERR('E'),
     /** A program for the client to run as its child. */
     CALL('C'),
-    /** A program for the client to run as its child, whose output the daemon asks for. */
+    /** A program for the client to run as its child, whose output the daemon reads in pieces. */
     STREAM('S'),
-    /** The next piece of a stream, please. */
+    /** A request for the next piece of a stream. */
     MORE('M'),
     /** A piece of a stream: 64 KiB, or less at its end. */
     DATA('D'),
-    /** The daemon wants no more of a stream; how the program ended is the answer. */
+    /** The daemon wants no more of a stream; the client answers with the program's exit. */
     ENOUGH('N'),
     /** The client has a place in the queue, and may ask again if this daemon goes away. */
     WAIT('W'),
     /**
-     * For how long to pause, and then to ask the same again, over a new connection: the last frame.
+     * The length of a pause after which the client repeats its request over a new connection: the
+     * last frame.
      */
     AGAIN('A'),
-    /** Why the runtime is not to create a container: the last frame, for that asker alone. */
+    /**
+     * The reason why the runtime must not create a container: the last frame, for runtimes alone.
+     */
     REFUSE('F'),
     /** A program for the client to become: the last frame. */
     EXEC('X'),
-    /** Likewise one that is not docker, with variables for its environment: the last frame. */
+    /**
+     * Like EXEC for a program that is not docker, with variables for its environment: the last
+     * frame.
+     */
     PROGRAM('P'),
     /** The code for the client to exit with: the last frame. */
     EXIT('T');

@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The contents of a frame: numbers of 4 bytes, big endian; strings with their length before them;
- * lists with their count before them.
+ * The contents of a frame: numbers of 4 bytes, big endian; strings, preceded by their length;
+ * lists, preceded by their count.
  */
 final class Payload {
     private Payload() {}
@@ -38,18 +38,20 @@ final class Payload {
         }
     }
 
-    /** Throws IOException for what is cut short: nothing is believed before it is there. */
+    /**
+     * Throws IOException for truncated data: no length is trusted before its bytes have arrived.
+     */
     static final class Reader {
-        /** Each takes far more memory here than its 4 bytes there. */
+        /** Each string takes far more memory here than its 4 bytes in the frame. */
         private static final int MAX_STRINGS = 1 << 18;
 
-        /** Of an object and its place in a list. */
+        /** The size of an object and of its place in a list. */
         private static final long STRING = 64;
 
         private final ByteBuffer bytes;
         private final Memory memory;
 
-        /** Counts what is about to be made of a frame. */
+        /** Counts the memory of objects that are about to be made from a frame. */
         interface Memory {
             void take(long bytes) throws IOException;
         }
@@ -82,7 +84,7 @@ final class Payload {
                 throw new IOException(
                         "a frame has more than " + MAX_STRINGS + " strings: " + count);
             }
-            // A string is its length at least, so that a small frame cannot claim a huge list.
+            // A string takes at least its length field, so a small frame cannot claim a huge list.
             need(Math.multiplyExact(4L, count));
             List<String> texts = new ArrayList<>(count);
             for (int i = 0; i < count; i++) {

@@ -2,7 +2,7 @@ package jnvdocker.protocol;
 
 import jnvdocker.words.FailedException;
 
-/** A client of another version. */
+/** The client has another version. */
 public final class ProtocolVersionException extends FailedException {
     private static final long serialVersionUID = 1L;
 

@@ -9,9 +9,9 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Arguments and variables are bytes in Linux. They become strings as UTF-8; a byte that is no UTF-8
- * becomes a lone surrogate U+DC80 to U+DCFF and the same byte again on the way out, so that nothing
- * a user typed is changed. Python calls it surrogateescape (PEP 383).
+ * Arguments and variables are bytes in Linux. They become strings as UTF-8; a byte that is not
+ * UTF-8 becomes a lone surrogate U+DC80 to U+DCFF and the same byte again on the way out, so that a
+ * user's input is never changed. Python calls this surrogateescape (PEP 383).
  */
 final class RawText {
     private static final char ESCAPE = 0xDC00;

@@ -1,5 +1,5 @@
 /**
- * How the client and the daemon talk: frames on a Unix socket. The C client has the other half.
- * Start at {@link ClientConnection}.
+ * The protocol of the client and the daemon: frames on a Unix socket. The C client has the other
+ * half. Start at {@link ClientConnection}.
  */
 package jnvdocker.protocol;

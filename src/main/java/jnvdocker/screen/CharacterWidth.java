@@ -1,6 +1,6 @@
 package jnvdocker.screen;
 
-/** How many columns characters take on a terminal: two for those of East Asia and for emoji. */
+/** Computes how many columns characters take on a terminal: two for East Asian ones and emoji. */
 final class CharacterWidth {
     /** Wide or full-width in Unicode's East Asian Width, as wcwidth(3) has them. */
     private static final int[][] WIDE = {
@@ -25,7 +25,7 @@ final class CharacterWidth {
         return text.codePoints().map(CharacterWidth::of).sum();
     }
 
-    /** As much of a text as fits into so many columns. */
+    /** Returns as much of a text as fits into a number of columns. */
     static String beginning(String text, int columns) {
         int room = columns;
         int end = 0;

@@ -1,6 +1,6 @@
 package jnvdocker.screen;
 
-/** A colour of text on a terminal. It repeats what the word says, and is never the only sign. */
+/** A colour of text on a terminal. It repeats the meaning of a word, and is never the only sign. */
 public enum Colour {
     RED(31),
     GREEN(32),
@@ -17,7 +17,7 @@ public enum Colour {
         this.code = code;
     }
 
-    /** Of the state of a GPU, a lease or a finding, by its word. */
+    /** Returns the colour of the state of a GPU, a lease or a finding, by its word. */
     public static Colour ofState(String state) {
         return switch (state) {
             case "FREE", "ok" -> GREEN;

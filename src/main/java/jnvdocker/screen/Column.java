@@ -3,21 +3,21 @@ package jnvdocker.screen;
 /**
  * A column of a table.
  *
- * @param cut when it is made narrower, if the table is wider than the terminal
+ * @param cut the step in which it is made narrower, if the table is wider than the terminal
  */
 public record Column(String title, Cut cut) {
 
-    /** In which order columns are made narrower, and how far: to so many columns of text. */
+    /** The order in which columns are made narrower, each with its minimum width. */
     public enum Cut {
-        /** A note, of which nothing may be left out: each goes below its row. */
+        /** A note, of which nothing may be omitted: each goes below its row. */
         BELOW(0),
-        /** What is the same in most rows. */
+        /** Values that are the same in most rows. */
         FIRST(8),
-        /** Text, whose beginning says the most. */
+        /** Text whose beginning is the most important part. */
         NEXT(12),
-        /** Names: as far as each can still be told from the others. */
+        /** Names: only as far as each can still be distinguished from the others. */
         LAST(12),
-        /** What is short, and what one types again. */
+        /** Short values, and values that users type again. */
         NEVER(Integer.MAX_VALUE);
 
         private final int shortest;
@@ -32,14 +32,14 @@ public record Column(String title, Cut cut) {
     }
 
     /**
-     * The last one of a table, for what there is to say of some rows. It never makes a table wider
-     * than the terminal: where there is no room, a note has lines of its own.
+     * Makes the last column of a table, for notes on some rows. It never makes a table wider than
+     * the terminal: without enough room, a note gets lines of its own.
      */
     public static Column note(String title) {
         return new Column(title, Cut.BELOW);
     }
 
-    /** One that is never made narrower. */
+    /** Makes a column that is never made narrower. */
     public static Column of(String title) {
         return new Column(title, Cut.NEVER);
     }

@@ -12,13 +12,13 @@ import java.io.IOException;
 import java.io.Writer;
 
 /**
- * Prints what {@code --json} prints: records, whose components are the keys, in their order.
- * Programs depend on the keys: they are in the manual and in a schema for each command, none goes
- * away and none changes its meaning. A key is always there; what is not known or does not apply is
- * null.
+ * Prints the documents of {@code --json}: records, whose components are the keys, in their order.
+ * Programs depend on the keys: they are in the manual and in a schema for each command, none is
+ * removed and none changes its meaning. A key is always present; unknown and inapplicable values
+ * are null.
  */
 public final class Json {
-    /** Nothing but ASCII, so that no name can do anything to a terminal. */
+    /** ASCII only, so that no name can control a terminal. */
     private static final ObjectMapper JSON =
             JsonMapper.builder()
                     .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
@@ -31,7 +31,7 @@ public final class Json {
         return text(JSON.writerWithDefaultPrettyPrinter(), document);
     }
 
-    /** Without a line's end in it. */
+    /** Returns a document without line breaks. */
     public static String line(Object document) {
         return text(JSON.writer(), document);
     }
@@ -47,7 +47,7 @@ public final class Json {
     /**
      * Prints a document of any length.
      *
-     * @param onOneLine whether there is no line's end in it
+     * @param onOneLine whether it has no line breaks
      */
     public static void print(Object document, Writer out, boolean onOneLine) throws IOException {
         ObjectWriter writer = onOneLine ? JSON.writer() : JSON.writerWithDefaultPrettyPrinter();

@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.io.Writer;
 
 /**
- * What a command prints. The client gets it a piece at a time, so that it may be of any length; a
- * short one is kept until the command has ended.
+ * The output of a command. The client gets it in pieces, so that it may have any length; short
+ * output is kept until the command has ended.
  */
 public final class Printout extends Writer {
     private static final int PIECE = 32 << 10;
@@ -21,7 +21,7 @@ public final class Printout extends Writer {
 
     /**
      * @param whole whether all of it is kept, and counts as the client's memory
-     * @param screen what it is read on
+     * @param screen the screen that it is read on
      */
     public Printout(ClientConnection client, boolean whole, Screen screen) {
         this.client = client;
@@ -56,7 +56,7 @@ public final class Printout extends Writer {
     }
 
     /**
-     * @throws IOException when the client did not take all that was printed: it wants no more
+     * @throws IOException when the client did not take all of the output: it wants no more
      */
     private void check() throws IOException {
         if (failure != null) {
@@ -64,7 +64,7 @@ public final class Printout extends Writer {
         }
     }
 
-    /** Something that is kept while it is printed counts as the client's memory. */
+    /** Counts data that is kept for the printout as the client's memory. */
     public Reserved reserve(long bytes) throws IOException {
         client.take(bytes);
         return () -> client.give(bytes);
@@ -76,12 +76,12 @@ public final class Printout extends Writer {
         void close();
     }
 
-    /** What the client has not got yet. */
+    /** Returns the output that the client has not received yet. */
     public String rest() {
         return screen.readable(text.toString().stripTrailing());
     }
 
-    /** Sends that. */
+    /** Sends the rest. */
     public void end() throws IOException {
         String rest = rest();
         if (begun || !rest.isEmpty()) {
@@ -89,7 +89,7 @@ public final class Printout extends Writer {
         }
     }
 
-    /** Nothing goes before it must. */
+    /** Keeps the output until it must be sent. */
     @Override
     public void flush() {}
 

@@ -6,26 +6,26 @@ import jnvdocker.words.Ascii;
 import java.util.regex.Pattern;
 
 /**
- * What a command's output is read on.
+ * The destination of a command's output.
  *
- * @param columns the terminal's width; 0 when there is none
- * @param rows its height; 0 when it is not known, too
+ * @param columns the terminal's width; 0 if there is none
+ * @param rows its height; 0 if it is unknown, too
  * @param isTerminal whether the output goes to a terminal
  * @param hasColours whether colours are shown and wanted
- * @param isAscii whether nothing but ASCII can be read there
+ * @param isAscii whether only ASCII can be read there
  */
 public record Screen(
         int columns, int rows, boolean isTerminal, boolean hasColours, boolean isAscii) {
     /** A file, or another program. */
     public static final Screen NONE = new Screen(0, 0, false, false, false);
 
-    /** Of a terminal that does not say how wide it is: most are no narrower. */
+    /** For a terminal that does not report its width: most are at least this wide. */
     private static final int USUAL_COLUMNS = 80;
 
     private static final Pattern COLOUR = Pattern.compile("\u001b\\[[0-9]+m");
     private static final Pattern ROWS = Pattern.compile("[0-9]{1,4}");
 
-    /** The width in a request may be that of standard error, where no table goes. */
+    /** The width in a request may be that of standard error, which gets no tables. */
     public static Screen of(ClientRequest request) {
         if (!request.terminals().out()) {
             return new Screen(0, 0, false, false, request.readsAsciiAlone());
@@ -42,22 +42,22 @@ public record Screen(
                 request.readsAsciiAlone());
     }
 
-    /** How many columns a text takes. */
+    /** Returns how many columns a text takes. */
     public static int width(String text) {
         return CharacterWidth.of(COLOUR.matcher(text).replaceAll(""));
     }
 
-    /** A text as it can be read here. */
+    /** Returns a text in a form that can be read here. */
     public String readable(String text) {
         return isAscii ? Ascii.of(text) : text;
     }
 
-    /** What stands for the rest. */
+    /** Returns the mark of an omission. */
     String ellipsis() {
         return readable("…");
     }
 
-    /** A text of so many columns at most, which says when something is left out. */
+    /** Returns a text of at most that many columns, which marks an omission. */
     String shortened(String text, int width) {
         return width(text) <= width
                 ? text
@@ -65,7 +65,7 @@ public record Screen(
                         + ellipsis();
     }
 
-    /** A text in its colour, if colours are shown. */
+    /** Returns a text in its colour, if colours are shown. */
     String coloured(String text, Colour colour) {
         return hasColours ? colour.of(text) : text;
     }

@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * How wide the columns of a table are. It has seen all rows and keeps none of them; each is made
- * into lines when it comes again.
+ * The widths of the columns of a table. It sees all rows and keeps none of them; each becomes lines
+ * when it is passed again.
  */
 public final class TableLayout {
-    /** Of more names it does not matter whether each can be told from the others. */
+    /** Beyond so many names they need not be distinguishable. */
     private static final int NAMES = 1000;
 
     private final Screen screen;
@@ -26,7 +26,7 @@ public final class TableLayout {
         measure(titles());
     }
 
-    /** The first row. */
+    /** Returns the first row. */
     private List<TextTable.Cell> titles() {
         return cells(columns.stream().map(Column::title).toArray());
     }
@@ -52,7 +52,7 @@ public final class TableLayout {
         }
     }
 
-    /** Makes lines of rows, once every one has been measured. */
+    /** Returns a maker of lines, once every row has been measured. */
     public TableLines lines() {
         int[] widths = widest.clone();
         if (screen.columns() > 0) {

@@ -4,15 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Makes lines of a table's rows. */
+/** Formats the rows of a table as lines. */
 public final class TableLines {
     private static final String GAP = "   ";
     private static final String INDENT = GAP + GAP;
 
-    /** What a cell says where there is nothing to say. */
+    /** The text of a cell without a value. */
     private static final String NOTHING = "-";
 
-    /** Of a note on lines of its own, however narrow the terminal is. */
+    /** The least width of a note on lines of its own, however narrow the terminal is. */
     private static final int SHORTEST_NOTE = 20;
 
     private final Screen screen;
@@ -20,7 +20,7 @@ public final class TableLines {
     private final int[] widths;
 
     /**
-     * @param widths of the columns; 0 for one whose cells go below their rows
+     * @param widths the widths of the columns; 0 for a column whose cells go below their rows
      */
     TableLines(Screen screen, List<TextTable.Cell> titles, int[] widths) {
         this.screen = screen;
@@ -28,7 +28,7 @@ public final class TableLines {
         this.widths = widths.clone();
     }
 
-    /** Of a whole line. */
+    /** Returns the width of a whole line. */
     static int width(int... widths) {
         long shown = IntStream.of(widths).filter(width -> width > 0).count();
         return IntStream.of(widths).sum() + GAP.length() * Math.toIntExact(shown - 1);
@@ -62,7 +62,7 @@ public final class TableLines {
         return line.toString().stripTrailing();
     }
 
-    /** A word that is too long stays whole: it may be a path that somebody types again. */
+    /** A word that is too long stays whole: it may be a path that a user types again. */
     private List<String> below(String text) {
         int room = Math.max(SHORTEST_NOTE, screen.columns() - INDENT.length());
         List<String> lines = new ArrayList<>();

@@ -5,14 +5,13 @@ import java.util.List;
 
 /**
  * Rows of text in columns that are as wide as their widest cell, as docker prints them. On a
- * terminal that is too narrow notes go below their rows, and then columns give way, each as far as
- * it can before the next one does; a table that is still too wide stays so, rather than being
- * unreadable.
+ * terminal that is too narrow, notes go below their rows, and then columns are made narrower, each
+ * as far as possible before the next one; a table that is still too wide stays so, rather than
+ * being unreadable.
  *
- * <p>picocli's {@code Help.TextTable} is for help: it must be told how wide each column is, cuts a
- * text without a sign that something is missing, and keeps all rows, of which {@code gpu leases}
- * has up to 100,000. To measure, to say what gives way first and to keep names different would
- * remain to be done here.
+ * <p>picocli's {@code Help.TextTable} is for help: it needs the width of each column, cuts a text
+ * without marking the omission, and keeps all rows, of which {@code gpu leases} has up to 100,000.
+ * Measuring, the order of narrowing and keeping names distinct would still have to be done here.
  */
 public final class TextTable {
     private final List<Column> columns;
@@ -26,7 +25,7 @@ public final class TextTable {
     }
 
     /**
-     * @param cells as text; a {@link Cell} keeps its colour
+     * @param cells formatted as text; a {@link Cell} keeps its colour
      */
     public void row(Object... cells) {
         rows.add(TableLayout.cells(cells));

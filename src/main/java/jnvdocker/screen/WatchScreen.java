@@ -4,17 +4,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A terminal full of text, which takes the place of the one before it. The cursor is left below, so
- * that whatever ends the watch leaves a terminal that can be used.
+ * A terminal full of text, which replaces the previous one. The cursor is left below, so that
+ * however the watch ends, the terminal stays usable.
  *
- * @param title what this is, and of when
+ * @param title the title of the text, and its time
  */
 public record WatchScreen(String title, List<String> lines, Screen screen) {
     private static final String HOME = "\u001b[H";
     private static final String ERASE_REST = "\u001b[K";
     private static final String ERASE_BELOW = "\u001b[J";
 
-    /** All of it, control sequences included. */
+    /** Returns the whole text, including control sequences. */
     public String text() {
         StringBuilder text = new StringBuilder(HOME);
         fitting()
@@ -23,14 +23,14 @@ public record WatchScreen(String title, List<String> lines, Screen screen) {
         return text.append(ERASE_BELOW).toString();
     }
 
-    /** On a line that is full the cursor stays at its last character, which would be erased. */
+    /** On a full line the cursor stays at its last character, which would be erased. */
     private boolean isFull(String line) {
         int width = Screen.width(line);
         return width > 0 && screen.columns() > 0 && width % screen.columns() == 0;
     }
 
     /**
-     * As many lines as there is room for, the cursor's included: else the first would scroll away.
+     * Returns as many lines as fit, including the cursor's: otherwise the first would scroll away.
      */
     private List<String> fitting() {
         List<String> all = new ArrayList<>();

@@ -1,5 +1,5 @@
 /**
- * Tables, colours and what is longer than a frame, for a terminal or for none. Start at {@link
+ * Tables, colours and output longer than a frame, with or without a terminal. Start at {@link
  * TextTable}.
  */
 package jnvdocker.screen;

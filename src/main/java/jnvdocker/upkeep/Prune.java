@@ -34,14 +34,15 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * Removes volumes that nobody needs any more: of drivers that are not loaded, and of claims whose
- * containers are gone.
+ * Removes volumes that are no longer needed: those of drivers that are not loaded, and those of
+ * claims whose containers are gone.
  *
- * <p>The engine's list says who needs one. A container may be made between that list and a removal,
- * so each volume goes through the engine first, which refuses when a container names it by then.
- * One that is made after that loses nothing: a volume of an older driver is served from the loaded
- * driver's folder whether there is one of its own or not, and one of a newer driver than the loaded
- * is refused at every start. A claim is held by a lease as long as its container is being made.
+ * <p>The engine lists the containers that need a volume. A container may be made between that list
+ * and a removal, so each volume is first removed through the engine, which refuses if a container
+ * names it by then. A container that is made after that loses nothing: a volume of an older driver
+ * is served from the loaded driver's directory whether it has its own or not, and a volume of a
+ * newer driver than the loaded one is refused at every start. A claim is held by a lease as long as
+ * its container is being made.
  */
 public final class Prune {
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -76,12 +77,12 @@ public final class Prune {
     }
 
     /**
-     * What was removed and what is kept: the drivers' volumes, then the claims'.
+     * Prunes, and returns the removed and the kept volumes: the drivers' volumes, then the claims'.
      *
-     * @param dry whether only to say what would be removed
-     * @param otherEngines whether claims of other engines than the daemon's go, too
-     * @throws RefusedException naming what is in the way, and what has been removed before that;
-     *     nothing is when the engine does not answer
+     * @param dry whether only to report what would be removed
+     * @param otherEngines whether to remove claims of engines other than the daemon's, too
+     * @throws RefusedException naming the obstacle, and the volumes that were removed before it;
+     *     none is removed if the engine does not answer
      */
     public synchronized List<Pruned> run(boolean dry, boolean otherEngines)
             throws RefusedException {
@@ -96,7 +97,7 @@ public final class Prune {
         }
     }
 
-    /** Names of the containers that name a volume of ours, by volume. */
+    /** Returns the names of the containers that name a volume of ours, by volume. */
     private Map<String, List<String>> users() throws IOException {
         Map<String, List<String>> users = new TreeMap<>();
         for (Listed container : engine.withVolumesOf(pluginName, LIMIT)) {
@@ -111,7 +112,8 @@ public final class Prune {
     private void drivers(ClaimPrune.Wish wish, List<Pruned> done) throws IOException {
         Optional<DriverVersion> loaded = loaded();
         if (loaded.isPresent()) {
-            // Else each namespace that was made since has our mount, and looks like a user of it.
+            // Otherwise each namespace that was made since has our mount, and looks like a user of
+            // it.
             served.releaseOthers(loaded.get());
         }
         Map<String, ProcessId> mounted = mounted();
@@ -136,7 +138,7 @@ public final class Prune {
             return Optional.of("its driver is loaded");
         }
         return wish.named(DriverVolume.name(driver))
-                // A container that names another one may have been served this one.
+                // A container that names another volume may have been served this one.
                 .or(() ->
                         Optional.ofNullable(mounted.get(driver.text()))
                                 .map(process ->
@@ -157,12 +159,12 @@ public final class Prune {
                 if (!engine.removeVolume(volume, LIMIT)) {
                     return Pruned.kept(volume, "a container that uses it was just created");
                 }
-                // The engine may not have known it, so that it has not asked us.
+                // The engine may not have known the volume, and so not have asked us.
                 drivers.remove(volume);
             } catch (VolumeException e) {
                 return Pruned.kept(volume, e.getMessage());
             } catch (EngineException e) {
-                // An engine that is gone is no reason to keep one volume after another.
+                // If the engine is gone, fail at once rather than keep one volume after another.
                 engine.withVolumesOf(pluginName, LIMIT);
                 return Pruned.kept(volume, e.getMessage());
             }
@@ -170,7 +172,10 @@ public final class Prune {
         return new Pruned(volume, true, freed, why);
     }
 
-    /** Why less is freed than the volume has, as far as it is whole and can be known. */
+    /**
+     * Returns why fewer bytes are freed than the volume has, if it is intact and the reason is
+     * known.
+     */
     private String shared(DriverVersion driver, long freed) {
         Optional<DriverVolume> volume = store.find(driver);
         if (volume.isEmpty()) {
@@ -190,7 +195,7 @@ public final class Prune {
         }
     }
 
-    /** Processes of containers that have a driver's volume mounted, by version. */
+    /** Returns processes of containers that have a driver's volume mounted, by version. */
     private Map<String, ProcessId> mounted() throws IOException {
         List<String> above = new ArrayList<>();
         for (Path folder : served.folders()) {

@@ -27,8 +27,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Leaves nothing of ours in the engine. What it remembered would cost its next start 15 seconds for
- * each volume, and again for each container with one, since nobody answers any more.
+ * Removes everything of ours from the engine. Every volume that it remembers would delay its next
+ * start by 15 seconds, and again for each container with one, since no plugin answers any more.
  */
 public final class Uninstall {
     private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -58,16 +58,15 @@ public final class Uninstall {
         this.pluginName = pluginName;
     }
 
-    /** What has been removed: names of containers and volumes. */
+    /** The names of the removed containers and volumes. */
     public record Removed(List<String> containers, List<String> volumes) {}
 
     /**
-     * Removes every volume of ours, and what is mounted for them. Once that is done, no claim is
-     * granted and no volume made any more; when it fails, they are again.
+     * Removes every volume of ours, and their mounts. After that no claim is granted and no volume
+     * made any more; after a failure, both are possible again.
      *
      * @param withContainers whether to remove stopped containers that have such volumes, too
-     * @throws RefusedException naming what is in the way, the engine that does not answer for
-     *     example
+     * @throws RefusedException naming the obstacle, such as an engine that does not answer
      */
     public synchronized Removed run(boolean withContainers) throws RefusedException {
         Removed removed = new Removed(new ArrayList<>(), new ArrayList<>());
@@ -101,7 +100,7 @@ public final class Uninstall {
         refuseOtherEngines();
         SortedSet<String> volumes = new TreeSet<>(engine.volumesOf(pluginName, LIMIT));
         for (Listed container : containers) {
-            // One that is not on disk any more is not listed, and remembered by the engine.
+            // A volume that is no longer on disk is not listed, but the engine remembers it.
             volumes.addAll(container.volumes());
             engine.removeContainer(container.id(), LIMIT);
             removed.containers().add(container.name());
@@ -154,7 +153,9 @@ public final class Uninstall {
         }
     }
 
-    /** Whoever got GPUs before claims were refused, and has not started a container yet. */
+    /**
+     * Refuses if a client got GPUs before claims were refused, and has not started a container yet.
+     */
     private void refuseHolders() throws RefusedException, IOException {
         List<Lease> live = leases.live();
         if (!live.isEmpty()) {
@@ -167,7 +168,7 @@ public final class Uninstall {
         }
     }
 
-    /** The volumes that such a container has are none that this engine knows to be in use. */
+    /** This engine does not know that the volumes of such a container are in use. */
     private void refuseOtherEngines() throws RefusedException, IOException {
         for (Claim claim : leases.claimsWithVolume()) {
             Optional<String> address = otherEngine(claim.origin());
@@ -201,7 +202,7 @@ public final class Uninstall {
         return before(gone);
     }
 
-    /** For who is told that it went wrong in the middle. */
+    /** Formats the removals for a user whose uninstallation failed halfway. */
     static String before(List<String> removed) {
         return removed.isEmpty() ? "" : " (removed before that: " + shown(removed, ", ") + ")";
     }

@@ -1,5 +1,5 @@
 /**
- * Removes what is left over: volumes, claims, images' remains, and all of it when jnvdocker goes.
+ * Removes remains: volumes, claims, images' remains, and all of jnvdocker when it is uninstalled.
  * Start at {@link Prune}.
  */
 package jnvdocker.upkeep;

@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Whatever an admin has written, it is a policy or refused in words, with the place. */
+/** Any text is either a policy or refused in words, naming the place. */
 class ConfigFuzzTest {
     private static final Path FILE = Path.of("/etc/jnvdocker/config.toml");
     private static final int LONGEST_MESSAGE = 1_000;

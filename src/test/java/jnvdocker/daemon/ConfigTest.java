@@ -431,7 +431,7 @@ class ConfigTest {
                 refusal("ignore = ['x',\n  ['y']]"));
     }
 
-    /** As they were when another library read them. */
+    /** Read in the same way as by an earlier TOML library. */
     @Test
     void quotesThatAreForgottenOrTooManyAreNoMatter() throws StartException {
         assertEquals(
@@ -463,7 +463,10 @@ class ConfigTest {
         return Config.parse(text, FILE);
     }
 
-    /** Every refusal begins with the file, fits on a line or two, and shows people no classes. */
+    /**
+     * Returns a refusal, which begins with the file, fits on a line or two, and shows no class
+     * names.
+     */
     private static String refusal(String text) {
         String message = assertThrows(StartException.class, () -> parse(text)).getMessage();
         assertTrue(message.startsWith(FILE.toString()), message);

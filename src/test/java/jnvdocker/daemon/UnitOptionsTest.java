@@ -10,11 +10,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** What our service must not ask systemd for. */
+/** Options that our service must not have. */
 class UnitOptionsTest {
     /**
-     * Options of systemd.exec(5) with which a service has mounts of its own. dockerd would not see
-     * what the daemon mounts for containers.
+     * Options of systemd.exec(5) that give a service mounts of its own. dockerd would not see the
+     * daemon's mounts for containers.
      */
     private static final Pattern MOUNTS =
             Pattern.compile(

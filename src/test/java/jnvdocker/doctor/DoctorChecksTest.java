@@ -160,7 +160,7 @@ class DoctorChecksTest {
         assertTrue(
                 late.startsWith("docker.service does not wait for jnvdocker-nodes.service: "),
                 late);
-        // An engine that is no unit is waited for by none.
+        // No unit waits for an engine that is not a unit.
         assertEquals(
                 State.OK, units(WELL.substring(0, WELL.indexOf("Id=docker"))).getFirst().state());
     }

@@ -29,7 +29,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
-/** The other end is written out here byte by byte, as the C client has it. */
+/** The other end is written out byte by byte, as the C client sends it. */
 class ClientConnectionTest {
     @TempDir Path folder;
     private SocketChannel client;
@@ -93,7 +93,10 @@ class ClientConnectionTest {
         sender.join();
     }
 
-    /** Also short ones: of each is kept what it says, and more than that of many words. */
+    /**
+     * Short requests count, too: with their length, and with more than that if they have many
+     * words.
+     */
     @Test
     void requestCountsAsLongAsItsConnection() throws Exception {
         String[] words = new String[200];
@@ -125,7 +128,7 @@ class ClientConnectionTest {
         assertFrame('T', new byte[] {0, 0, 0, 125});
     }
 
-    /** A piece every now and then is not enough. */
+    /** An occasional piece is not enough. */
     @Test
     void streamThatTricklesIsGivenUp() throws IOException {
         CallStream stream = new CallStream(connection, Duration.ofMillis(300));
@@ -145,7 +148,7 @@ class ClientConnectionTest {
         trickle.interrupt();
     }
 
-    /** What it prints may be for a program, and is left as it is. */
+    /** The output may be for a program, and stays unchanged. */
     @Test
     void whoReadsAsciiAloneIsToldInIt() throws IOException {
         send('Q', request(List.of("LC_CTYPE=C"), "gpu", "why"));
@@ -236,7 +239,7 @@ class ClientConnectionTest {
         assertEquals(new CallResult(0, ""), resultAfterStream());
     }
 
-    /** The connection is in step again. */
+    /** Checks that the connection is in step again. */
     private CallResult resultAfterStream() throws IOException {
         send('R', new byte[] {0, 0, 0, 0});
         return connection.capture(List.of("true"));
@@ -351,7 +354,7 @@ class ClientConnectionTest {
         void run() throws IOException;
     }
 
-    /** What is longer than the socket's buffer has to be sent while it is read. */
+    /** A payload longer than the socket's buffer has to be sent while it is read. */
     private static Thread inBackground(Sending sending) {
         return Thread.ofVirtual()
                 .start(() -> {
@@ -376,7 +379,7 @@ class ClientConnectionTest {
                 .number(1)
                 .number(0)
                 .number(80)
-                .number(0) // the folder, an empty string
+                .number(0) // the directory, an empty string
                 .strings(List.of("/usr/bin/docker"))
                 .strings(List.of(arguments))
                 .strings(variables)

@@ -11,14 +11,14 @@ import net.jqwik.api.Provide;
 import java.io.IOException;
 import java.util.List;
 
-/** A request is understood, or ends its own connection with an error that is expected. */
+/** A request is understood, or ends its own connection with an expected error. */
 class ClientRequestFuzzTest {
     @Property(tries = 8_000, seed = "8")
     void everyRequestIsReadOrRefused(@ForAll("requests") byte[] request) {
         try {
             ClientRequest.parse(new Payload.Reader(request), new Peer(1, 0, 0));
         } catch (IOException e) {
-            // As it should be.
+            // The expected outcome.
         }
     }
 

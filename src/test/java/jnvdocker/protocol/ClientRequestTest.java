@@ -123,7 +123,7 @@ class ClientRequestTest {
                 List.of("HOME=/home/ada", "NV_GPU=0=1"));
     }
 
-    /** As the client writes it. */
+    /** Written as by the client. */
     static byte[] request(
             int flags, int columns, List<String> docker, List<String> argv, List<String> variables)
             throws IOException {

@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** What each user's connections may take, and that nobody takes what is root's. */
+/** The memory of each user's connections, and the reserve for root's. */
 class FrameMemoryTest {
     private static final Peer ROOT = new Peer(1, 0, 0);
     private static final Peer ALICE = new Peer(2, 1000, 1000);
@@ -78,7 +78,7 @@ class FrameMemoryTest {
                 });
         one.give(300);
         waiting.join();
-        // What can never be had is not waited for.
+        // A request that can never be granted does not wait.
         assertFull(other, 10_000);
         one.close();
         one.close();

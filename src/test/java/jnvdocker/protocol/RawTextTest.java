@@ -32,16 +32,16 @@ class RawTextTest {
     @ValueSource(
             strings = {
                 "80", // begins in the middle
-                "c3", // is cut short
+                "c3", // truncated
                 "c3c3a4",
-                "e282", // is cut short after two
+                "e282", // truncated after two
                 "f09f90",
                 "f09f90b3f09f90",
-                "c080", // is longer than need be
-                "eda0bdedb0b3", // surrogates of their own
+                "c080", // overlong
+                "eda0bdedb0b3", // encoded surrogates
                 "edb2ff", // looks like an escape
                 "edb380",
-                "f4908080", // is beyond Unicode
+                "f4908080", // beyond Unicode
                 "fffefdfc",
                 "00ff00",
             })
@@ -59,7 +59,7 @@ class RawTextTest {
         }
     }
 
-    /** Bytes of which most begin or continue a character, so that the decoder gets far. */
+    /** Most of these bytes begin or continue a character, so that the decoder gets far. */
     @Test
     void almostUtf8Survives() {
         byte[] choice = HexFormat.of().parseHex("6180bfc3e282aceda0b0dff09f90b3f4ff");

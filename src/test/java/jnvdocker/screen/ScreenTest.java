@@ -70,7 +70,7 @@ class ScreenTest {
         assertEquals(isAscii, screen(false, Map.of("LC_CTYPE", locale)).isAscii());
     }
 
-    /** It sends no locale. */
+    /** An older client sends no locale. */
     @Test
     void clientOfAnOlderReleaseReadsAll() {
         assertFalse(screen(true, Map.of("LANG", "C")).isAscii());

@@ -81,7 +81,7 @@ class TextTableTest {
                 "1     NVIDIA…    resnet-lr-0.1");
     }
 
-    /** Neither name would say whose it is, if less of it were left. */
+    /** If they were any shorter, neither name would identify its owner. */
     @Test
     void namesStayDifferentAndWhatIsTooWideStaysSo() {
         String[] narrowest = {
@@ -113,7 +113,7 @@ class TextTableTest {
         return table;
     }
 
-    /** As wide as most terminals, for which no other column has to give way then. */
+    /** As wide as most terminals, so that no other column has to be made narrower. */
     @Test
     void notesThatDoNotFitHaveLinesOfTheirOwn() {
         List<String> lines = withNotes().lines(wide(80));
@@ -142,7 +142,7 @@ class TextTableTest {
         assertTrue(lines.get(3).endsWith("   -                         cordoned by root"));
     }
 
-    /** In the locale C, say. */
+    /** As in the locale C. */
     @Test
     void whereOnlyAsciiCanBeReadThereIsNothingElse() {
         TextTable table =

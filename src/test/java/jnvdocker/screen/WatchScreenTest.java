@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import java.util.List;
 
 class WatchScreenTest {
-    /** The control sequences by their names, so that a failure can be read. */
+    /** Replaces control sequences by their names, so that a failure is readable. */
     private static String text(int columns, int rows, String... lines) {
         Screen screen = new Screen(columns, rows, true, true, false);
         return new WatchScreen("every 2s: title", List.of(lines), screen)
@@ -37,7 +37,7 @@ class WatchScreenTest {
         assertEquals("<home>every 2s:…\n<rest>\n<below>", text(10, 24));
     }
 
-    /** The last row is the cursor's. */
+    /** The last row is for the cursor. */
     @Test
     void noMoreThanTheTerminalHasRows() {
         assertEquals(

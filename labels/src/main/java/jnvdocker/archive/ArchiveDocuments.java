@@ -40,7 +40,7 @@ final class ArchiveDocuments {
     /** Bytes that a document takes beside itself and its name. */
     private static final int OVERHEAD = 128;
 
-    /** What an entry is that is no document; goes on after its name. */
+    /** The kind of an entry that is no document; goes on after its name. */
     private enum Other {
         NOT_REGULAR("is a link or another special file, which is not followed"),
         LARGE("is too large for what it should be"),

@@ -50,7 +50,7 @@ final class ArchiveJson {
      */
     record Saved(String config, List<String> tags) {}
 
-    /** What an OCI document says of another one. */
+    /** A reference of an OCI document to another one. */
     record Descriptor(
             String mediaType, String digest, Platform platform, Map<String, String> annotations) {
         boolean isAttestation() {

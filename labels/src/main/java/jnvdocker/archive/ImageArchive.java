@@ -258,7 +258,7 @@ public final class ImageArchive {
             this.names = names;
         }
 
-        /** What does not say what it was built for is taken for this machine's. */
+        /** An image that names no platform counts as built for this machine's. */
         ArchivedImage read(Platform machine) throws BadArchiveException {
             Set<String> others = new LinkedHashSet<>();
             for (Variant variant : images.get(names)) {

@@ -34,7 +34,7 @@ final class Metered extends InputStream {
     /**
      * From here on at most so many bytes may be read.
      *
-     * @param words what is wrong when there are more
+     * @param words the complaint when there are more
      */
     void allow(long bytes, String words) {
         limit = count + bytes;
@@ -61,7 +61,7 @@ final class Metered extends InputStream {
         return got;
     }
 
-    /** What it reads from is another's to close. */
+    /** Does nothing: the owner of the wrapped stream closes that. */
     @Override
     public void close() {}
 }

@@ -1,6 +1,6 @@
 package jnvdocker.archive;
 
-/** What an image was built for, as images spell it: linux and amd64. */
+/** The platform of an image, as images spell it: linux and amd64. */
 public record Platform(String os, String architecture) {
 
     /**

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What an image's labels and variables say about GPUs, word for word; {@link GpuNeeds} is what they
+ * The labels and variables of an image about GPUs, word for word; {@link GpuNeeds} is what they
  * mean. Foreign text, as long as the image has it.
  *
  * @param by the label and the variable that say whether GPUs are needed, as NAME=VALUE

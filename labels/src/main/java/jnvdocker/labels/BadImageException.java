@@ -4,7 +4,7 @@ import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 /**
- * What an image asks for, or what the user's variables put over it, cannot be understood. The
+ * The needs of an image, or the user's variables that replace them, cannot be understood. The
  * refusal says what, where it stands and what to do.
  */
 public final class BadImageException extends RefusedException {

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What an image's needs are checked against: the driver that is loaded and, as far as it is known,
- * one GPU. What was not said is unknown, and a condition on it counts as true.
+ * The facts that an image's needs are checked against: the loaded driver and, as far as it is
+ * known, one GPU. What was not said is unknown, and a condition on it counts as true.
  */
 public final class DriverFacts {
     private final DriverVersion driver;

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What an image asks for. It needs GPUs when its label {@code com.nvidia.volumes.needed} names
+ * The needs of an image. It needs GPUs when its label {@code com.nvidia.volumes.needed} names
  * {@code nvidia_driver}, or its variable {@code NVIDIA_VISIBLE_DEVICES} is neither empty nor {@code
  * void}. Which GPUs, it never says: {@code none}, too, means the driver volume and the control
  * nodes, and the user chooses.
@@ -42,8 +42,8 @@ public final class GpuNeeds {
     }
 
     /**
-     * @param userEnv what the user sets for the container ({@code docker run --env}); a null value
-     *     takes the variable away, as {@code --env NAME} does when NAME is not set. Of these,
+     * @param userEnv the user's variables for the container ({@code docker run --env}); a null
+     *     value takes the variable away, as {@code --env NAME} does when NAME is not set. Of these,
      *     {@code NVIDIA_DISABLE_REQUIRE} and {@code NVIDIA_REQUIRE_*} count
      * @throws BadImageException when an unknown volume is named, a version or requirement is
      *     malformed, or something that is read is longer than 64 KiB. Requirements of an image that
@@ -119,7 +119,7 @@ public final class GpuNeeds {
     }
 
     /**
-     * @return what passed only because a fact is not known
+     * @return the requirements that passed only because a fact is not known
      * @throws UnmetNeedException for the first that is not met
      */
     public List<Unchecked> check(DriverFacts facts) throws UnmetNeedException {
@@ -148,7 +148,7 @@ public final class GpuNeeds {
         return unmet;
     }
 
-    /** What passes only because a fact is not known. */
+    /** The requirements that pass only because a fact is not known. */
     public List<Unchecked> unchecked(DriverFacts facts) {
         List<Unchecked> unchecked = new ArrayList<>();
         if (minimumCuda != null && facts.cuda().isEmpty()) {

@@ -9,7 +9,7 @@ import jnvdocker.words.Quote;
  */
 public record NamedRequirement(String name, Origin origin, Requirement requirement) {
 
-    /** Who set the variable. */
+    /** The origin of the variable. */
     public enum Origin {
         IMAGE("the image"),
         COMMAND_LINE("the command line");

@@ -43,7 +43,7 @@ final class NeedsReader {
         });
     }
 
-    /** In order, each once; empty when no GPU is asked for. */
+    /** In order, each once; empty when no GPU is requested. */
     List<String> volumes() throws BadImageException {
         Set<String> volumes = new LinkedHashSet<>();
         for (String name : label(VOLUMES_LABEL).split("\\s+")) {

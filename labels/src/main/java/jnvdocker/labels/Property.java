@@ -2,7 +2,7 @@ package jnvdocker.labels;
 
 import java.util.Locale;
 
-/** What a condition of NVIDIA_REQUIRE_* speaks of. */
+/** The property that a condition of NVIDIA_REQUIRE_* compares. */
 public enum Property {
     /** The CUDA version that the driver supports. */
     CUDA,

@@ -1,5 +1,5 @@
 /**
- * What an image asks for: its labels and variables, and whether a host's driver meets them. No I/O.
+ * The needs of images: their labels and variables, and whether a host's driver meets them. No I/O.
  * Start at {@link GpuNeeds}.
  */
 package jnvdocker.labels;

@@ -6,8 +6,8 @@ import java.util.Optional;
  * Why something is refused, or has failed, and what to do about it: one value from the place that
  * knows both to the place that prints them.
  *
- * @param what what is wrong, with which value
- * @param remedy what to do; empty only as {@link #of} has it
+ * @param what the fault, with the value that has it
+ * @param remedy the next step; empty only as {@link #of} has it
  */
 public record Refusal(String what, Optional<String> remedy) {
     public Refusal {
@@ -19,7 +19,7 @@ public record Refusal(String what, Optional<String> remedy) {
         this(what, Optional.of(remedy));
     }
 
-    /** What says by itself what to do, or leaves nothing to do. */
+    /** A refusal that names its own remedy, or leaves nothing to do. */
     public static Refusal of(String what) {
         return new Refusal(what, Optional.empty());
     }

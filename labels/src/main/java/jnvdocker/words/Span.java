@@ -19,7 +19,7 @@ public final class Span {
                     "(?=.)(?:([0-9]{1,9})w)?(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?"
                             + "(?:([0-9]{1,9})s)?");
 
-    /** What a place takes, which knows how long a time makes sense there. */
+    /** The durations that make sense in one place. */
     public record Limits(Duration least, Duration most) {
         private boolean hold(Duration span) {
             return span.compareTo(least) >= 0 && span.compareTo(most) <= 0;

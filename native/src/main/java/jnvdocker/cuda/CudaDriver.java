@@ -15,9 +15,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Asks a driver's libcuda which CUDA version it supports, on a machine with or without a GPU. That
- * is done in a child process, a small Java like this one: a library that crashes or hangs harms
- * nobody else.
+ * Asks a driver's libcuda which CUDA version it supports, on a machine with or without a GPU. A
+ * child process, a small Java like this one, does that: a library that crashes or hangs harms only
+ * the child.
  */
 public final class CudaDriver {
     /** A child on a busy machine takes a second or two. */
@@ -42,8 +42,8 @@ public final class CudaDriver {
     }
 
     /**
-     * @param libcuda the library's own file, beside which its other parts are looked for
-     * @throws IOException when there is no answer; the message says which file and why
+     * @param libcuda the library's own file; its other parts are searched for beside it
+     * @throws IOException when there is no answer; the message names the file and the reason
      */
     public CudaVersion ask(Path libcuda) throws IOException {
         try {
@@ -65,7 +65,7 @@ public final class CudaDriver {
         return builder;
     }
 
-    /** What is not an answer through and through is none. */
+    /** Parses strictly: a result that is not an answer in every respect is no answer. */
     static CudaVersion answer(ShortProcess.Result result) throws IOException {
         Matcher failure = FAILURE.matcher(result.output());
         if (failure.find()) {
@@ -85,7 +85,7 @@ public final class CudaDriver {
                                 "it answers " + answer.group(1) + ", which is not a version"));
     }
 
-    /** 12.2 of 12020; empty for what no driver's version can be, 0 among it. */
+    /** Returns 12.2 for 12020; empty for a number that no driver's version can be, such as 0. */
     static Optional<CudaVersion> parse(String number) {
         long value = Long.parseLong(number);
         if (value < 1000 || value > 99_999) {
@@ -94,7 +94,10 @@ public final class CudaDriver {
         return Optional.of(new CudaVersion((int) value / 1000, (int) value % 1000 / 10));
     }
 
-    /** Like the daemon it loads native code from its own tree, and leaves no trace of a crash. */
+    /**
+     * Like the daemon, the child loads native code from its own tree and leaves no trace of a
+     * crash.
+     */
     static List<String> child() {
         List<String> words = new ArrayList<>();
         words.add(Path.of(System.getProperty("java.home"), "bin/java").toString());

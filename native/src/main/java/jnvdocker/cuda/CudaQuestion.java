@@ -3,8 +3,8 @@ package jnvdocker.cuda;
 import com.sun.jna.ptr.IntByReference;
 
 /**
- * The child process in which libcuda is loaded: {@code CudaQuestion FILE SECONDS}. It lives no
- * longer than so many seconds, and prints one line that {@link CudaDriver} understands.
+ * The child process in which libcuda is loaded: {@code CudaQuestion FILE SECONDS}. It lives at most
+ * that many seconds and prints one line that {@link CudaDriver} understands.
  */
 final class CudaQuestion {
     static final String ANSWER = "cuDriverGetVersion: ";
@@ -31,13 +31,16 @@ final class CudaQuestion {
         return say(ANSWER + version.getValue(), 0);
     }
 
-    /** The loader's own word, which begins with the file; JNA adds where else it has looked. */
+    /**
+     * Returns the loader's own message, which begins with the file; JNA appends where else it has
+     * looked.
+     */
     private static String reason(UnsatisfiedLinkError e, String file) {
         Throwable first = e.getSuppressed().length == 0 ? e : e.getSuppressed()[0];
         return first.getMessage().lines().findFirst().orElse("").replace(file + ": ", "");
     }
 
-    /** On a line of its own, whatever the library has printed. */
+    /** Prints on a line of its own, whatever the library has printed. */
     private static int say(String line, int exitCode) {
         System.out.print("\n" + line + "\n");
         System.out.flush();

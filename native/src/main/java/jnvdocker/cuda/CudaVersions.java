@@ -19,22 +19,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The CUDA version of the driver that is loaded: asked of the driver once and remembered, here and
- * on disk, until another driver is loaded. Asking takes about a second and is done in the
- * background.
+ * The CUDA version of the loaded driver. The driver is asked once; its answer is remembered, in
+ * memory and on disk, until another driver is loaded. Asking takes about a second and is done in
+ * the background.
  *
- * <p>Where the driver has not answered, its branch in {@link DriverBranches} counts. A driver that
- * is not in that table either has no known version.
+ * <p>If the driver has not answered, its branch in {@link DriverBranches} counts. The version of a
+ * driver that is missing in that table, too, is unknown.
  */
 public final class CudaVersions {
     private static final Logger LOG = LoggerFactory.getLogger(CudaVersions.class);
 
     private static final String FILE = "cuda-version";
 
-    /** What was in the way may have gone by then: a library that was not installed yet, say. */
+    /** The obstacle may have gone by then: a library that was not installed yet, say. */
     private static final Duration RETRY = Duration.ofMinutes(1);
 
-    /** How a driver is asked. */
+    /** A way to ask a driver. */
     public interface Source {
         CudaVersion ask(DriverVersion driver) throws IOException;
     }
@@ -72,20 +72,23 @@ public final class CudaVersions {
         this.retry = retry;
     }
 
-    /** Has the driver asked, and does not wait. */
+    /** Has the driver asked, without waiting. */
     public void prepare(DriverVersion driver) {
         question(driver);
     }
 
     /**
-     * What the driver answers, if it does so soon, else what the table says; empty when that does
-     * not know it either.
+     * Returns the driver's answer if it comes soon, else the table's; empty when the table does not
+     * know the driver either.
      */
     public Optional<CudaVersion> of(DriverVersion driver) {
         return answer(question(driver)).or(() -> DriverBranches.cudaOf(driver));
     }
 
-    /** What an image is checked against, with the CUDA version as far as {@link #of} knows it. */
+    /**
+     * Returns the facts that images are checked against, with the CUDA version as far as {@link
+     * #of} knows it.
+     */
     public DriverFacts facts(DriverVersion driver) {
         DriverFacts facts = DriverFacts.of(driver);
         return of(driver).map(facts::withCuda).orElse(facts);
@@ -148,7 +151,10 @@ public final class CudaVersions {
         }
     }
 
-    /** That of the driver that was loaded last; where it cannot be kept, it is asked for again. */
+    /**
+     * Keeps the version of the driver that was loaded last; if it cannot be kept, the driver is
+     * asked again.
+     */
     private void remember(RememberedCuda answer) {
         try {
             answer.write(file);

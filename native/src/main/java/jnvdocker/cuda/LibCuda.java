@@ -9,7 +9,7 @@ interface LibCuda extends Library {
     int SUCCESS = 0;
 
     /**
-     * @throws UnsatisfiedLinkError with the loader's reason when it cannot be loaded
+     * @throws UnsatisfiedLinkError with the loader's reason when the library cannot be loaded
      */
     static LibCuda load(String file) {
         return Native.load(file, LibCuda.class);

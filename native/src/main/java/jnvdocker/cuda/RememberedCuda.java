@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** One line on disk: what a driver has answered, {@code 535.104.05 12.2}. */
+/** One line on disk, a driver and its answer: {@code 535.104.05 12.2}. */
 record RememberedCuda(DriverVersion driver, CudaVersion cuda) {
     private static final int LIMIT = 100;
     private static final Pattern LINE =
@@ -24,7 +24,7 @@ record RememberedCuda(DriverVersion driver, CudaVersion cuda) {
 
     /**
      * @return empty when there is no file
-     * @throws IOException when there is something else in it
+     * @throws IOException when the file contains something else
      */
     static Optional<RememberedCuda> read(Path file) throws IOException {
         byte[] bytes;
@@ -44,12 +44,12 @@ record RememberedCuda(DriverVersion driver, CudaVersion cuda) {
                         DriverVersion.parse(line.group(1)), CudaVersion.parse(line.group(2)));
             }
         } catch (IllegalArgumentException e) {
-            // Said below.
+            // The exception below says so.
         }
         throw new IOException(file + " does not hold the versions of a driver and its CUDA");
     }
 
-    /** Written beside the file, synced, and renamed. */
+    /** Writes it beside the file, syncs it, and renames it. */
     void write(Path file) throws IOException {
         Path fresh = file.resolveSibling(file.getFileName() + ".new");
         byte[] line = (driver + " " + cuda + "\n").getBytes(StandardCharsets.UTF_8);

@@ -1,5 +1,5 @@
 /**
- * Which CUDA version the driver supports, as its own library tells when a child process asks it.
- * Start at {@link CudaDriver}.
+ * The CUDA version that the driver supports, which its own library tells a child process. Start at
+ * {@link CudaDriver}.
  */
 package jnvdocker.cuda;

@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/** The number the kernel draws at each boot. */
+/** The id that the kernel draws at each boot. */
 public final class BootId {
     private static final String FILE = "/proc/sys/kernel/random/boot_id";
     private static final Pattern FORM = Pattern.compile("[0-9a-fA-F-]{1,64}");
@@ -13,7 +13,8 @@ public final class BootId {
     private BootId() {}
 
     /**
-     * That of a host. One that is only a folder, without such a file, boots with this machine.
+     * Returns the boot id of a host. A host that is only a directory, without such a file, boots
+     * with this machine.
      *
      * @throws IOException naming the file that cannot be read or holds something else
      */

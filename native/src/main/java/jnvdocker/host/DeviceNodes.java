@@ -23,8 +23,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The driver's device nodes under {@code /dev}. One that is missing is made, as nvidia-modprobe
- * would: its major from {@code /proc/devices}, owner and mode from {@code
+ * The driver's device nodes under {@code /dev}. A missing node is made, as nvidia-modprobe would
+ * make it: with its major from {@code /proc/devices}, owner and mode from {@code
  * /proc/driver/nvidia/params}.
  */
 public final class DeviceNodes {
@@ -34,7 +34,7 @@ public final class DeviceNodes {
     private static final String MODESET = "nvidia-modeset";
     private static final int CTL_MINOR = 255;
 
-    /** That of nvidia-modeset; nvidiactl's is the next. */
+    /** The minor of nvidia-modeset; nvidiactl's is the next. */
     private static final int FIRST_OF_OTHERS = 254;
 
     private final Host host;
@@ -50,7 +50,7 @@ public final class DeviceNodes {
     }
 
     /**
-     * Loads the driver's kernel module when nobody has, as happens on a host without X.
+     * Loads the driver's kernel module if it is not loaded yet, as on a host without X.
      *
      * @throws NoDriverException when it is not loaded and cannot be
      */
@@ -69,10 +69,10 @@ public final class DeviceNodes {
     }
 
     /**
-     * All nodes that containers may be given: {@link #control} and every GPU's, in order of index,
-     * each GPU with its UUID known. One that the driver cannot talk to has none.
+     * Returns all nodes that containers may be given: {@link #control} and every GPU's, in order of
+     * index, each GPU with its UUID known. A GPU that the driver cannot talk to has none.
      *
-     * @throws IOException when one is missing and cannot be made, or is not the device it should be
+     * @throws IOException when a node is missing and cannot be made, or is another device
      */
     public List<DeviceNode> all() throws IOException {
         List<DeviceNode> nodes = new ArrayList<>(control());
@@ -85,16 +85,16 @@ public final class DeviceNodes {
     }
 
     /**
-     * A node that is not as the driver has it.
+     * A node that differs from the driver's.
      *
-     * @param missing whether there is nothing of its name, or else something other than the device
-     * @param made whether {@link #all} makes it, or the administrator alone may
+     * @param missing true if nothing has its name; false if something other than the device does
+     * @param made true if {@link #all} makes it; false if only the administrator may
      */
     public record Fault(Path path, boolean missing, boolean made, int major, int minor) {}
 
     /**
-     * What is wrong with the nodes that containers with these GPUs need. Makes none and loads
-     * nothing: of a module that is not loaded there are no nodes to be wrong.
+     * Finds faults in the nodes that containers with these GPUs need. Makes no node and loads
+     * nothing: a module that is not loaded has no nodes that could be wrong.
      *
      * @throws NoDriverException when no driver is loaded
      */
@@ -115,7 +115,7 @@ public final class DeviceNodes {
         return faults;
     }
 
-    /** Whether the kernel module is loaded without which CUDA does not work. */
+    /** Whether the kernel module that CUDA requires is loaded. */
     public boolean hasUvm() throws IOException {
         return majors().containsKey(UVM);
     }
@@ -130,9 +130,9 @@ public final class DeviceNodes {
     }
 
     /**
-     * The nodes that every container with a GPU needs: nvidiactl, nvidia-uvm, nvidia-uvm-tools.
+     * Returns the nodes of every container with a GPU: nvidiactl, nvidia-uvm, nvidia-uvm-tools.
      *
-     * @throws IOException when one is missing and cannot be made, or is not the device it should be
+     * @throws IOException when a node is missing and cannot be made, or is another device
      */
     public List<DeviceNode> control() throws IOException {
         int uvm = uvmMajor();
@@ -143,8 +143,8 @@ public final class DeviceNodes {
     }
 
     /**
-     * The node that programs need which draw on a screen or by Vulkan; empty where the module
-     * nvidia-modeset is not loaded, as on most hosts without screens. Drivers that say
+     * Returns the node that programs need to draw on a screen or by Vulkan; empty where the module
+     * nvidia-modeset is not loaded, as on most hosts without screens. Drivers that list
      * nvidia-frontend list no device of that module.
      *
      * @throws IOException when it is missing and cannot be made, or is not the device it should be
@@ -160,7 +160,7 @@ public final class DeviceNodes {
     }
 
     /**
-     * The node of one GPU, {@code /dev/nvidia<minor>}.
+     * Returns the node of one GPU, {@code /dev/nvidia<minor>}.
      *
      * @throws IOException when it is missing and cannot be made, or is not the device it should be
      */
@@ -168,12 +168,12 @@ public final class DeviceNodes {
         return node("nvidia" + gpu.minor(), gpuMajor(), gpu.minor());
     }
 
-    /** What a GPU's node is called, whether it is there or not. */
+    /** Returns the path of a GPU's node, whether it exists or not. */
     public static String nameOf(Gpu gpu) {
         return nameOf(gpu.minor());
     }
 
-    /** The same of a GPU of which no more is known than its minor. */
+    /** Returns the path of the node of a GPU of which only the minor is known. */
     public static String nameOf(int minor) {
         return "/dev/nvidia" + minor;
     }
@@ -181,8 +181,8 @@ public final class DeviceNodes {
     /**
      * The GPUs whose nodes a path leads to.
      *
-     * @param folder whether it leads to a folder, and so to whatever is in it
-     * @param complete false where a folder has so much in it that not all of it was looked at
+     * @param folder whether it leads to a directory, and so to everything in it
+     * @param complete false when a directory has too many entries to look at all of them
      */
     public record Reached(Set<Integer> minors, boolean folder, boolean complete) {
         public Reached {
@@ -191,9 +191,9 @@ public final class DeviceNodes {
     }
 
     /**
-     * The GPUs whose nodes docker gives a container for {@code --device}: a node or a link to one,
-     * whatever it is called, or all nodes in a folder and in those below it, where links are not
-     * followed. By its name alone for a path that is not there. Opens no node.
+     * Returns the GPUs whose nodes docker gives a container for {@code --device}: a node or a link
+     * to one, whatever its name, or all nodes in a directory and those below it, where links are
+     * not followed. A path that does not exist is judged by its name alone. Opens no node.
      *
      * @param path on this machine
      */
@@ -202,8 +202,9 @@ public final class DeviceNodes {
     }
 
     /**
-     * The GPUs whose nodes a container sees that has a path mounted, as far as they are worth a
-     * look: as {@link #given}, but of a folder only what is in it or in its folder {@code dev}.
+     * Returns the GPUs whose nodes a container sees that has a path mounted, as far as they are
+     * worth a look: like {@link #given}, but looks no deeper than a directory itself and its
+     * subdirectory {@code dev}.
      */
     public Reached seen(Path path) throws IOException {
         return reached(path, 1);
@@ -225,7 +226,7 @@ public final class DeviceNodes {
         return search.found();
     }
 
-    /** The minor of a GPU's node; the driver's other nodes have the same major. */
+    /** Returns the minor of a GPU's node; the driver's other nodes have the same major. */
     static OptionalInt minor(long device, int major) {
         int minor = Posix.minor(device);
         return device != 0 && Posix.major(device) == major && minor < FIRST_OF_OTHERS
@@ -233,7 +234,7 @@ public final class DeviceNodes {
                 : OptionalInt.empty();
     }
 
-    /** That of a GPU's node by its name, whatever is there. */
+    /** Returns the minor in the name of a GPU's node, whatever exists there. */
     public static OptionalInt minorOf(String node) {
         Matcher name = NAME.matcher(node);
         return name.matches()
@@ -263,8 +264,8 @@ public final class DeviceNodes {
 
     /**
      * Makes the link {@code /dev/char/<major>:<minor>} to a node, which udev makes for most devices
-     * and not for the driver's. Without it runc up to 1.1.6 leaves the device out of the rules that
-     * it hands to systemd, which applies these anew whenever it is reloaded.
+     * but not for the driver's. Without the link, runc up to 1.1.6 omits the device from the rules
+     * that it hands to systemd, which applies them again at every reload.
      */
     public void linkByNumber(DeviceNode node) throws IOException {
         Path folder = host.resolve("/dev/char");
@@ -275,12 +276,12 @@ public final class DeviceNodes {
                 Files.createSymbolicLink(
                         link, Path.of("..", node.hostPath().getFileName().toString()));
             } catch (FileAlreadyExistsException e) {
-                // Somebody else was quicker.
+                // Another process was quicker.
             }
         }
     }
 
-    /** 0, which no device of the driver has, for what is no device node. */
+    /** Returns 0, which no device of the driver has, for anything but a device node. */
     private static long deviceOf(Path path) throws IOException {
         return FileStatus.of(path).characterDevice();
     }
@@ -320,8 +321,8 @@ public final class DeviceNodes {
     }
 
     /**
-     * The major of all GPUs. Its name was nvidia-frontend until the 5xx drivers; both are major 195
-     * so far.
+     * Returns the major of all GPUs. Its name was nvidia-frontend until the 5xx drivers; both are
+     * major 195 so far.
      *
      * @throws NoDriverException when no driver is loaded
      */
@@ -337,7 +338,7 @@ public final class DeviceNodes {
                 "load the driver with 'modprobe nvidia'");
     }
 
-    /** The majors of the driver's other devices: nvidia-uvm, nvidia-caps and the like. */
+    /** Returns the majors of the driver's other devices: nvidia-uvm, nvidia-caps and the like. */
     public Set<Integer> otherMajors() throws IOException {
         Set<Integer> others = new HashSet<>();
         majors().forEach((name, major) -> {
@@ -376,7 +377,7 @@ public final class DeviceNodes {
         return parseMajors(KernelText.read(host.resolve("/proc/devices")));
     }
 
-    /** The character devices in the text of {@code /proc/devices}: name to major. */
+    /** Parses the character devices in the text of {@code /proc/devices}: name to major. */
     static Map<String, Integer> parseMajors(String text) {
         Map<String, Integer> majors = new HashMap<>();
         boolean characters = false;

@@ -10,7 +10,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** What a host's kernel tells of who uses its driver, and who may. */
+/** The users of a host's driver, and the processes that may use it, as far as the kernel tells. */
 public final class DriverUse {
     private static final int READ = 4;
     private static final int BITS_OF_GROUP = 3;
@@ -23,16 +23,15 @@ public final class DriverUse {
     }
 
     /**
-     * Whether nobody has a node of the driver open: every open file counts as a use of its module,
-     * and so does each module that needs it. That there are more uses than such modules proves
-     * nothing.
+     * Whether no process has a node of the driver open: every open file counts as a use of its
+     * module, and so does each module that needs it. More uses than such modules prove nothing.
      */
     public boolean isUnused() {
         try {
             Path module = host.resolve("/sys/module/nvidia");
             Set<String> before = holders(module);
             String uses = KernelText.read(module.resolve("refcnt")).strip();
-            // Those that came in between may be what was counted.
+            // Modules that were loaded in between may be what was counted.
             return uses.equals(String.valueOf(before.size())) && holders(module).equals(before);
         } catch (IOException e) {
             return false;
@@ -47,7 +46,7 @@ public final class DriverUse {
         }
     }
 
-    /** Whether the node of a GPU is one that a process may open; also when that cannot be told. */
+    /** Whether a process may open the node of a GPU; true as well if that is unknown. */
     public boolean mayOpen(Gpu gpu, Credentials process) {
         if (process.uid() == 0) {
             return true;

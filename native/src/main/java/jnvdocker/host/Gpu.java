@@ -1,23 +1,23 @@
 package jnvdocker.host;
 
 /**
- * One GPU. Its identity is the UUID; the rest is for people and device nodes, and may change when
- * the host is re-cabled.
+ * One GPU. Its identity is the UUID; the other components are for people and device nodes, and may
+ * change when the host is re-cabled.
  *
  * @param index its place in the order of PCI addresses, as nvidia-smi numbers GPUs
- * @param uuid {@code GPU-5c1a1003-…}; with question marks while nothing has opened the GPU since
+ * @param uuid {@code GPU-5c1a1003-…}; with question marks until the GPU is first opened after a
  *     boot; {@value #UNKNOWN} when the driver names none
  * @param minor the number in the name of its device node {@code /dev/nvidia<minor>}; -1 when the
  *     driver names none
  * @param pciAddress {@code 0000:07:00.0}, lower case
  * @param model {@code NVIDIA A100-SXM4-40GB}
- * @param trouble what is wrong with it, so that it cannot be given out; empty when nothing is
+ * @param trouble the fault for which it cannot be given out; empty when it has none
  */
 public record Gpu(
         int index, String uuid, int minor, String pciAddress, String model, String trouble) {
     static final String UNKNOWN = "?";
 
-    /** One with which nothing is wrong. */
+    /** A GPU without a fault. */
     public Gpu(int index, String uuid, int minor, String pciAddress, String model) {
         this(index, uuid, minor, pciAddress, model, "");
     }
@@ -26,22 +26,22 @@ public record Gpu(
         return new Gpu(index, UNKNOWN, -1, pciAddress, UNKNOWN, trouble);
     }
 
-    /** Whether it can be given out at all, be it held or free. */
+    /** Whether it can be given out at all, whether held or free. */
     public boolean isSound() {
         return trouble.isEmpty();
     }
 
-    /** {@code GPU-5c1a1003}: what people type and messages show. */
+    /** Returns {@code GPU-5c1a1003}, which people type and messages show. */
     public String shortUuid() {
         return shortUuid(uuid);
     }
 
-    /** The same of a GPU that may not be here any more. */
+    /** Returns the same for a GPU that may no longer be here. */
     public static String shortUuid(String uuid) {
         return uuid.length() < 12 ? uuid : uuid.substring(0, 12);
     }
 
-    /** Whether the driver knows its UUID by now. */
+    /** Whether the driver knows its UUID yet. */
     public boolean hasUuid() {
         return uuid.indexOf('?') < 0;
     }

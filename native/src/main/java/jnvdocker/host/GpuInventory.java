@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * The GPUs of a host, each with its UUID as far as the driver can be brought to tell it. It knows a
- * GPU's only from when somebody has opened the GPU for the first time since boot.
+ * The GPUs of a host, each with its UUID as far as the driver can be made to tell it. The driver
+ * knows the UUID of a GPU only once a process has opened the GPU since boot.
  */
 public final class GpuInventory {
     private final Host host;
@@ -21,11 +21,11 @@ public final class GpuInventory {
     }
 
     /**
-     * At once when every UUID is known, or will not be known; else after a second or two, in which
-     * the GPUs are woken that show none.
+     * Returns at once when every UUID is known or will stay unknown; otherwise takes a second or
+     * two to wake the GPUs that show none.
      *
      * @throws NoDriverException when no driver is loaded
-     * @throws IOException when what the driver tells cannot be read or understood
+     * @throws IOException when the driver's files cannot be read or understood
      */
     public HostDriver read() throws IOException {
         HostDriver driver = HostDriver.read(host);

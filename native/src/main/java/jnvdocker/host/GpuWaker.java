@@ -13,15 +13,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Has the driver initialize GPUs: it does when somebody opens a GPU's node, as nvidia-smi would.
- * That takes a second or two, and on a GPU that is broken it may never end: a child process does
- * it, once for each GPU, and nobody waits for that longer than a while.
+ * Makes the driver initialize GPUs, which it does when a process opens a GPU's node, as nvidia-smi
+ * would. That takes a second or two, and may never end on a broken GPU: so a child process does it,
+ * once for each GPU, and callers wait for it for a limited time only.
  */
 final class GpuWaker {
     private static final Duration LIMIT = Duration.ofSeconds(10);
 
     /**
-     * Opens each of its arguments that is a node; {@code <>} would make a file of one that is not.
+     * Opens each of its arguments that is a node; {@code <>} would make a file if there were none.
      */
     private static final List<String> OPEN =
             List.of(
@@ -35,7 +35,7 @@ final class GpuWaker {
     private final List<String> program;
     private final Duration limit;
 
-    /** The PCI addresses of those that the driver has told nothing of since. */
+    /** The PCI addresses of the GPUs that were tried and are still silent. */
     private final Set<String> tried = new HashSet<>();
 
     private CompletableFuture<Void> underWay = CompletableFuture.completedFuture(null);
@@ -44,7 +44,7 @@ final class GpuWaker {
         this(nodes, OPEN, LIMIT);
     }
 
-    /** Has another program open the nodes that it is given. */
+    /** Has another program open the nodes that it gets as arguments. */
     GpuWaker(DeviceNodes nodes, List<String> program, Duration limit) {
         this.nodes = nodes;
         this.program = List.copyOf(program);
@@ -52,10 +52,10 @@ final class GpuWaker {
     }
 
     /**
-     * Wakes those that it has not tried to wake yet, and waits until that is done.
+     * Wakes the GPUs that it has not yet tried to wake, and waits until that is done.
      *
-     * @param silent all those of which the driver does not tell what they are
-     * @return whether it may tell more by now
+     * @param silent all GPUs that the driver does not identify
+     * @return whether the driver may tell more by now
      */
     boolean wake(List<Gpu> silent) {
         CompletableFuture<Void> done;
@@ -85,7 +85,7 @@ final class GpuWaker {
         try {
             done.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            // They stay without a UUID, and whoever asks for one is told so.
+            // They stay without a UUID, and whoever requests one of them is told so.
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
         } catch (InterruptedException e) {
@@ -101,7 +101,7 @@ final class GpuWaker {
                 Path node = nodes.of(gpu).hostPath();
                 words.add(node.toString());
             } catch (IOException e) {
-                // Without a node it cannot be opened.
+                // A GPU without a node cannot be opened.
             }
         }
         if (words.size() > program.size()) {
@@ -127,7 +127,7 @@ final class GpuWaker {
                 process.destroyForcibly();
             }
         } catch (IOException e) {
-            // As if the GPUs did not open.
+            // Treated as if the GPUs did not open.
         }
     }
 }

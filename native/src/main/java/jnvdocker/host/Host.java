@@ -8,12 +8,12 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Where {@code /} is: every fact about the host is read beneath this folder, and symbolic links are
- * resolved beneath it too, as chroot would. An absolute link in a driver root points inside that
- * root, and none leads out of it.
+ * The place of {@code /}: every fact about the host is read beneath this directory, and symbolic
+ * links are resolved beneath it too, as chroot would. An absolute link in a driver root points
+ * inside that root, and no link leads out of it.
  */
 public final class Host {
-    /** As many links as the kernel follows in one path. */
+    /** The maximum number of links that the kernel follows in one path. */
     private static final int MAX_LINKS = 40;
 
     private final Path root;
@@ -23,14 +23,14 @@ public final class Host {
     }
 
     /**
-     * @param root an absolute path of an existing folder; {@code /} is this machine
+     * @param root an absolute path of an existing directory; {@code /} is this machine
      * @throws IOException when it does not exist
      */
     public static Host at(Path root) throws IOException {
         return new Host(root.toRealPath());
     }
 
-    /** The folder that counts as {@code /}, without links in it. */
+    /** Returns the directory that counts as {@code /}, with all links resolved. */
     public Path root() {
         return root;
     }
@@ -41,22 +41,25 @@ public final class Host {
     }
 
     /**
-     * Where a path of the host is for us, links resolved beneath the root, the last name's too. A
-     * name that does not exist stays as it is, so the result need not exist.
+     * Returns the place of a host's path on this machine. Links are resolved beneath the root,
+     * including that of the last name. A name that does not exist stays as it is, so the result
+     * need not exist.
      *
-     * @param path as the host spells it, with or without the leading slash
-     * @throws FileSystemLoopException when links lead in a circle
+     * @param path as spelled on the host, with or without the leading slash
+     * @throws FileSystemLoopException when links form a loop
      */
     public Path resolve(String path) throws IOException {
         return resolve(path, true);
     }
 
-    /** Like {@link #resolve}, but a link in the place of the last name is left as it is. */
+    /** Like {@link #resolve}, but does not follow a link in the last name. */
     public Path resolveParent(String path) throws IOException {
         return resolve(path, false);
     }
 
-    /** How the host spells a path that {@link #resolve} gave: {@code /dev/nvidia0}. */
+    /**
+     * Returns the host's spelling of a path that {@link #resolve} returned: {@code /dev/nvidia0}.
+     */
     public String spell(Path path) {
         if (!path.startsWith(root)) {
             throw new IllegalArgumentException(path + " is not beneath " + root);

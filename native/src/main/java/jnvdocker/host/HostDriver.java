@@ -19,7 +19,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The NVIDIA driver that is loaded now, as its kernel module tells beneath {@code
+ * The NVIDIA driver that is loaded now, as its kernel module presents it beneath {@code
  * /proc/driver/nvidia}.
  *
  * @param version the kernel module's
@@ -30,8 +30,8 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     private static final String SYS_VERSION = "/sys/module/nvidia/version";
 
     /**
-     * Both wordings: {@code NVIDIA UNIX x86_64 Kernel Module 535.104.05 Sat …} and {@code NVIDIA
-     * UNIX Open Kernel Module for x86_64 550.54.14 Release Build …}.
+     * Matches both wordings: {@code NVIDIA UNIX x86_64 Kernel Module 535.104.05 Sat …} and {@code
+     * NVIDIA UNIX Open Kernel Module for x86_64 550.54.14 Release Build …}.
      */
     private static final Pattern MODULE_VERSION =
             Pattern.compile(
@@ -41,7 +41,9 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     private static final Pattern PCI_ADDRESS =
             Pattern.compile("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]");
 
-    /** By the module's parameter NVreg_ExcludedGpus: it has a node, and nothing can use it. */
+    /**
+     * Set by the module's parameter NVreg_ExcludedGpus: the GPU has a node, and nothing can use it.
+     */
     private static final Pattern EXCLUDED =
             Pattern.compile("^GPU Excluded:\\s+Yes", Pattern.MULTILINE);
 
@@ -53,19 +55,19 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
 
     /**
      * @throws NoDriverException when no driver is loaded
-     * @throws IOException when what the driver tells cannot be read or understood
+     * @throws IOException when the driver's files cannot be read or understood
      */
     public static HostDriver read(Host host) throws IOException {
         return new HostDriver(readVersion(host), readGpus(host));
     }
 
-    /** Whether the driver's kernel module is there. */
+    /** Whether the driver's kernel module is loaded. */
     public static boolean isLoaded(Host host) throws IOException {
         return Files.exists(host.resolve(PROC_VERSION)) || Files.exists(host.resolve(SYS_VERSION));
     }
 
     /**
-     * The version alone, which takes one read where {@link #read} takes one more for every GPU.
+     * Returns the version alone, which takes one read; {@link #read} takes another for every GPU.
      *
      * @throws NoDriverException when no driver is loaded
      */
@@ -93,7 +95,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
                 "install the driver, or load it with 'modprobe nvidia'");
     }
 
-    /** The version in the text of {@code /proc/driver/nvidia/version}. */
+    /** Parses the version in the text of {@code /proc/driver/nvidia/version}. */
     static Optional<DriverVersion> parseVersion(String text) {
         Matcher matcher = MODULE_VERSION.matcher(text);
         if (!matcher.find()) {
@@ -129,7 +131,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         return gpus;
     }
 
-    /** One GPU that cannot be read takes nobody's others away. */
+    /** Skips a GPU that cannot be read, so that the others stay usable. */
     private static Optional<Gpu> gpu(int index, Path folder) {
         String address = addressOf(folder);
         try {

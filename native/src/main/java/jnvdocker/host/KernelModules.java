@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Loads kernel modules of this machine. On a host without X nobody may have loaded the driver;
- * nvidia-uvm is loaded by nobody until a CUDA program asks for it, and in a container none can.
+ * Loads kernel modules of this machine. On a host without X the driver may not be loaded yet.
+ * nvidia-uvm is loaded only when a CUDA program asks for it, which no program in a container can.
  */
 final class KernelModules {
     private static final int LIMIT_SECONDS = 30;
@@ -17,13 +17,16 @@ final class KernelModules {
     private final List<Path> programs;
 
     /**
-     * @param programs where modprobe may be; the first one that is there is run
+     * @param programs possible places of modprobe; the first that exists is run
      */
     KernelModules(List<Path> programs) {
         this.programs = programs;
     }
 
-    /** Those of a host; one that is only a folder has no kernel to load them into. */
+    /**
+     * Returns the loader of a host's modules; a host that is only a directory has no kernel to load
+     * them into.
+     */
     static KernelModules of(Host host) {
         return new KernelModules(
                 host.isThisMachine()
@@ -32,7 +35,7 @@ final class KernelModules {
     }
 
     /**
-     * @throws IOException saying why it was not loaded
+     * @throws IOException with the reason why the module was not loaded
      */
     void load(String module) throws IOException {
         for (Path program : programs) {
@@ -53,7 +56,7 @@ final class KernelModules {
             if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
                 throw new IOException(program + " did not end in " + LIMIT_SECONDS + " s");
             }
-            // It says a line or two, which the pipe has kept.
+            // modprobe prints a line or two, which the pipe has kept.
             byte[] said = process.getInputStream().readNBytes(4096);
             if (process.exitValue() != 0) {
                 throw new IOException(new String(said, StandardCharsets.UTF_8).strip());

@@ -13,9 +13,9 @@ final class KernelText {
     private KernelText() {}
 
     /**
-     * The text of a file under proc or sys.
+     * Returns the text of a file under proc or sys.
      *
-     * @throws IOException when it cannot be read, or is longer than such files are
+     * @throws IOException when it cannot be read, or is too long for such a file
      */
     static String read(Path file) throws IOException {
         byte[] bytes;
@@ -24,7 +24,7 @@ final class KernelText {
         } catch (FileSystemException e) {
             throw e;
         } catch (IOException e) {
-            // What fails after the opening does not say on which file.
+            // A failure after the opening does not name the file.
             throw new FileSystemException(file.toString(), null, e.getMessage());
         }
         if (bytes.length > LIMIT) {

@@ -6,9 +6,9 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/** How the driver wants its nodes, from {@code /proc/driver/nvidia/params}. */
+/** The driver's settings for its nodes, from {@code /proc/driver/nvidia/params}. */
 record NodeParameters(boolean modifyDeviceFiles, int uid, int gid, int mode) {
-    /** What the driver does when nobody set anything. */
+    /** The driver's behaviour without any setting. */
     static final NodeParameters DEFAULT = new NodeParameters(true, 0, 0, 0666);
 
     static NodeParameters read(Host host) throws IOException {

@@ -14,12 +14,12 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Looks through folders for nodes of GPUs, known by their number and not by their name. Level by
- * level, so that the many files somewhere below do not keep it from what is on top. What cannot be
- * read is passed over, as docker does.
+ * Searches directories for nodes of GPUs, recognized by number and not by name. It goes level by
+ * level, so that many files far below do not keep it from those on top. Unreadable entries are
+ * skipped, as docker does.
  */
 final class NodeSearch {
-    /** Some fifty times what is in the /dev of a large host. */
+    /** Some fifty times the number of files in the /dev of a large host. */
     static final int MOST_FILES = 20_000;
 
     private final int major;
@@ -30,7 +30,7 @@ final class NodeSearch {
     private record Level(Path folder, int depth) {}
 
     /**
-     * @param levels how deep to look: 1 for what is in the folder itself
+     * @param levels how deep to look: 1 for the directory itself
      */
     NodeSearch(int major, int levels) {
         this.major = major;
@@ -50,7 +50,7 @@ final class NodeSearch {
                     look(entry, level.depth(), folders);
                 }
             } catch (IOException | DirectoryIteratorException e) {
-                // Not there, gone, or not for us.
+                // Missing, gone, or not readable for us.
             }
         }
     }

@@ -1,5 +1,5 @@
 /**
- * What the host has: its driver, its GPUs, their device nodes. Start at {@link HostDriver} and
- * {@link GpuInventory}.
+ * The host's driver, its GPUs and their device nodes. Start at {@link HostDriver} and {@link
+ * GpuInventory}.
  */
 package jnvdocker.host;

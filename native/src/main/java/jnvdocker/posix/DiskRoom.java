@@ -6,13 +6,13 @@ import com.sun.jna.Memory;
 import java.nio.file.Path;
 
 /**
- * What can still be written to a file system, as statvfs(3) tells.
+ * The free space of a file system, as statvfs(3) tells it.
  *
  * @param bytes that any user may still write
- * @param forFiles whether it has room for the name of one more file, too
+ * @param forFiles whether there is room for the name of one more file
  */
 public record DiskRoom(boolean readOnly, long bytes, boolean forFiles) {
-    // struct statvfs, the same on x86-64 and aarch64: longs, and a few ints that are spare.
+    // struct statvfs, the same on x86-64 and aarch64: longs, and a few spare ints.
     private static final int SIZE = 112;
     private static final int F_FRSIZE = 8;
     private static final int F_BAVAIL = 32;
@@ -22,11 +22,11 @@ public record DiskRoom(boolean readOnly, long bytes, boolean forFiles) {
 
     private static final long ST_RDONLY = 1;
 
-    /** That of the file system which a file or folder is on. */
+    /** Returns the free space of the file system that a file or directory is on. */
     public static DiskRoom of(Path there) throws PosixException {
         try (Memory room = new Memory(SIZE)) {
             LibC.INSTANCE.statvfs(there.toString(), room);
-            // Where files are not counted there are none, and none are missing.
+            // File systems that do not count files report none, and cannot run out of them.
             boolean counted = room.getLong(F_FILES) != 0;
             return new DiskRoom(
                     (room.getLong(F_FLAG) & ST_RDONLY) != 0,

@@ -1,6 +1,6 @@
 package jnvdocker.posix;
 
-/** The error numbers of Linux that we tell apart; the same on x86-64 and aarch64. */
+/** The error numbers of Linux that we distinguish; the same on x86-64 and aarch64. */
 public final class Errno {
     public static final int EPERM = 1;
     public static final int ENOENT = 2;

@@ -12,22 +12,24 @@ import java.nio.file.FileSystemLoopException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 
-/** Puts a failed file operation into words. Java's own messages are often the file's name alone. */
+/**
+ * Describes a failed file operation in words. Java's own messages are often just the file's name.
+ */
 public final class FileErrors {
     private FileErrors() {}
 
-    /** The file, if one is known, and the reason: {@code /x/y: Permission denied}. */
+    /** Returns the file, if known, and the reason: {@code /x/y: Permission denied}. */
     public static String describe(IOException e) {
         String file = e instanceof FileSystemException failed ? failed.getFile() : null;
         return file == null ? reason(e) : file + ": " + reason(e);
     }
 
-    /** The same as a value, with what to do where one of ours says that. */
+    /** Returns the same as a value, with the remedy if one of our exceptions names it. */
     public static Refusal refusal(IOException e) {
         return e instanceof Refused ours ? ours.refusal() : Refusal.of(describe(e));
     }
 
-    /** The reason in the kernel's words, as far as it is one of the kernel's. */
+    /** Returns the reason in the kernel's words, if it comes from the kernel. */
     public static String reason(IOException e) {
         return switch (e) {
             case AccessDeniedException _ -> "Permission denied";

@@ -6,7 +6,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** What stat(2) says of a file, which is not opened for that. */
+/** The result of stat(2), which does not open the file. */
 public record FileStatus(int mode, long device) {
     private static final int S_IFMT = 0xf000;
     static final int S_IFCHR = 0x2000;
@@ -17,7 +17,7 @@ public record FileStatus(int mode, long device) {
         return new FileStatus((int) status.get("mode"), (long) status.get("rdev"));
     }
 
-    /** Its number, or 0 for what is no character device. */
+    /** Returns its device number, or 0 if it is not a character device. */
     public long characterDevice() {
         return (mode & S_IFMT) == S_IFCHR ? device : 0;
     }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Whom folders belong to that somebody else has named; one's file system may never answer. */
+/** Finds the owners of directories that others have named; their file systems may never answer. */
 public final class FolderOwners {
     private static final int THREADS = 4;
     private static final Duration PATIENCE = Duration.ofMillis(200);
@@ -16,7 +16,7 @@ public final class FolderOwners {
     private final SlowQuestions<String, Integer> questions =
             new SlowQuestions<>("folder-owner", THREADS, FolderOwners::look, System::nanoTime);
 
-    /** The uid; empty for what is no folder, or is not told of at once. */
+    /** Returns the uid; empty for anything but a directory, or when there is no answer at once. */
     public Optional<Integer> of(String path) {
         if (!path.startsWith("/") || path.indexOf('\0') >= 0) {
             return Optional.empty();

@@ -8,22 +8,22 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * The names of this host's users and groups. Many hosts ask a directory for them over the network,
- * which may take minutes or never answer: whoever wants a name waits for a moment, and goes on
- * without it.
+ * The names of this host's users and groups. Many hosts ask a directory service on the network for
+ * them, which may take minutes or never answer: callers wait for a moment and then go on without
+ * the name.
  */
 public final class HostNames {
-    /** A directory on the network mostly answers within milliseconds. */
+    /** A directory service on the network mostly answers within milliseconds. */
     private static final Duration A_MOMENT = Duration.ofMillis(300);
 
-    /** For what cannot be told by its number. */
+    /** For a lookup whose result a number cannot replace. */
     private static final Duration LONGER = Duration.ofSeconds(5);
 
     private static final HostNames OF_THIS_HOST = new HostNames();
     private static final int THREADS = 4;
     private static final int MAX_BUFFER = 1 << 20;
 
-    /** Where {@code struct passwd} and {@code struct group} have the number, on 64 bits. */
+    /** The offset of the number in {@code struct passwd} and {@code struct group}, on 64 bits. */
     private static final int NUMBER = 16;
 
     private final SlowQuestions<Integer, String> names =
@@ -35,12 +35,15 @@ public final class HostNames {
 
     private HostNames() {}
 
-    /** This host's, with what was asked before remembered. */
+    /** Returns this host's names; earlier answers are remembered. */
     public static HostNames ofThisHost() {
         return OF_THIS_HOST;
     }
 
-    /** A user's name; empty where the host has none of that number, or does not tell at once. */
+    /**
+     * Returns a user's name; empty if the host has no user of that number, or does not answer at
+     * once.
+     */
     public Optional<String> ofUser(int uid) {
         try {
             return names.ask(uid, A_MOMENT);
@@ -50,15 +53,15 @@ public final class HostNames {
     }
 
     /**
-     * The number of a user, or empty where the host has none of that name.
+     * Returns the number of a user, or empty if the host has no user of that name.
      *
-     * @throws NoAnswerException when the host does not tell within seconds
+     * @throws NoAnswerException when the host does not answer within seconds
      */
     public Optional<Integer> user(String name) throws NoAnswerException {
         return users.ask(name, LONGER);
     }
 
-    /** The same of a group. */
+    /** Returns the number of a group in the same way. */
     public Optional<Integer> group(String name) throws NoAnswerException {
         return groups.ask(name, LONGER);
     }
@@ -95,7 +98,7 @@ public final class HostNames {
         T of(Pointer entry);
     }
 
-    /** The calls that answer in the caller's own memory: the others may run once at a time. */
+    /** Uses the calls that answer in the caller's own memory: the others are not thread-safe. */
     private static <T> Optional<T> entry(String what, Call call, Field<T> field)
             throws PosixException {
         try (Memory entry = new Memory(128)) {
@@ -110,7 +113,7 @@ public final class HostNames {
                 }
             }
             return switch (failure) {
-                // What getpwnam(3) names for one that is not there.
+                // The codes that getpwnam(3) lists for a missing entry.
                 case 0, Errno.ENOENT, Errno.ESRCH, Errno.EBADF, Errno.EPERM -> Optional.empty();
                 default -> throw Posix.failure(what, failure);
             };

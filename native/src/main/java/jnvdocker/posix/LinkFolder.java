@@ -17,9 +17,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * The numbered symbolic links of a folder, one after the other, such as {@code /proc/<pid>/fd} has
- * them. There may be hundreds of thousands: no path and no text is made of one that nobody asks
- * for.
+ * Iterates over the numbered symbolic links of a directory such as {@code /proc/<pid>/fd}. There
+ * may be hundreds of thousands: a path or text is made of a link only on request.
  */
 @SuppressWarnings("restricted")
 public final class LinkFolder implements AutoCloseable {
@@ -27,7 +26,7 @@ public final class LinkFolder implements AutoCloseable {
     private static final int ENTRIES = 1 << 15;
     private static final int LONGEST_TARGET = 4096;
 
-    /** Where {@code struct linux_dirent64} has the length of the entry, and the name. */
+    /** The offsets of the entry's length and of the name in {@code struct linux_dirent64}. */
     private static final int LENGTH_AT = 16;
 
     private static final int NAME_AT = 19;
@@ -79,11 +78,11 @@ public final class LinkFolder implements AutoCloseable {
     }
 
     /**
-     * @throws PosixException with {@link Errno#ENOENT} or {@link Errno#ESRCH} when it has gone, and
-     *     {@link Errno#EACCES} when we may not look
+     * @throws PosixException with {@link Errno#ENOENT} or {@link Errno#ESRCH} when the directory
+     *     has gone, and {@link Errno#EACCES} when we may not read it
      */
     public static LinkFolder open(Path folder) throws PosixException {
-        @SuppressWarnings("MustBeClosedChecker") // It is closed with the folder.
+        @SuppressWarnings("MustBeClosedChecker") // Closed with the directory.
         Arena arena = Arena.ofConfined();
         try {
             return new LinkFolder(folder, arena);
@@ -94,7 +93,7 @@ public final class LinkFolder implements AutoCloseable {
     }
 
     /**
-     * Goes to the next link; what is not called by a number is left out.
+     * Moves to the next link; entries whose name is not a number are skipped.
      *
      * @return false when there is no more
      */
@@ -122,14 +121,14 @@ public final class LinkFolder implements AutoCloseable {
         return character >= '0' && character <= '9';
     }
 
-    /** The name of the link. */
+    /** Returns the name of the link. */
     public String name() {
         return entries.getString(name);
     }
 
     /**
-     * Where the link leads to, when that is a path; empty for anything else, as for {@code
-     * socket:[4711]}, and when it has just gone.
+     * Returns the target of the link if it is a path; empty for anything else, such as {@code
+     * socket:[4711]}, and when the link has just gone.
      */
     public String path() {
         long length = read(descriptor, entries.asSlice(name), target);

@@ -1,6 +1,6 @@
 package jnvdocker.posix;
 
-/** Whoever knows has not answered in time. */
+/** The answer has not come in time. */
 public final class NoAnswerException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -36,7 +36,10 @@ public final class Posix {
 
     private Posix() {}
 
-    /** The time since this boot, also what the host has slept of it; nobody can set it. */
+    /**
+     * Returns the time since this boot, including the time that the host has slept; nobody can set
+     * it.
+     */
     public static Duration timeSinceBoot() {
         try (Memory time = new Memory(2L * Long.BYTES)) {
             LibC.INSTANCE.clock_gettime(CLOCK_BOOTTIME, time);
@@ -44,7 +47,7 @@ public final class Posix {
         }
     }
 
-    /** The user we run as: 0 is root. */
+    /** Returns the user that we run as: 0 is root. */
     public static int effectiveUser() {
         return JNR.geteuid();
     }
@@ -77,12 +80,12 @@ public final class Posix {
     }
 
     /**
-     * Makes a new file that shares another's blocks (a reflink), which few file systems can. On
+     * Makes a new file that shares another's blocks (a reflink), which few file systems support. On
      * failure no new file is left.
      *
      * @param mode the permission bits of the new file, subject to the umask
      * @throws PosixException with {@link Errno#EOPNOTSUPP}, {@link Errno#EXDEV}, {@link
-     *     Errno#EINVAL} or {@link Errno#ENOTTY} when these file systems cannot
+     *     Errno#EINVAL} or {@link Errno#ENOTTY} when these file systems do not support it
      */
     public static void reflink(Path from, Path to, int mode) throws IOException {
         int source = open(from, O_RDONLY, 0);
@@ -102,11 +105,11 @@ public final class Posix {
     }
 
     /**
-     * Mounts a file system that nobody can write to.
+     * Mounts a file system read-only.
      *
-     * @param source what it is of, as mountinfo shows it
+     * @param source its source, as mountinfo shows it
      * @param type as in {@code /proc/filesystems}
-     * @param options the file system's own, parted by commas
+     * @param options the file system's own, separated by commas
      */
     public static void mountReadOnly(String source, Path folder, String type, String options)
             throws PosixException {
@@ -118,8 +121,8 @@ public final class Posix {
     }
 
     /**
-     * Takes away what is mounted at a folder. Who has something open in it, or has it mounted
-     * elsewhere too, keeps that.
+     * Detaches the mount at a directory. Files that are open in it, and mounts of it elsewhere,
+     * stay usable.
      *
      * @throws PosixException with {@link Errno#EINVAL} when nothing is mounted there
      */
@@ -131,7 +134,10 @@ public final class Posix {
         }
     }
 
-    /** Who is at the other end of a Unix socket. Java's own principal has no process id. */
+    /**
+     * Returns the process at the other end of a Unix socket. Java's own principal has no process
+     * id.
+     */
     public static Peer peer(SocketChannel socket) throws IOException {
         try (Memory ucred = new Memory(12)) {
             IntByReference length = new IntByReference(12);
@@ -143,13 +149,13 @@ public final class Posix {
     }
 
     /**
-     * Who made the user namespace that a namespace belongs to: of that one's root, and of nobody
-     * beyond, are the rights to change what is in it (see ioctl_ns(2)). The initial user namespace
-     * is root's. What is below a user's own is never root's, however deep: what is told is who he
-     * is for us.
+     * Returns the maker of the user namespace that a namespace belongs to: the rights to change the
+     * namespace belong to the root of that user namespace alone (see ioctl_ns(2)). The initial user
+     * namespace is root's. A namespace below a user's own is never root's, however deep: the result
+     * is the user's uid as we see it.
      *
      * @param namespace such as {@code /proc/<pid>/ns/mnt}
-     * @throws PosixException with {@link Errno#EPERM} when that is none of ours
+     * @throws PosixException with {@link Errno#EPERM} when that is outside of our own
      */
     public static int namespaceOwner(Path namespace) throws PosixException {
         int descriptor = open(namespace, O_RDONLY, 0);
@@ -169,7 +175,7 @@ public final class Posix {
         }
     }
 
-    /** The number that stands for a device in {@code stat}, as glibc's makedev packs it. */
+    /** Returns the number of a device in {@code stat}, as glibc's makedev packs it. */
     public static long device(int major, int minor) {
         return (minor & 0xffL)
                 | ((major & 0xfffL) << 8)
@@ -177,12 +183,12 @@ public final class Posix {
                 | ((major & 0xfffff000L) << 32);
     }
 
-    /** The major of such a number. */
+    /** Returns the major of such a number. */
     public static int major(long device) {
         return (int) (((device >>> 8) & 0xfffL) | ((device >>> 32) & 0xfffff000L));
     }
 
-    /** The minor of such a number. */
+    /** Returns the minor of such a number. */
     public static int minor(long device) {
         return (int) ((device & 0xffL) | ((device >>> 12) & 0xfff00L));
     }

@@ -18,8 +18,8 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Files that their owner alone may open: whoever may read a file may lock it, too, and so keep
- * everybody out who wants a lock of their own.
+ * Files that only their owner may open: a user who can read a file can also lock it, and so block
+ * all who need a lock of their own.
  */
 public final class PrivateFile {
     private static final Set<PosixFilePermission> MODE =
@@ -30,7 +30,7 @@ public final class PrivateFile {
 
     private PrivateFile() {}
 
-    /** Opens a file to read and write, which is made where there is none, and is private then. */
+    /** Opens a file for reading and writing. A missing file is made, and is private. */
     public static FileChannel open(Path path) throws IOException {
         FileChannel file = open(path, StandardOpenOption.CREATE);
         try {
@@ -42,14 +42,14 @@ public final class PrivateFile {
         }
     }
 
-    /** Takes a file from all others, should it be there. Who has it open already keeps it so. */
+    /** Makes a file private if it exists. Processes that have it open already keep it open. */
     public static void close(Path path) throws IOException {
         if (isOpenToOthers(path)) {
             Files.setPosixFilePermissions(path, MODE);
         }
     }
 
-    /** Whether others than its owner may open a file; false as well when there is none. */
+    /** Whether users other than its owner may open a file; false as well if there is none. */
     public static boolean isOpenToOthers(Path path) throws IOException {
         try {
             return !MODE.containsAll(
@@ -60,8 +60,8 @@ public final class PrivateFile {
     }
 
     /**
-     * Whether those who keep a file locked may read it and not write it, as the likes of us may: it
-     * was open to others once, and they have locked it since.
+     * Whether the holders of a file's lock can read it but not write it, as another daemon could:
+     * the file was once open to others, who have locked it since.
      *
      * @param file that cannot be locked
      */
@@ -75,8 +75,8 @@ public final class PrivateFile {
     }
 
     /**
-     * Puts a new file in the place of one, locked before it is there. Nobody else may do the same
-     * meanwhile.
+     * Replaces a file by a new one that is locked before it appears. No other process may do the
+     * same meanwhile.
      */
     public static FileChannel replace(Path path) throws IOException {
         Path fresh = path.resolveSibling(path.getFileName() + ".new");

@@ -3,21 +3,22 @@ package jnvdocker.posix;
 import java.time.Instant;
 
 /**
- * A process of this machine that no later one can be mistaken for: a pid comes again, with another
+ * A process of this machine, never to be confused with a later one: a pid is reused, with another
  * start time.
  *
  * @param startTime field 22 of {@code /proc/<pid>/stat}, in clock ticks since the boot
  */
 public record ProcessId(int pid, long startTime) {
     /**
-     * Of a clock tick, which is what the kernel tells programs on every machine we know (USER_HZ).
+     * The length of a clock tick, as the kernel reports it to programs on every machine we know
+     * (USER_HZ).
      */
     private static final long MILLIS = 10;
 
     /**
-     * When it began.
+     * Returns when the process began.
      *
-     * @param boot when the machine did
+     * @param boot when the machine booted
      */
     public Instant since(Instant boot) {
         return boot.plusMillis(MILLIS * startTime);

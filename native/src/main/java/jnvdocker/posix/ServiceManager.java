@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
-/** Whoever started this process as a service and waits for a word from it: systemd. */
+/** The manager that started this process as a service and waits for its notification: systemd. */
 public final class ServiceManager {
     private static final int AF_UNIX = 1;
     private static final int SOCK_DGRAM = 2;
@@ -17,16 +17,16 @@ public final class ServiceManager {
     private final String socket;
 
     /**
-     * @param socket the value of {@code NOTIFY_SOCKET}; empty where nobody waits
+     * @param socket the value of {@code NOTIFY_SOCKET}; empty if no manager waits
      */
     public ServiceManager(String socket) {
         this.socket = socket;
     }
 
     /**
-     * Says that the service serves now.
+     * Reports that the service is ready.
      *
-     * @throws PosixException when the manager cannot be reached; it takes the start for failed then
+     * @throws PosixException when the manager cannot be reached; it then considers the start failed
      */
     public void ready() throws PosixException {
         if (socket.isEmpty()) {

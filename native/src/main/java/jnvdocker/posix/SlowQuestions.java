@@ -14,23 +14,25 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 
 /**
- * Questions that may be answered late or never, and that nothing can call off. They are asked on a
- * few threads of their own; answers are remembered. Nobody waits for one longer than he likes, nor
- * for one that has kept somebody waiting so long already.
+ * Questions that may be answered late or never, and that cannot be cancelled. They are asked on a
+ * few threads of their own; answers are remembered. A caller sets how long it waits, and does not
+ * wait for a question that has already kept another caller waiting for that long.
  */
 final class SlowQuestions<Q, A> {
     private static final long KNOWN_NANOS = TimeUnit.MINUTES.toNanos(10);
 
-    /** Also for questions that have failed: who asked waits no second time so soon. */
+    /**
+     * Also for questions that have failed: a caller that has waited does not wait again so soon.
+     */
     private static final long UNKNOWN_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final int REMEMBERED = 4096;
     private static final int OPEN = 256;
     private static final int IDLE_SECONDS = 60;
 
-    /** What is asked, on a thread that it may block. */
+    /** A question, asked on a thread that it may block. */
     interface Question<Q, A> {
-        /** Empty when there is no such thing. */
+        /** Empty when the thing in question does not exist. */
         Optional<A> ask(Q about) throws PosixException;
     }
 
@@ -56,7 +58,7 @@ final class SlowQuestions<Q, A> {
             };
 
     /**
-     * @param threads on which so many questions are asked at a time
+     * @param threads the number of questions that are asked at a time
      */
     SlowQuestions(String name, int threads, Question<Q, A> question, LongSupplier nanos) {
         this.question = question;
@@ -73,8 +75,9 @@ final class SlowQuestions<Q, A> {
     }
 
     /**
-     * @return empty when there is no such thing
-     * @throws NoAnswerException when nobody has said so in that time, since somebody first asked
+     * @return empty when the thing in question does not exist
+     * @throws NoAnswerException when no answer has come in that time, counted from the first
+     *     caller's question
      */
     Optional<A> ask(Q about, Duration patience) throws NoAnswerException {
         Open<A> asked;
@@ -90,7 +93,7 @@ final class SlowQuestions<Q, A> {
             try {
                 return answer(asked.future().get(Math.max(left, 0), TimeUnit.NANOSECONDS));
             } catch (TimeoutException e) {
-                // What was so is more likely so than not.
+                // An earlier answer is more likely to hold than not.
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             } catch (ExecutionException e) {
@@ -109,7 +112,7 @@ final class SlowQuestions<Q, A> {
         return known.answer();
     }
 
-    /** Null when too many are open. */
+    /** Returns null when too many are open. */
     private Open<A> open(Q about) {
         Open<A> asked = open.get(about);
         if (asked == null && open.size() < OPEN) {
@@ -125,7 +128,7 @@ final class SlowQuestions<Q, A> {
         try {
             answer = question.ask(about);
         } catch (PosixException e) {
-            // As if there were no answer.
+            // Treated as no answer.
         } finally {
             long valid = answer != null && answer.isPresent() ? KNOWN_NANOS : UNKNOWN_NANOS;
             Known<A> found = new Known<>(answer, nanos.getAsLong() + valid);
@@ -139,7 +142,7 @@ final class SlowQuestions<Q, A> {
         }
     }
 
-    /** A question that fails does not undo an answer. */
+    /** A question that fails does not replace an answer. */
     private static <A> Known<A> later(Known<A> before, Known<A> now) {
         return now.answer() == null ? new Known<>(before.answer(), now.until()) : now;
     }

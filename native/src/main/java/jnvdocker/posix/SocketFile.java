@@ -14,8 +14,8 @@ import java.nio.file.attribute.BasicFileAttributes;
 public final class SocketFile {
     /**
      * How many connections may wait to be accepted: net.core.somaxconn's default, since Java's own
-     * are 50. A client that doesn't block, as dockerd, is turned away by a full line: when it
-     * starts it asks for all volumes of all containers at once.
+     * are 50. A full queue turns away a client that does not block, such as dockerd: at its start
+     * it asks for all volumes of all containers at once.
      */
     public static final int BACKLOG = 4096;
 
@@ -31,9 +31,9 @@ public final class SocketFile {
     }
 
     /**
-     * Takes a left-over socket out of the way.
+     * Removes a left-over socket.
      *
-     * @throws IOException when something else has the name, or somebody still serves the socket
+     * @throws IOException when something else has the name, or a process still serves the socket
      */
     public static void makeRoom(Path path) throws IOException {
         if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
@@ -49,12 +49,12 @@ public final class SocketFile {
         Files.deleteIfExists(path);
     }
 
-    /** The socket that has just been bound to that name. */
+    /** Returns the socket that has just been bound to that name. */
     public static SocketFile of(Path path) throws IOException {
         return new SocketFile(path, identity(path));
     }
 
-    /** Removes the name, unless it has become another socket's meanwhile. */
+    /** Removes the name, unless it belongs to another socket by now. */
     public void delete() throws IOException {
         try {
             if (identity(path).equals(identity)) {

@@ -13,8 +13,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * A Unix socket at which short texts arrive, which root sends and nobody answers. Java has none for
- * datagrams.
+ * A Unix socket that receives short texts from root, without an answer. Java has no Unix sockets
+ * for datagrams.
  */
 public final class WakeSocket implements AutoCloseable {
     private static final int AF_UNIX = 1;
@@ -37,7 +37,7 @@ public final class WakeSocket implements AutoCloseable {
     }
 
     /**
-     * @param patience for how long {@link #receive} waits at most
+     * @param patience the longest time that {@link #receive} waits
      * @throws IOException when the name is taken, or too long
      */
     public static WakeSocket bind(Path path, Duration patience) throws IOException {
@@ -45,7 +45,8 @@ public final class WakeSocket implements AutoCloseable {
         if (bytes.length >= PATH_LIMIT) {
             throw new FileSystemException(path.toString(), null, "too long for a socket's name");
         }
-        // Nobody can tell whether somebody still serves it; who has the folder's lock owns it.
+        // No way to tell whether a process still serves it; the holder of the directory's lock owns
+        // it.
         Files.deleteIfExists(path);
         byte[] address = new byte[2 + bytes.length + 1];
         address[0] = AF_UNIX;
@@ -75,7 +76,7 @@ public final class WakeSocket implements AutoCloseable {
     }
 
     /**
-     * The next text; empty when none has come in time.
+     * Returns the next text; empty when none has come in time.
      *
      * @throws IOException when the socket is closed
      */
@@ -99,7 +100,7 @@ public final class WakeSocket implements AutoCloseable {
         }
     }
 
-    /** Waits for who is just receiving. */
+    /** Waits for a receive that is under way. */
     @Override
     public void close() throws IOException {
         synchronized (lock) {

@@ -9,24 +9,24 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
 
-/** Files that nobody finds half written, a crash of the machine included. */
+/** Files that are never seen half written, even after a crash of the machine. */
 public final class WholeFile {
     private static final int RIGHTS = 07777;
 
     private WholeFile() {}
 
     /**
-     * Who may do what with a file.
+     * The owner and permissions of a file.
      *
      * @param mode as chmod takes it
      */
     public record Access(int uid, int gid, int mode) {
-        /** Root's, with a mode. */
+        /** Owned by root, with a mode. */
         public static Access root(int mode) {
             return new Access(0, 0, mode);
         }
 
-        /** That of a file that is there. */
+        /** Returns the access of an existing file. */
         public static Access of(Path file) throws IOException {
             Map<String, Object> has = Files.readAttributes(file, "unix:uid,gid,mode");
             return new Access(
@@ -36,7 +36,7 @@ public final class WholeFile {
         }
     }
 
-    /** Puts a file in the place of what has its name; a link is replaced itself. */
+    /** Replaces whatever has the file's name; a link is itself replaced. */
     public static void write(Path file, byte[] content, Access access) throws IOException {
         Path fresh = fresh(file);
         Files.deleteIfExists(fresh);
@@ -55,7 +55,7 @@ public final class WholeFile {
         rename(fresh, file);
     }
 
-    /** Puts a link in the place of what has its name, unless it leads there already. */
+    /** Replaces whatever has the link's name, unless that leads to the target already. */
     public static void link(Path link, Path target) throws IOException {
         if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(target)) {
             return;
@@ -71,7 +71,10 @@ public final class WholeFile {
         sync(file.getParent());
     }
 
-    /** What it is called until it is whole; one that was killed on the way may leave that. */
+    /**
+     * Returns the name of the file until it is complete; a process that was killed may leave it
+     * behind.
+     */
     public static Path fresh(Path file) {
         return file.resolveSibling("." + file.getFileName() + ".new");
     }

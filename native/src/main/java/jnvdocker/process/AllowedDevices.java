@@ -7,10 +7,10 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Devices of one major that a cgroup of version 1 allows by name to who is in it.
+ * Devices of one major that a cgroup of version 1 allows its processes by number.
  *
- * @param folder of the devices controller
- * @param process that is in it, or below it
+ * @param folder in the hierarchy of the devices controller
+ * @param process a process in the cgroup, or below it
  */
 public record AllowedDevices(String folder, SortedSet<Integer> minors, ProcessId process) {
     public AllowedDevices {

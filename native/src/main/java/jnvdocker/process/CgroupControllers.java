@@ -11,16 +11,17 @@ public final class CgroupControllers {
         this.mounts = mounts;
     }
 
-    /** Those of this machine. */
+    /** Returns the controllers of this machine. */
     public static CgroupControllers mounted() throws IOException {
         return new CgroupControllers(MountTable.ofThisProcess());
     }
 
     /**
-     * The folder of the same path in another controller's hierarchy.
+     * Returns the directory of the same path in another controller's hierarchy.
      *
      * @param folder below {@code /sys/fs/cgroup}, of the first controller
-     * @return empty when one of the two has no hierarchy, or the folder is the root of its own
+     * @return empty when either controller has no hierarchy, or the directory is the root of its
+     *     own
      */
     public Optional<String> counterpart(String folder, String of, String controller) {
         Optional<String> path = CgroupHierarchy.of(of, mounts).flatMap(it -> it.path(folder));

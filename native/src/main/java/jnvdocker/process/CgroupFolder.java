@@ -13,16 +13,16 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A folder below {@code /sys/fs/cgroup} (see cgroups(7)). */
+/** A directory below {@code /sys/fs/cgroup} (see cgroups(7)). */
 record CgroupFolder(Path path) {
     /** A rule of the devices controller for one character device. */
     private static final Pattern RULE = Pattern.compile("c ([0-9]{1,4}):([0-9]{1,7}) [rwm]+");
 
-    /** Any rule of that controller: type, major, minor and what may be done. */
+    /** Any rule of that controller: type, major, minor and permissions. */
     private static final Pattern ANY_RULE =
             Pattern.compile("([abc]) ([0-9]{1,4}|\\*):([0-9]{1,7}|\\*) ([rwm]+)");
 
-    /** Whether a process is in it or below it; none is when it is gone. */
+    /** Whether there is a process in it or below it; false once it is gone. */
     boolean hasProcesses() throws IOException {
         try {
             Path events = path.resolve("cgroup.events");
@@ -30,7 +30,7 @@ record CgroupFolder(Path path) {
                     ? Files.readAllLines(events).contains("populated 1")
                     : !Files.readString(processes()).isEmpty() || hasProcessesBelow();
         } catch (IOException e) {
-            // Its files fail in several ways when it is removed meanwhile.
+            // Reads of its files fail in several ways if it is removed meanwhile.
             if (Files.notExists(path)) {
                 return false;
             }
@@ -47,7 +47,7 @@ record CgroupFolder(Path path) {
         return false;
     }
 
-    /** Whether it was root that made it: in a folder of his own, anybody makes folders. */
+    /** Whether root made it: in a directory of their own, users can make any directory. */
     boolean isNamedByRoot() {
         try {
             return (int) Files.getAttribute(path.getParent(), "unix:uid") == 0;
@@ -56,7 +56,10 @@ record CgroupFolder(Path path) {
         }
     }
 
-    /** The processes in it and below it; one of another PID namespace has no number here. */
+    /**
+     * Returns the processes in it and below it; a process of another PID namespace has no number
+     * here.
+     */
     List<Integer> pids() throws IOException {
         List<Integer> pids = new ArrayList<>();
         for (String pid : Files.readAllLines(processes())) {
@@ -69,7 +72,7 @@ record CgroupFolder(Path path) {
         return pids;
     }
 
-    /** Of the devices of a major that its controller allows one by one. */
+    /** Returns the minors of a major that its controller allows one by one. */
     SortedSet<Integer> allowedMinors(int major) throws IOException {
         SortedSet<Integer> minors = new TreeSet<>();
         for (String line : Files.readAllLines(path.resolve("devices.list"))) {
@@ -81,7 +84,9 @@ record CgroupFolder(Path path) {
         return minors;
     }
 
-    /** Of the devices of a major that its controller lets anybody open; empty for all of them. */
+    /**
+     * Returns the minors of a major that its controller lets processes open; empty for all of them.
+     */
     Optional<SortedSet<Integer>> openableMinors(int major) throws IOException {
         SortedSet<Integer> minors = new TreeSet<>();
         for (String line : Files.readAllLines(path.resolve("devices.list"))) {

@@ -8,16 +8,16 @@ import java.util.stream.Stream;
 /**
  * A hierarchy of cgroups (see cgroups(7)).
  *
- * @param controller whose hierarchy it is in version 1; in version 2 there is only one
+ * @param controller its controller in version 1; version 2 has only one hierarchy
  */
 record CgroupHierarchy(Mount mount, String controller) {
     private static final String FOLDER = "/sys/fs/cgroup";
     private static final String DEVICES = "devices";
 
     /**
-     * The one in which containers are told apart: in version 1 the devices controller's, since
-     * every engine sets that up for a container with devices. Empty where none is mounted. A
-     * machine that has both versions leaves devices to the first.
+     * Returns the hierarchy that distinguishes containers: in version 1 that of the devices
+     * controller, since every engine sets that up for a container with devices. Empty if none is
+     * mounted. A machine with both versions leaves devices to version 1.
      */
     static Optional<CgroupHierarchy> among(MountTable table) {
         return mounted(table, DEVICES)
@@ -25,7 +25,7 @@ record CgroupHierarchy(Mount mount, String controller) {
                 .min(Comparator.comparing(CgroupHierarchy::isUnified));
     }
 
-    /** A controller's in version 1. */
+    /** Returns a controller's hierarchy in version 1. */
     static Optional<CgroupHierarchy> of(String controller, MountTable table) {
         return mounted(table, controller).filter(CgroupHierarchy::isOfController).findFirst();
     }
@@ -37,11 +37,10 @@ record CgroupHierarchy(Mount mount, String controller) {
     }
 
     /**
-     * The folder of a container.
+     * Returns the directory of a container.
      *
-     * @param processCgroups {@code /proc/<pid>/cgroup} (see cgroups(7)) of a process that is in it
-     * @return empty when the process is in a cgroup of another name, or in one that is not below
-     *     what is mounted
+     * @param processCgroups {@code /proc/<pid>/cgroup} (see cgroups(7)) of a process in it
+     * @return empty when the process is in a cgroup of another name, or outside of the mounted part
      */
     Optional<String> folder(String processCgroups, String containerId) {
         return Stream.of(processCgroups.split("\n"))
@@ -54,7 +53,7 @@ record CgroupHierarchy(Mount mount, String controller) {
     }
 
     /**
-     * The folder of a process; empty when it is in one that is not below what is mounted.
+     * Returns the directory of a process; empty when that is outside of the mounted part.
      *
      * @param processCgroups {@code /proc/<pid>/cgroup}
      */
@@ -69,7 +68,8 @@ record CgroupHierarchy(Mount mount, String controller) {
     }
 
     /**
-     * The part of a folder's path that its namesakes in other hierarchies share, if it is in it.
+     * Returns the part of a directory's path that it shares with its counterparts in other
+     * hierarchies, if it is in this one.
      */
     Optional<String> path(String folder) {
         return isBelow(folder, mount.point())
@@ -93,7 +93,7 @@ record CgroupHierarchy(Mount mount, String controller) {
                         : List.of(line[1].split(",")).contains(controller));
     }
 
-    /** Not all of a hierarchy may be mounted. */
+    /** Returns the path below the mount's root: possibly not all of a hierarchy is mounted. */
     private Optional<String> belowRoot(String path) {
         if (mount.root().equals("/")) {
             return Optional.of(path);
@@ -103,11 +103,11 @@ record CgroupHierarchy(Mount mount, String controller) {
                 : Optional.empty();
     }
 
-    /** The path up to the first name with the container's id in it. */
+    /** Returns the path up to the first name that contains the container's id. */
     private static Optional<String> ofContainer(String path, String containerId) {
         StringBuilder folder = new StringBuilder();
         for (String name : path.substring(1).split("/")) {
-            // How the kernel shows what lies outside of a cgroup namespace.
+            // The kernel's notation for a path outside of a cgroup namespace.
             if (name.equals("..")) {
                 return Optional.empty();
             }

@@ -6,17 +6,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a process may do to files, as far as its user and groups decide.
+ * A process's user and groups, which decide on its access to files.
  *
- * @param uid of the user it was started by
- * @param groups that it is in
+ * @param uid the user who started it
+ * @param groups the groups that it is in
  */
 public record Credentials(int uid, Set<Integer> groups) {
     private static final Pattern UID = Pattern.compile("^Uid:\\s*([0-9]+)", Pattern.MULTILINE);
     private static final Pattern GROUPS =
             Pattern.compile("^(?:Gid|Groups):([0-9\\s&&[^\\n]]*)", Pattern.MULTILINE);
 
-    /** Of one that has gone. */
+    /** For a process that has gone. */
     static final Credentials NONE = new Credentials(-1, Set.of());
 
     public Credentials {

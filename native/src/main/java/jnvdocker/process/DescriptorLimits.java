@@ -5,29 +5,29 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * How many descriptors are looked at while somebody waits; each takes some 3 µs.
+ * How many descriptors are looked at while a caller waits; each takes some 3 µs.
  *
- * @param process of one process, when it was looked through before
+ * @param process of one process that was scanned before
  * @param user of all processes of one user but root
  * @param users of all processes of all users but root
  * @param root of all of root's processes
  */
 record DescriptorLimits(int process, int user, int users, int root) {
     /**
-     * What programs have by default is 1024, and most have a few dozen: thousands of processes are
-     * looked through within this.
+     * Programs may have 1024 by default, and most have a few dozen: this is enough for thousands of
+     * processes.
      */
     static final DescriptorLimits USUAL = new DescriptorLimits(4096, 1 << 16, 1 << 18, 1 << 20);
 
-    /** So many are looked at of anybody's process, before it is asked whose it is. */
+    /** So many descriptors of any process are looked at before its user is determined. */
     static final int FREE = 64;
 
-    /** What is left of it during one look. */
+    /** Returns a fresh budget for one look. */
     Budget budget() {
         return new Budget(this);
     }
 
-    /** Threads share it. */
+    /** The rest of the limits during one look. Threads share it. */
     static final class Budget {
         private static final int ROOT = 0;
 
@@ -39,7 +39,7 @@ record DescriptorLimits(int process, int user, int users, int root) {
             this.limits = limits;
         }
 
-        /** Whether one more of a user's may be looked at. */
+        /** Whether one more descriptor of a user's may be looked at. */
         boolean take(int uid) {
             int its = byUser.computeIfAbsent(uid, _ -> new AtomicInteger()).incrementAndGet();
             if (uid == ROOT) {

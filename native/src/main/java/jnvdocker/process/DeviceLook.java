@@ -34,9 +34,9 @@ import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 
 /**
- * Looks which processes have devices open, at all their descriptors. Anybody may have hundreds of
- * thousands: beyond what {@link DescriptorLimits} allow they are looked through in the background,
- * again and again, and meanwhile what was found last counts.
+ * Finds the processes that have devices open, by all their descriptors. Any user may have hundreds
+ * of thousands: beyond {@link DescriptorLimits} they are scanned in the background, again and
+ * again, and meanwhile the last result counts.
  */
 final class DeviceLook {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceLook.class);
@@ -46,7 +46,9 @@ final class DeviceLook {
     private static final Comparator<ProcessId> BY_AGE =
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
 
-    /** After so many in the background others have their turn: nine times as long. */
+    /**
+     * The background scan pauses after so many descriptors, for nine times as long as they took.
+     */
     private static final int PIECE = 4096;
 
     private static final int REST = 9;
@@ -61,9 +63,9 @@ final class DeviceLook {
     private final AtomicBoolean inBackground = new AtomicBoolean();
 
     /**
-     * A process that has more descriptors than are looked at while somebody waits.
+     * A process with more descriptors than are looked at while a caller waits.
      *
-     * @param minors what it has open, when it has been looked through
+     * @param minors the devices that it has open; empty until it has been scanned
      */
     private record Many(ProcessId process, Optional<SortedSet<Integer>> minors) {}
 
@@ -73,7 +75,7 @@ final class DeviceLook {
         this.limits = limits;
     }
 
-    /** How many descriptors were looked at, since there is this look. */
+    /** Returns how many descriptors were looked at since this object was made. */
     long descriptorsRead() {
         return read.get();
     }
@@ -82,7 +84,7 @@ final class DeviceLook {
         String us = String.valueOf(ProcessHandle.current().pid());
         DescriptorLimits.Budget budget = limits.budget();
         List<OpenDevices.Beyond> beyond = Collections.synchronizedList(new ArrayList<>());
-        // Thousands of descriptors, each a question to the kernel: on all cores.
+        // Thousands of descriptors, each a system call: uses all cores.
         List<DeviceUser> users =
                 processes.pids().parallelStream()
                         .filter(pid -> !pid.equals(us))
@@ -137,7 +139,7 @@ final class DeviceLook {
                 .map(process -> new DeviceUser(process, minors));
     }
 
-    /** One that is known from before, and is still the same process. */
+    /** Returns the known entry of a process, if it is still the same process. */
     private Many known(int pid) {
         Many known = many.get(pid);
         if (known != null && !processes.isAlive(known.process())) {
@@ -147,7 +149,7 @@ final class DeviceLook {
         return known;
     }
 
-    /** What may be looked at of one process. */
+    /** The descriptors that may be looked at of one process. */
     private final class Account implements BooleanSupplier {
         private final String pid;
         private final DescriptorLimits.Budget budget;
@@ -180,7 +182,7 @@ final class DeviceLook {
     }
 
     /**
-     * Adds the minors of what a process has open.
+     * Adds the minors of the devices that a process has open.
      *
      * @param mayGoOn asked before each descriptor
      * @return whether all were looked at
@@ -220,7 +222,7 @@ final class DeviceLook {
         } catch (PosixException e) {
             switch (e.errno()) {
                 case Errno.ENOENT, Errno.ESRCH, Errno.EACCES, Errno.EPERM -> {
-                    // It has gone, or is shielded from us: some are even from root.
+                    // It has gone, or is shielded from us: some processes are even from root.
                 }
                 default -> throw new UncheckedIOException(e);
             }
@@ -229,21 +231,25 @@ final class DeviceLook {
     }
 
     /**
-     * Whether there is more than one thread, as the kernel counts the folder's links: one for each,
-     * and two. Most of what has nothing open are the kernel's own threads, a thousand on a large
-     * host, each with one; to read what they are takes ten times as long.
+     * Whether there is more than one thread, by the kernel's count of the directory's links: one
+     * for each thread, and two more. Most processes with nothing open are the kernel's own threads,
+     * a thousand on a large host, with one thread each; reading their state takes ten times as
+     * long.
      */
     private static boolean mayHaveThreads(Path process) {
         try {
             int links = (int) Files.getAttribute(process.resolve("task"), "unix:nlink");
             return links != LINKS_OF_ONE_THREAD;
         } catch (IOException e) {
-            // Gone, or a file system that does not count so: what it is decides.
+            // Gone, or a file system without such a count: the process's state decides.
             return true;
         }
     }
 
-    /** A process shows what its first thread has open, and that has ended, though others run. */
+    /**
+     * Whether the first thread has ended while others run: a process shows only the descriptors of
+     * its first thread.
+     */
     private boolean hasLostItsFirstThread(String pid) {
         return processes.stat(Integer.parseInt(pid)).filter(ProcessStat::isLedByNone).isPresent();
     }
@@ -262,7 +268,7 @@ final class DeviceLook {
         return true;
     }
 
-    /** The minor of the device of that major that a descriptor leads to. */
+    /** Returns the minor of the device of that major that a descriptor leads to. */
     private static OptionalInt minor(Path descriptor, int major) {
         try {
             long device = FileStatus.of(descriptor).characterDevice();
@@ -283,7 +289,7 @@ final class DeviceLook {
         return inDev || file.contains("/nvidia") && NODE_NAME.matcher(file).matches();
     }
 
-    /** As long as there are such processes; there is one thread for that at a time. */
+    /** Runs as long as there are such processes, on one thread at a time. */
     private void goOnInBackground(int major) {
         if (inBackground.compareAndSet(false, true)) {
             Thread.ofPlatform().daemon().name("descriptors").start(() -> passes(major));
@@ -305,13 +311,13 @@ final class DeviceLook {
         }
     }
 
-    /** Looks through all of these processes once, resting after each piece. */
+    /** Scans all of these processes once, resting after each piece. */
     void pass(int major, int piece) {
         for (Many one : List.copyOf(many.values())) {
             int pid = one.process().pid();
             SortedSet<Integer> minors = new TreeSet<>();
             look(String.valueOf(pid), major, minors, new Pieces(piece));
-            // What was found may have been a later process's.
+            // The result may be that of a later process.
             if (processes.isAlive(one.process())) {
                 many.replace(pid, one, new Many(one.process(), Optional.of(minors)));
             } else {
@@ -320,7 +326,7 @@ final class DeviceLook {
         }
     }
 
-    /** Never says no, but takes its time. */
+    /** Never says no, but rests after each piece. */
     private static final class Pieces implements BooleanSupplier {
         private final int piece;
         private int count;

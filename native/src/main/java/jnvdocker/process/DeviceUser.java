@@ -9,7 +9,7 @@ import java.util.TreeSet;
 /**
  * A process that has device nodes open.
  *
- * @param minors of the devices behind them
+ * @param minors the minors of their devices
  */
 public record DeviceUser(ProcessId process, SortedSet<Integer> minors) {
     public DeviceUser {

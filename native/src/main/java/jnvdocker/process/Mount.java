@@ -9,12 +9,13 @@ import java.util.regex.Pattern;
  * A line of mountinfo (see proc_pid_mountinfo(5)).
  *
  * @param device of its file system, {@code major:minor}
- * @param root what of its file system is mounted
+ * @param root the part of its file system that is mounted
  * @param point where it is mounted
- * @param options those of the mount itself: {@code rw}, {@code noexec}
+ * @param options the options of the mount itself: {@code rw}, {@code noexec}
  * @param type of the file system: {@code cgroup2}
- * @param source what the file system is of: {@code /dev/vda}, or any text for one that is of none
- * @param fileSystemOptions those of the file system, whichever mount of it this is
+ * @param source the file system's source: {@code /dev/vda}, or any text for a file system without
+ *     one
+ * @param fileSystemOptions the options of the file system, the same for all of its mounts
  */
 public record Mount(
         String device,
@@ -33,7 +34,7 @@ public record Mount(
 
     /**
      * Blank, tab, newline and backslash are written as three octal digits, and every other byte as
-     * it is, those of letters beyond ASCII too.
+     * it is, including those of non-ASCII letters.
      */
     private static final Pattern ESCAPE = Pattern.compile("\\\\([0-7]{3})");
 
@@ -45,7 +46,7 @@ public record Mount(
         fileSystemOptions = List.copyOf(fileSystemOptions);
     }
 
-    /** Empty for what is not such a line. */
+    /** Returns empty if the text is not such a line. */
     static Optional<Mount> parse(String line) {
         Matcher matcher = LINE.matcher(line);
         if (!matcher.matches()) {
@@ -66,12 +67,15 @@ public record Mount(
         return options.contains("noexec");
     }
 
-    /** Whether a path is at or below its point, where another mount may still cover it. */
+    /** Whether a path is at or below its mount point; another mount may still cover the path. */
     boolean holds(String path) {
         return point.equals("/") || path.equals(point) || path.startsWith(point + "/");
     }
 
-    /** Where what its file system has at a path is mounted; empty for what is not in this mount. */
+    /**
+     * Returns the place where a path of its file system is mounted; empty for a path outside of
+     * this mount.
+     */
     Optional<String> at(String path) {
         String above = root.equals("/") ? "" : root;
         if (!path.equals(root) && !path.startsWith(above + "/")) {
@@ -81,7 +85,7 @@ public record Mount(
         return Optional.of((point.equals("/") ? "" : point) + below);
     }
 
-    /** A root as it is, from what the kernel writes. */
+    /** Returns the real path of a root that the kernel has written. */
     static String root(String text) {
         return unescape(
                 text.endsWith(DELETED)

@@ -24,9 +24,9 @@ import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
 
 /**
- * Looks for mounts in other mount namespaces. Only what root has made there, or a container's
- * engine, is evidence: in a user namespace of his own anybody may mount any folder that he can
- * reach, and give it any name.
+ * Looks for mounts in other mount namespaces. Only mounts that root or a container's engine has
+ * made there are evidence: in a user namespace of their own, users may mount any directory that
+ * they can reach, under any name.
  */
 final class MountLook {
     private static final String SELF = "self";
@@ -39,9 +39,9 @@ final class MountLook {
     private final MountScan.Limits limits;
     private final AtomicLong bytesRead = new AtomicLong();
 
-    /** Who has the rights to mount something in a mount namespace. */
+    /** Finds the user with the rights to mount in a mount namespace. */
     interface Owners {
-        /** Those that the kernel tells. */
+        /** The owners that the kernel reports. */
         Owners REAL = Posix::namespaceOwner;
 
         /**
@@ -57,7 +57,7 @@ final class MountLook {
         this.limits = limits;
     }
 
-    /** How many bytes of mountinfo were read, since there is this look. */
+    /** Returns how many bytes of mountinfo were read since this object was made. */
     long bytesRead() {
         return bytesRead.get();
     }
@@ -75,7 +75,7 @@ final class MountLook {
                     if (!look.get().complete()) {
                         unread.add(process);
                     }
-                    // The others of this namespace have the same mounts, and are younger.
+                    // The other processes of this namespace have the same mounts, and are younger.
                     break;
                 }
             }
@@ -84,9 +84,9 @@ final class MountLook {
     }
 
     /**
-     * Those of one process.
+     * Returns the mounts of one process.
      *
-     * @throws UncheckedIOException when it has more than are read
+     * @throws UncheckedIOException when it has more than the limits allow
      */
     Set<MountedFolder> of(ProcessId process, Predicate<String> root) {
         String pid = String.valueOf(process.pid());
@@ -103,15 +103,15 @@ final class MountLook {
     }
 
     /**
-     * What a process has mounted.
+     * The mounts of a process.
      *
-     * @param complete whether all was read
+     * @param complete whether all of its mountinfo was read
      */
     private record Look(Set<MountedFolder> found, boolean complete) {
         static final Look NOTHING = new Look(Set.of(), true);
     }
 
-    /** Empty unless the process was in that namespace until its mounts were read. */
+    /** Returns empty unless the process was in that namespace until its mounts were read. */
     private Optional<Look> look(ProcessId process, String namespace, Predicate<String> root) {
         String pid = String.valueOf(process.pid());
         try {
@@ -135,7 +135,7 @@ final class MountLook {
         }
     }
 
-    /** Whether nobody but root, or who has made our own user namespace, can mount in there. */
+    /** Whether only root, or the maker of our own user namespace, can mount in there. */
     private boolean isRoots(String pid) throws IOException {
         try {
             int owner = owner(pid);
@@ -153,7 +153,7 @@ final class MountLook {
         return owners.of(proc.resolve(pid).resolve("ns/mnt"));
     }
 
-    /** The processes of each mount namespace but ours, the oldest first. */
+    /** Returns the processes of each mount namespace but ours, the oldest first. */
     private Map<String, List<ProcessId>> otherNamespaces() {
         Map<String, List<ProcessId>> namespaces = new HashMap<>();
         Optional<String> ours = namespace(SELF);
@@ -173,8 +173,8 @@ final class MountLook {
     }
 
     /**
-     * Which mount namespace a process is in. Empty when it has gone, has left it to end, or is
-     * shielded from us: some are even from root, and no container's is.
+     * Returns the mount namespace of a process. Empty when the process has gone, is ending and has
+     * left the namespace, or is shielded from us: some are even from root, but no container's is.
      */
     private Optional<String> namespace(String pid) {
         try {

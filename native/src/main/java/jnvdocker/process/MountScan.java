@@ -10,11 +10,11 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Looks for mounts in a mountinfo, which may be as long as the kernel lets it be: of each line no
- * more than the device and the root is kept, and of those what is looked for.
+ * Looks for mounts in a mountinfo, which may be as long as the kernel lets it be: of each line it
+ * keeps no more than the device and the root, and of those only the matching ones.
  */
 final class MountScan {
-    /** Fields are counted from 0; what follows the root is skipped. */
+    /** Fields are counted from 0; those after the root are skipped. */
     private static final int DEVICE = 2;
 
     private static final int ROOT = 3;
@@ -31,7 +31,7 @@ final class MountScan {
      * How much of a namespace is looked at.
      *
      * @param bytes of its mountinfo
-     * @param found mounts that are looked for
+     * @param found the number of matching mounts
      */
     record Limits(long bytes, int found) {
         /**
@@ -46,7 +46,9 @@ final class MountScan {
         this.root = root;
     }
 
-    /** The mounts whose root is looked for; empty when there is more to read than is allowed. */
+    /**
+     * Returns the mounts whose root matches; empty when the limits do not allow reading all of it.
+     */
     Optional<Set<MountedFolder>> read(InputStream mountinfo) throws IOException {
         byte[] buffer = new byte[1 << 14];
         int count;
@@ -62,7 +64,7 @@ final class MountScan {
         return Optional.of(found);
     }
 
-    /** How much was read. */
+    /** Returns how many bytes were read. */
     long bytes() {
         return bytes;
     }

@@ -20,9 +20,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Finds file systems in other mount namespaces by what they say they are of, where the root of a
- * mount tells nothing: that of an overlay is always a slash. Anybody may say anything, so that this
- * is good for keeping something, and not as evidence of who holds a claim.
+ * Finds file systems in other mount namespaces by their source, where the root of a mount tells
+ * nothing: the root of an overlay is always a slash. Users can choose any source, so a match is a
+ * reason to keep something, but no evidence of a claim's holder.
  */
 public final class MountSources {
     /** As many lines of usual length as the kernel allows a namespace (fs.mount-max). */
@@ -41,11 +41,11 @@ public final class MountSources {
     }
 
     /**
-     * A process that has such a file system mounted, in a namespace that is not ours.
+     * Finds processes that have such a file system mounted, in a namespace that is not ours.
      *
-     * @param above the beginning of the sources looked for
-     * @return by what follows in the source
-     * @throws UncheckedIOException when one of the namespaces has more mounts than are read
+     * @param above the beginning of the sources to look for
+     * @return a process for each rest of a source
+     * @throws UncheckedIOException when one of the namespaces has more mounts than the limit allows
      */
     public Map<String, ProcessId> with(String type, String above) {
         Map<String, ProcessId> found = new TreeMap<>();
@@ -65,7 +65,7 @@ public final class MountSources {
                     }
                     continue;
                 }
-                // One that is ending shows no mounts any more; the next one tells them.
+                // A process that is ending shows no mounts any more; the next one shows them.
                 if (processes.isAlive(process.get())) {
                     seen.add(namespace.get());
                 }
@@ -113,7 +113,7 @@ public final class MountSources {
         }
     }
 
-    /** Empty when it has gone, or is shielded from us: some are even from root. */
+    /** Returns empty when the process has gone, or is shielded from us: some are even from root. */
     private Optional<String> namespace(String pid) {
         try {
             return Optional.of(Files.readSymbolicLink(proc.resolve(pid + "/ns/mnt")).toString());

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What a process has mounted where: its mountinfo. */
+/** The mounts of a process: its mountinfo. */
 public record MountTable(List<Mount> mounts) {
     private static final Path OURS = Path.of("/proc/self/mountinfo");
 
@@ -16,20 +16,20 @@ public record MountTable(List<Mount> mounts) {
         mounts = List.copyOf(mounts);
     }
 
-    /** What is mounted for this process, on the real machine whatever counts as {@code /}. */
+    /** Returns the mounts of this process, on the real machine, whatever counts as {@code /}. */
     public static MountTable ofThisProcess() throws IOException {
         return parse(new String(Files.readAllBytes(OURS), StandardCharsets.UTF_8));
     }
 
-    /** What is not a line of mountinfo is left out. */
+    /** Lines that are not of mountinfo's form are skipped. */
     static MountTable parse(String text) {
         return new MountTable(
                 Stream.of(text.split("\n")).flatMap(line -> Mount.parse(line).stream()).toList());
     }
 
     /**
-     * The mount a file is on: the deepest, and of several at one place the last, which covers the
-     * others.
+     * Returns the mount that a file is on: the deepest, and of several at one place the last, which
+     * covers the others.
      *
      * @param path absolute, without symbolic links
      */
@@ -41,7 +41,7 @@ public record MountTable(List<Mount> mounts) {
     }
 
     /**
-     * How the root of a mount of this folder would be spelled.
+     * Returns the spelling of the root of a mount of this directory.
      *
      * @param folder absolute, without symbolic links
      */
@@ -56,8 +56,8 @@ public record MountTable(List<Mount> mounts) {
     }
 
     /**
-     * Where a folder is to be found from here; empty when its file system is not mounted here, or
-     * not as much of it.
+     * Returns the place of a directory as seen from here; empty when its file system, or that part
+     * of it, is not mounted here.
      */
     public Optional<Path> find(MountedFolder folder) {
         return mounts.stream()

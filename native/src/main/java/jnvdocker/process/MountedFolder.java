@@ -1,19 +1,19 @@
 package jnvdocker.process;
 
 /**
- * A folder as mountinfo spells the root of a mount, whatever it is called where it is mounted.
+ * A directory as mountinfo spells the root of a mount, wherever it is mounted.
  *
  * @param device the file system's, {@code major:minor}
  * @param path within the file system, also when it has been deleted there
  */
 public record MountedFolder(String device, String path) {
-    /** Whether it is a folder below this one, at any depth. */
+    /** Whether it is a directory below this one, at any depth. */
     public boolean holds(MountedFolder other) {
         String folder = path.endsWith("/") ? path : path + "/";
         return device.equals(other.device) && other.path.startsWith(folder);
     }
 
-    /** A folder below it. */
+    /** Returns a directory below it. */
     public MountedFolder resolve(String name) {
         return new MountedFolder(device, path.endsWith("/") ? path + name : path + "/" + name);
     }

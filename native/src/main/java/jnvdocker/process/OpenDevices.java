@@ -5,14 +5,14 @@ import jnvdocker.posix.ProcessId;
 import java.util.List;
 
 /**
- * Who has devices of a major open.
+ * The processes that have devices of a major open.
  *
- * @param users in order of age
- * @param beyond processes of which not all descriptors were looked at for that, since they, or all
- *     of their user together, have too many: their rest is looked through in the background
+ * @param users the oldest first
+ * @param beyond processes whose descriptors were not all looked at, since they, or all processes of
+ *     their user together, have too many: the rest is scanned in the background
  */
 public record OpenDevices(List<DeviceUser> users, List<Beyond> beyond) {
-    /** Nobody has any. */
+    /** No process has any open. */
     public static final OpenDevices NONE = new OpenDevices(List.of(), List.of());
 
     public OpenDevices {
@@ -21,7 +21,7 @@ public record OpenDevices(List<DeviceUser> users, List<Beyond> beyond) {
     }
 
     /**
-     * @param pending whether it has never been looked through: then it may have anything open
+     * @param pending whether it has never been scanned, so that it may have anything open
      */
     public record Beyond(ProcessId process, Credentials credentials, boolean pending) {}
 }

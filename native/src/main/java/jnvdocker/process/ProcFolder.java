@@ -41,7 +41,8 @@ final class ProcFolder implements Processes {
             Comparator.comparingLong(ProcessId::startTime).thenComparingInt(ProcessId::pid);
 
     /**
-     * The login uid of a process that nobody logged in for, as the kernel writes it: 4294967295.
+     * The login uid of a process that does not come from a login, as the kernel writes it:
+     * 4294967295.
      */
     private static final int UNSET = -1;
 
@@ -63,12 +64,12 @@ final class ProcFolder implements Processes {
         deviceLook = new DeviceLook(this, proc, descriptors);
     }
 
-    /** Its part that looks for mounts. */
+    /** Returns the part that looks for mounts. */
     MountLook mountLook() {
         return mountLook;
     }
 
-    /** Its part that looks for open devices. */
+    /** Returns the part that looks for open devices. */
     DeviceLook deviceLook() {
         return deviceLook;
     }
@@ -99,7 +100,9 @@ final class ProcFolder implements Processes {
                 .isPresent();
     }
 
-    /** Signals that have been sent to one thread or to all, as a mask (see proc_pid_status(5)). */
+    /**
+     * Reads the signals that were sent to one thread or to all, as a mask (see proc_pid_status(5)).
+     */
     private static boolean hasPendingKill(String status) {
         return PENDING.matcher(status)
                 .results()
@@ -111,7 +114,7 @@ final class ProcFolder implements Processes {
     public Optional<String> cgroup(ProcessId process, String containerId) {
         return read(process.pid(), "cgroup")
                 .flatMap(cgroups -> hierarchy().flatMap(it -> it.folder(cgroups, containerId)))
-                // What was read may have been a later process's.
+                // The result may be that of a later process.
                 .filter(_ -> isAlive(process));
     }
 
@@ -207,7 +210,7 @@ final class ProcFolder implements Processes {
                         .ifPresent(group -> found.put(matcher.group(1), group));
             }
         } catch (IOException e) {
-            // Its files fail in several ways when it is removed meanwhile.
+            // Reads of its files fail in several ways if it is removed meanwhile.
             if (Files.exists(folder.path())) {
                 throw e;
             }
@@ -228,7 +231,7 @@ final class ProcFolder implements Processes {
                             found.add(
                                     new AllowedDevices(folder.path().toString(), minors, oldest)));
         } catch (IOException e) {
-            // Its files fail in several ways when it is removed meanwhile.
+            // Reads of its files fail in several ways if it is removed meanwhile.
             if (Files.exists(folder.path())) {
                 throw new UncheckedIOException(e);
             }
@@ -244,7 +247,7 @@ final class ProcFolder implements Processes {
             return Optional.empty();
         }
         Optional<String> container = container(cgroup.get());
-        // What starts containers was itself started from somebody's session, perhaps.
+        // The program that starts containers may itself come from a user's session.
         OptionalInt login = container.isPresent() ? OptionalInt.empty() : loginUid(process.pid());
         return Optional.of(
                 new ProcessTraits(
@@ -255,8 +258,8 @@ final class ProcFolder implements Processes {
     }
 
     /**
-     * The container that a process is in by the name of its cgroup. A user who has a part of the
-     * hierarchy for himself can give a cgroup any name: only root's names count.
+     * Returns the container of a process by the name of its cgroup. A user who owns a part of the
+     * hierarchy can give a cgroup any name: only root's names count.
      */
     private Optional<String> container(String cgroups) {
         Optional<String> named =
@@ -351,7 +354,7 @@ final class ProcFolder implements Processes {
         }
     }
 
-    /** The files of a process fail in several ways when it ends meanwhile. */
+    /** Reads of a process's files fail in several ways if it ends meanwhile. */
     private <T> Optional<T> emptyIfGone(String pid, IOException e) {
         if (Files.notExists(proc.resolve(pid))) {
             return Optional.empty();
@@ -370,7 +373,7 @@ final class ProcFolder implements Processes {
         } catch (FileSystemException e) {
             throw e;
         } catch (IOException e) {
-            // What fails after the opening does not say on which file.
+            // A failure after the opening does not name the file.
             throw new FileSystemException(file.toString(), null, e.getMessage());
         }
     }

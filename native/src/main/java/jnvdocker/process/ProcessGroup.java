@@ -17,9 +17,9 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * A cgroup of our own for a process of the host and all that it will ever start: whatever becomes
- * of its parents, session and environment, it stays in there. It is below the cgroup that the
- * process was in, so that what limits its user limits it still.
+ * A cgroup of our own for a process of the host and all its descendants: they stay in it, whatever
+ * happens to their parents, session and environment. It is below the cgroup that the process was
+ * in, so that its user's limits still apply.
  */
 public final class ProcessGroup {
     private static final Logger LOG = LoggerFactory.getLogger(ProcessGroup.class);
@@ -29,9 +29,9 @@ public final class ProcessGroup {
     /**
      * Puts a process of this machine into a new cgroup.
      *
-     * @param name of the folder
-     * @return the folder below {@code /sys/fs/cgroup}
-     * @throws IOException when there cannot be one, or the process has gone; then there is none
+     * @param name of the directory
+     * @return the directory below {@code /sys/fs/cgroup}
+     * @throws IOException when it cannot be made, or the process has gone; no cgroup is left then
      */
     public static String make(ProcessId process, String name) throws IOException {
         try {
@@ -78,7 +78,7 @@ public final class ProcessGroup {
     }
 
     /**
-     * The folders of all cgroups of a name that matches.
+     * Returns the directories of all cgroups whose name matches.
      *
      * @throws IOException when the cgroups cannot be listed
      */
@@ -101,7 +101,7 @@ public final class ProcessGroup {
                 find(below, name, found);
             }
         } catch (IOException e) {
-            // Its files fail in several ways when it is removed meanwhile.
+            // Reads of its files fail in several ways if it is removed meanwhile.
             if (Files.exists(folder.path())) {
                 throw e;
             }
@@ -109,7 +109,7 @@ public final class ProcessGroup {
     }
 
     /**
-     * Takes a cgroup away that is empty; one that is not stays.
+     * Removes a cgroup if it is empty.
      *
      * @return whether it is gone
      */

@@ -10,10 +10,10 @@ record ProcessStat(char state, int threads, long startTime) {
     private static final int START_TIME = 22 - 3;
 
     /**
-     * @throws IllegalArgumentException quoting what is no such line
+     * @throws IllegalArgumentException quoting the text if it is not such a line
      */
     static ProcessStat parse(String line) {
-        // The name is in parentheses and may hold some; behind it there are none.
+        // The name is in parentheses and may contain some itself; none follow it.
         String[] fields = line.substring(line.lastIndexOf(')') + 1).strip().split(" ");
         try {
             return new ProcessStat(
@@ -25,12 +25,15 @@ record ProcessStat(char state, int threads, long startTime) {
         }
     }
 
-    /** By a signal, or by who traces it. */
+    /** Whether a signal, or its tracer, has stopped it. */
     boolean isStopped() {
         return state == 'T' || state == 't';
     }
 
-    /** A process whose first thread alone has ended is a zombie to look at, and is not dead. */
+    /**
+     * Whether it is dead. A process of which only the first thread has ended looks like a zombie,
+     * but is not dead.
+     */
     boolean isDead() {
         return switch (state) {
             case 'X', 'x' -> true;

@@ -20,19 +20,21 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * What is known of this machine's processes. A process that goes away while it is looked at is no
- * error. What cannot be read for any other reason is one, an {@link UncheckedIOException}: an
- * unknown process must not be taken for a dead one.
+ * The processes of this machine. A process that ends while it is looked at is no error. A failure
+ * to read for any other reason is an {@link UncheckedIOException}: an unknown process must not be
+ * taken for a dead one.
  */
 public interface Processes {
-    /** Those of {@code /proc}, the real one whatever counts as {@code /} elsewhere. */
+    /**
+     * Returns the processes of {@code /proc}, the real one, whatever counts as {@code /} elsewhere.
+     */
     static Processes ofThisMachine() {
         return new ProcFolder(Path.of("/proc"));
     }
 
     /**
-     * A process that is there now. Empty when there is none of that number or when it is a zombie,
-     * which is dead, unless threads of it live on.
+     * Finds a live process. Empty when there is none of that number, or it is a zombie, which is
+     * dead unless some of its threads live on.
      */
     Optional<ProcessId> find(int pid);
 
@@ -41,64 +43,67 @@ public interface Processes {
     }
 
     /**
-     * Whether a process that is there has been sent SIGKILL and has not ended: it hangs in the
-     * kernel, in a driver most likely.
+     * Whether a live process has been sent SIGKILL and has not ended: it hangs in the kernel, most
+     * likely in a driver.
      */
     boolean isKilled(ProcessId process);
 
     /**
-     * Whether a process that is there was stopped, by Ctrl-Z most likely, and does nothing until it
-     * is told to go on (SIGCONT).
+     * Whether a live process was stopped, by Ctrl-Z most likely, and does nothing until it is told
+     * to continue (SIGCONT).
      */
     boolean isStopped(ProcessId process);
 
     /**
-     * The cgroup folder of the container that a process is in: of the devices controller where that
-     * has a hierarchy of its own, else the one there is. When the process is in a folder below the
-     * container's (as systemd puts itself), it is still the container's.
+     * Returns the cgroup directory of the container that a process is in, in the hierarchy of the
+     * devices controller if it has one, else in the only one. The result is the container's even
+     * when the process is in a directory below it (where systemd puts itself).
      *
      * @return a path below {@code /sys/fs/cgroup}; empty when no name in the path contains the
-     *     container's id, since another folder says nothing about the container, or when the
+     *     container's id, since another directory says nothing about the container, or when the
      *     process has gone
      */
     Optional<String> cgroup(ProcessId process, String containerId);
 
     /**
-     * The folder of the cgroup that a process is in, of a controller of version 1.
+     * Returns the directory of a process's cgroup in the hierarchy of a controller of version 1.
      *
-     * @return empty where that controller has no hierarchy, or when the process has gone
+     * @return empty if that controller has no hierarchy, or when the process has gone
      */
     Optional<String> cgroupOf(ProcessId process, String controller);
 
     /**
-     * Whether a process is left in a cgroup folder or in one below it. A folder that is gone has
-     * none, nor do zombies count.
+     * Whether any process is left in a cgroup directory or below it. Zombies do not count; a
+     * directory that is gone has no processes.
      */
     boolean hasProcesses(String cgroup);
 
-    /** Whether a process is all that is in a cgroup folder and below it. */
+    /** Whether a process is the only one in a cgroup directory and below it. */
     boolean isAlone(ProcessId process, String cgroup);
 
     /**
-     * What is mounted in the mount namespaces that are root's, our own left out. One of a user
-     * namespace that anybody else has made is not looked at: whoever is in there may mount what he
-     * likes. A process that is ending shows no mounts any more, though it may still be alive. One
-     * that we may not look at is left out; root may look at every container's.
+     * Returns the mounts in root's mount namespaces except our own. Namespaces of a user namespace
+     * that another user made are not looked at: their processes may mount anything. A process that
+     * is ending shows no mounts any more, though it may still be alive. Processes that we may not
+     * read are skipped; root may read those of every container.
      *
-     * @param root which mounts are looked for, by the whole path of a mount's root within its file
-     *     system (field 4 of mountinfo, unescaped), also when the folder has been deleted there
+     * @param root selects mounts, by the whole path of a mount's root within its file system (field
+     *     4 of mountinfo, unescaped), also if the directory has been deleted there
      */
     SeenMounts mounts(Predicate<String> root);
 
-    /** The same of one process. None when it has gone, or is in a namespace that is not root's. */
+    /**
+     * Returns the mounts of one process in the same way. Empty when it has gone, or is in a
+     * namespace that is not root's.
+     */
     Set<MountedFolder> mounts(ProcessId process, Predicate<String> root);
 
     /**
-     * The oldest process that has a mount in a namespace that is root's, for each mount whose root
-     * matches.
+     * Returns the oldest process in a namespace of root's for each mount whose root matches.
      *
      * @return by group 1 of the pattern
-     * @throws UncheckedIOException also when one of the namespaces has more mounts than are read
+     * @throws UncheckedIOException also when one of the namespaces has more mounts than the limits
+     *     allow
      */
     default Map<String, ProcessId> oldestWithMount(Pattern root) {
         SeenMounts seen = mounts(root.asMatchPredicate());
@@ -121,7 +126,7 @@ public interface Processes {
         return oldest;
     }
 
-    /** The same of one process: what group 1 of the pattern is for its mounts. */
+    /** Returns the same for one process: group 1 of the pattern for each of its mounts. */
     default Set<String> mounted(ProcessId process, Pattern root) {
         return mounts(process, root.asMatchPredicate()).stream()
                 .map(folder -> group(root, folder))
@@ -137,25 +142,25 @@ public interface Processes {
     }
 
     /**
-     * The processes, other than this one, that have character devices of a major open. What counts
-     * is the device that a descriptor leads to and not its name; but only what is called {@code
-     * /dev/…} or {@code nvidia<n>} is looked at, since to look at any file might wait for a file
+     * Returns the processes, other than this one, that have character devices of a major open. The
+     * device that a descriptor leads to counts, not its name; but only files named {@code /dev/…}
+     * or {@code nvidia<n>} are looked at, since a look at an arbitrary file might wait for a file
      * system that does not answer.
      */
     OpenDevices usersOf(int major);
 
     /**
-     * The outermost cgroups of version 1 that allow devices of a major by name, and in which there
-     * are processes. Empty where the devices controller has no hierarchy.
+     * Returns the outermost cgroups of version 1 that have processes and allow devices of a major
+     * by number. Empty if the devices controller has no hierarchy.
      */
     List<AllowedDevices> allowed(int major);
 
     /**
-     * The minors of a major whose character devices a process may open, by its devices cgroup of
-     * version 1. What matters are the rules and not the nodes that it has: it may make those.
+     * Returns the minors of a major whose character devices a process may open, by its devices
+     * cgroup of version 1. The rules count and not the process's nodes, which it may make itself.
      *
-     * @return empty when it may open all of them, or when that cannot be told, as where the devices
-     *     controller has no hierarchy of its own
+     * @return empty when it may open all of them, or when that is unknown, as without a hierarchy
+     *     of the devices controller
      */
     Optional<SortedSet<Integer>> openable(ProcessId process, int major);
 
@@ -168,34 +173,36 @@ public interface Processes {
     record Group(String folder, ProcessId process) {}
 
     /**
-     * The cgroups that root has made, whose name matches and in which there are processes: of the
-     * hierarchy in which containers are told apart. A user may make others, where he was given a
-     * part of it.
+     * Returns the cgroups with processes that root has made and whose name matches, in the
+     * hierarchy that distinguishes containers. Users may make others in a part of it that was
+     * delegated to them.
      *
      * @return by group 1 of the pattern
      */
     Map<String, Group> groups(Pattern name);
 
-    /** What a process is called and whose it is; empty when it has gone. */
+    /** Returns the name and owner of a process; empty when it has gone. */
     Optional<ProcessTraits> traits(ProcessId process);
 
-    /** How the root of a mount of this folder would be spelled. Empty when that cannot be told. */
+    /**
+     * Returns the spelling of the root of a mount of this directory. Empty when that is unknown.
+     */
     Optional<MountedFolder> spell(Path folder);
 
     /**
-     * Where a folder is to be found whose mount was seen. Empty when its file system is not mounted
-     * where we can see it, or is covered.
+     * Returns the place of a directory whose mount was seen. Empty when its file system is not
+     * mounted within our sight, or is covered.
      */
     Optional<Path> locate(MountedFolder folder);
 
-    /** Its path within its file system. */
+    /** Returns its path within its file system. */
     default Optional<String> mountRoot(Path folder) {
         return spell(folder).map(MountedFolder::path);
     }
 
     /**
-     * The user who logged in and whose session a process comes from (the audit login uid), whatever
-     * it has become since. Empty when that is not set or not known.
+     * Returns the user whose login session a process comes from (the audit login uid), whatever its
+     * user is now. Empty when that is unset or unknown.
      */
     OptionalInt loginUid(int pid);
 }

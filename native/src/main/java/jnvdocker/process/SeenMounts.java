@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What is mounted in mount namespaces that are root's.
+ * The mounts in root's mount namespaces.
  *
- * @param oldest the oldest process that has each of the folders mounted
- * @param unread of each namespace that has more mounts than are read, a process: anything may be
+ * @param oldest for each directory the oldest process that has it mounted
+ * @param unread a process of each namespace with more mounts than the limits allow: anything may be
  *     mounted there
  */
 public record SeenMounts(Map<MountedFolder, ProcessId> oldest, List<ProcessId> unread) {

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A program that should end soon and say little. It is ended, with all that it has started, when it
- * does not.
+ * A program that should end soon and print little. Otherwise it is killed, with all its
+ * descendants.
  */
 public final class ShortProcess {
     private static final int MAX_OUTPUT = 64 << 10;
@@ -23,7 +23,7 @@ public final class ShortProcess {
     private final long deadline;
     private final Duration limit;
 
-    /** How it ended, and what it wrote to either stream. */
+    /** The exit code of a program and its output on both streams. */
     public record Result(int exitCode, String output) {}
 
     private ShortProcess(Process process, Duration limit) {
@@ -60,7 +60,7 @@ public final class ShortProcess {
         return new Result(process.exitValue(), new String(output, StandardCharsets.UTF_8));
     }
 
-    /** A thread of its own reads, since nothing else can be told to give up. */
+    /** Read by a thread of its own, the only kind of read that can be abandoned. */
     private byte[] output() throws IOException, InterruptedException {
         var output =
                 CompletableFuture.supplyAsync(

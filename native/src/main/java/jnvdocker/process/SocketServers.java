@@ -10,15 +10,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Tells whether somebody serves a Unix socket, without connecting to it: where systemd listens for
- * a service that is stopped, to connect is to start it again.
+ * Tells whether a process serves a Unix socket, without connecting to it: where systemd listens for
+ * a stopped service, a connection would start the service.
  */
 public final class SocketServers {
     private static final String SYSTEMD = "1";
 
     /**
-     * In the kernel's table of sockets: {@code __SO_ACCEPTCON}, which it sets for those that
-     * listen.
+     * The flag {@code __SO_ACCEPTCON} in the kernel's table of sockets, set for those that listen.
      */
     private static final int LISTENING = 0x10000;
 
@@ -29,7 +28,7 @@ public final class SocketServers {
 
     private final Path proc;
 
-    /** Who served the last time: to look there first saves a look at every process. */
+    /** The last process found to serve: looking there first saves a look at every process. */
     private volatile String lastServer = "";
 
     SocketServers(Path proc) {
@@ -41,8 +40,8 @@ public final class SocketServers {
     }
 
     /**
-     * False when systemd alone has the socket; what cannot be told counts as served. Takes about a
-     * millisecond, and longer when it was served by another process the last time, or by none.
+     * Returns false when only systemd has the socket; an unknown state counts as served. Takes
+     * about a millisecond, and longer when another process served it the last time, or none.
      */
     public boolean isServed(Path socket) {
         try {
@@ -53,13 +52,16 @@ public final class SocketServers {
         }
     }
 
-    /** How the sockets that listen at that path are called in folders of open files. */
+    /**
+     * Returns the names by which directories of open files show the sockets that listen at that
+     * path.
+     */
     private List<String> links(Path socket) throws IOException {
         Path wanted = socket.toRealPath();
         String name = "/" + wanted.getFileName();
         List<String> links = new ArrayList<>();
         for (String line : Files.readString(proc.resolve("net/unix")).split("\n")) {
-            // A host has thousands of sockets; most lines are not worth taking apart.
+            // A host has thousands of sockets; most lines are not worth parsing.
             String[] fields = line.endsWith(name) ? line.split(" +", PATH + 1) : NONE;
             if (fields.length > PATH
                     && fields[FLAGS].matches("[0-9A-Fa-f]{8}")
@@ -95,7 +97,7 @@ public final class SocketServers {
         }
     }
 
-    /** Whether a process has one of them open; one that has gone has none. */
+    /** Whether a process has one of them open; a process that has gone has none. */
     private boolean has(String pid, List<String> links) {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(proc.resolve(pid + "/fd"))) {
             for (Path file : files) {

@@ -9,10 +9,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A program that runs, with what it was started with.
+ * A running program, with the arguments and variables of its start.
  *
- * @param root the folder that is {@code /} for it
- * @param user who has started it
+ * @param root the directory that is its {@code /}
+ * @param user the user who started it
  * @param variables each as {@code NAME=VALUE}
  */
 public record StartedProgram(
@@ -24,7 +24,7 @@ public record StartedProgram(
         variables = List.copyOf(variables);
     }
 
-    /** Those of these names, by pid. Anybody may give his program any name. */
+    /** Returns the programs of these names, by pid. Users may give their programs any name. */
     public static List<StartedProgram> named(Set<String> names) {
         return ProcessHandle.allProcesses()
                 .map(ProcessHandle::pid)

@@ -1,5 +1,5 @@
 /**
- * The processes of this machine: which are there, what they have open and mounted, and which
- * container each of them is of. Start at {@link Processes}, which {@link ProcFolder} answers.
+ * The processes of this machine: their open devices, their mounts and their containers. Start at
+ * {@link Processes}, which {@link ProcFolder} implements.
  */
 package jnvdocker.process;

@@ -26,10 +26,10 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** With a real child process, and libraries that are compiled for each test. */
+/** Runs a real child process, and compiles libraries for each test. */
 @Timeout(120)
 class CudaDriverTest {
-    /** The child's, on a machine where much else runs. */
+    /** The child's limit, on a busy machine. */
     private static final Duration LONG = Duration.ofSeconds(60);
 
     @TempDir Path folder;
@@ -47,7 +47,7 @@ class CudaDriverTest {
         return message.substring(start.length());
     }
 
-    /** A program that is given the library as $0 and its seconds as $1. */
+    /** A program that gets the library as $0 and its seconds as $1. */
     private static CudaDriver shell(String script, Duration limit) {
         return new CudaDriver(List.of("/bin/sh", "-c", script), limit);
     }
@@ -98,7 +98,7 @@ class CudaDriverTest {
                         "libcuda.so.1",
                         part + TestingLibcuda.function("*version = part(); return 0;"),
                         beside.toString());
-        // By its name alone, as NVIDIA's ask for theirs.
+        // By its name alone, as NVIDIA's libraries load each other.
         Path named =
                 TestingLibcuda.compile(
                         folder,
@@ -149,7 +149,7 @@ class CudaDriverTest {
     }
 
     private static boolean asks(ProcessHandle child) {
-        // One that was killed may take a moment to be gone.
+        // A killed process may take a moment to disappear.
         child.onExit().completeOnTimeout(child, 10, TimeUnit.SECONDS).join();
         return child.isAlive();
     }
@@ -217,7 +217,7 @@ class CudaDriverTest {
 
     @Test
     void whoLeavesAProcessBehindThatHoldsTheOutputIsGivenUp() {
-        // Java closes the output of a program that has ended when nobody reads it by then.
+        // Java closes the output of a program that has ended if no thread reads it by then.
         String script = "sleep 60 & sleep 1; echo cuDriverGetVersion: 12020; sleep 1; exit 0";
         String message =
                 failure(shell(script, Duration.ofSeconds(4)), folder.resolve("libcuda.so.1"));

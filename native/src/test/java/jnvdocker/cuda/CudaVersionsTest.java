@@ -32,7 +32,7 @@ class CudaVersionsTest {
     private static final DriverVersion UNHEARD_OF = DriverVersion.parse("999.10");
     private static final Optional<CudaVersion> OF_THE_TABLE = cuda("12.2");
 
-    /** What no table says of a driver 535, so that it can only have been asked for. */
+    /** No table says this of a driver 535, so the driver must have been asked. */
     private static final Optional<CudaVersion> ASKED = cuda("12.9");
 
     @TempDir Path state;

@@ -6,12 +6,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Compiles libraries that could be a libcuda, by the compiler that the build needs anyway. */
+/** Compiles libraries that pass for a libcuda, with the compiler that the build needs anyway. */
 final class TestingLibcuda {
     private TestingLibcuda() {}
 
     /**
-     * @param body of cuDriverGetVersion(int *version)
+     * @param body the body of cuDriverGetVersion(int *version)
      */
     static Path make(Path folder, String body) throws IOException, InterruptedException {
         String head = "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n";

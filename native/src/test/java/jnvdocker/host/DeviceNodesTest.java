@@ -29,7 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 class DeviceNodesTest {
-    /** Of a host with driver 550, shortened; the block device is there to mislead. */
+    /** From a host with driver 550, shortened; the block device is a decoy. */
     private static final String DEVICES =
             """
             Character devices:
@@ -91,7 +91,7 @@ class DeviceNodesTest {
         return reached.minors();
     }
 
-    /** What is on top is found, however much is below. */
+    /** Nodes on top are found, however many files are below. */
     @Test
     void folderWithTooMuchInItIsNotLookedThrough() throws IOException {
         assumeTrue(Posix.effectiveUser() == 0, "only root makes device nodes");

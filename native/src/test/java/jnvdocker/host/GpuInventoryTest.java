@@ -34,7 +34,7 @@ class GpuInventoryTest {
         assertEquals(UNKNOWN, inventory().read().gpus().getFirst().uuid());
     }
 
-    /** Nor does a run after it wait for one that is broken. */
+    /** A later read does not wait for a broken GPU either. */
     @Test
     @Tag("root")
     void gpuIsOpenedOnceByAChild() throws IOException {
@@ -45,7 +45,7 @@ class GpuInventoryTest {
             assertEquals(UNKNOWN, inventory.read().gpus().getFirst().uuid());
         }
         assertEquals(List.of(root.resolve("dev/nvidia3").toString()), Files.readAllLines(opened));
-        // Its driver was loaded anew meanwhile.
+        // The driver was reloaded meanwhile.
         host(KNOWN, "195");
         inventory.read();
         host(UNKNOWN, "195");

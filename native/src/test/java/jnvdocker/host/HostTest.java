@@ -180,7 +180,7 @@ class HostTest {
         Files.createSymbolicLink(root.resolve(name), Path.of(target));
     }
 
-    /** link40 leads to link39 and so on; link0 is not there. */
+    /** Makes a chain: link40 leads to link39 and so on; link0 does not exist. */
     private void chain(int links) throws IOException {
         for (int i = 1; i <= links; i++) {
             link("link" + i, "link" + (i - 1));

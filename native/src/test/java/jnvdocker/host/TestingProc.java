@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What the driver's kernel module shows, written beneath a folder. */
+/** The files of the driver's kernel module, written beneath a directory. */
 final class TestingProc {
     private final Path root;
 
@@ -34,7 +34,7 @@ final class TestingProc {
         return file("/proc/driver/nvidia/gpus/" + address + "/information", information);
     }
 
-    /** Of an A100, tabs and blanks as driver 535 prints them. */
+    /** From an A100, with tabs and blanks as driver 535 prints them. */
     static String information(String uuid, int minor) {
         return "Model: \t\t NVIDIA A100-SXM4-40GB\n"
                 + "IRQ:   \t\t 101\n"

@@ -22,7 +22,7 @@ class DiskRoomTest {
         FileStore store = Files.getFileStore(folder);
         DiskRoom room = DiskRoom.of(folder);
         assertEquals(store.isReadOnly(), room.readOnly());
-        // Others write meanwhile.
+        // Other processes write meanwhile.
         assertTrue(Math.abs(store.getUsableSpace() - room.bytes()) < 1 << 30, room::toString);
         assertTrue(room.forFiles());
     }

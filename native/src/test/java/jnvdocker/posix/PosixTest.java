@@ -158,7 +158,7 @@ class PosixTest {
         return (int) Files.getAttribute(Path.of("/proc/self"), "unix:gid");
     }
 
-    /** How many of our descriptors are open on a file. */
+    /** Returns how many of our descriptors are open on a file. */
     private static long openings(String file) throws IOException {
         long count = 0;
         try (var descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
@@ -166,7 +166,7 @@ class PosixTest {
                 try {
                     count += Files.readSymbolicLink(descriptor).endsWith(file) ? 1 : 0;
                 } catch (NoSuchFileException e) {
-                    // The one that lists them.
+                    // The descriptor that lists them.
                 }
             }
         }

@@ -13,7 +13,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A directory that is slow, fails or never answers; where it is to be waited for, it answers. */
+/** A directory service that is slow, fails or never answers. */
 class SlowQuestionsTest {
     private static final Duration NOT_AT_ALL = Duration.ZERO;
     private static final Duration LONG = Duration.ofMinutes(1);
@@ -77,7 +77,7 @@ class SlowQuestionsTest {
         for (int uid = 1000; uid < 2000; uid++) {
             assertNotTold(uid);
         }
-        // They wait in turn, and no more than that.
+        // No more than 256 questions are queued.
         back.countDown();
         ended.acquire(256);
         assertEquals(256, asked.get());

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** Cgroups as texts: where a container's is, and whether anything is left in it. */
+/** Cgroups as texts: the place of a container's cgroup, and whether any process is left in it. */
 class CgroupTest {
     private static final String ID =
             "4bf92f3577b34da6a3ce929d0e0e4736a1b2c3d4e5f60718293a4b5c6d7e8f90";

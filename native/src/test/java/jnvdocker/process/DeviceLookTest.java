@@ -16,9 +16,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 
-/** How many descriptors are looked at, of processes as text that have real devices open. */
+/**
+ * The number of descriptors looked at, for processes written as text that have real devices open.
+ */
 class DeviceLookTest {
-    /** Of /dev/full; 7 is its minor. */
+    /** The major of /dev/full; 7 is its minor. */
     private static final int MAJOR = 1;
 
     private static final int MANY = 300;
@@ -31,7 +33,7 @@ class DeviceLookTest {
         proc = new TestingProcFolder(folder);
     }
 
-    /** JUnit warns of each that leads out of its folder. */
+    /** JUnit warns of each link that leads out of its directory. */
     @AfterEach
     void deleteLinks() throws IOException {
         try (var walk = Files.walk(folder)) {
@@ -41,7 +43,7 @@ class DeviceLookTest {
         }
     }
 
-    /** The last of so many descriptors is of the device. */
+    /** Makes a process whose last descriptor leads to the device. */
     private void process(int pid, int uid, int descriptors) throws IOException {
         String[] targets = new String[descriptors];
         Arrays.fill(targets, "/etc/passwd");

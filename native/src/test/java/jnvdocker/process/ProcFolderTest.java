@@ -26,7 +26,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** What is read out of the texts of a proc file system. */
+/** Parses the texts of a proc file system. */
 class ProcFolderTest {
     private static final Pattern CLAIM = Pattern.compile("/state/claim ([a-z0-9]+)");
 

@@ -73,7 +73,7 @@ class ProcessesTest {
         Process parent = start("sh", "-c", "sleep 1000 & echo $!; exec sleep 1000");
         int pid = Integer.parseInt(firstLine(parent));
         ProcessId child = processes.find(pid).orElseThrow();
-        // The shell would wait for its child; what it becomes does not.
+        // The shell would wait for its child; the sleep that it becomes does not.
         await(() -> status(parent).startsWith("Name:\tsleep\n"));
 
         ProcessHandle.of(pid).orElseThrow().destroyForcibly();
@@ -103,7 +103,7 @@ class ProcessesTest {
         assertFalse(processes.isAlive(id));
     }
 
-    /** A program that opens a file, perhaps, and whose first thread ends. */
+    /** A program that may open a file, and whose first thread ends. */
     private Path withoutFirstThread() throws Exception {
         Path source = folder.resolve("first-thread-ends.c");
         Path program = folder.resolve("first-thread-ends");
@@ -127,7 +127,7 @@ class ProcessesTest {
         return program;
     }
 
-    /** Of major 1, which has /dev/full as 7 and /dev/zero as 5. */
+    /** Major 1 has /dev/full as minor 7 and /dev/zero as 5. */
     @Test
     void whoHasADeviceOpenIsSeenByTheDeviceAndNotTheName() throws Exception {
         Path link = Files.createSymbolicLink(folder.resolve("a link"), Path.of("/dev/full"));
@@ -154,7 +154,7 @@ class ProcessesTest {
         assertEquals(Set.of(7), minors(process));
     }
 
-    /** Of such a process {@code /proc/<pid>/fd} shows nothing. */
+    /** {@code /proc/<pid>/fd} shows nothing of such a process. */
     @Test
     void deviceIsSeenOfAProcessWhoseFirstThreadHasEnded() throws Exception {
         Process process = start(withoutFirstThread().toString(), "/dev/full");
@@ -220,7 +220,7 @@ class ProcessesTest {
         await(() -> processes.oldestWithMount(root).isEmpty());
     }
 
-    /** In a user namespace of his own anybody may mount what he likes. */
+    /** In a user namespace of their own, users may mount anything. */
     @Test
     @Tag("root")
     void mountOfANamespaceThatIsNotRootsCountsForNothing() throws Exception {
@@ -249,7 +249,7 @@ class ProcessesTest {
         assertEquals(Set.of("claim"), processes.mounted(find(ofRoot).orElseThrow(), root));
     }
 
-    /** As many as a user can make, with paths as long as he likes. */
+    /** As many mounts as a user can make, with paths of any length. */
     @Test
     @Tag("root")
     void mountsOfANamespaceThatIsNotRootsAreNotRead() throws Exception {
@@ -315,7 +315,10 @@ class ProcessesTest {
         }
     }
 
-    /** The hierarchies of this machine that matter, the one that tells containers apart first. */
+    /**
+     * Returns the hierarchies of this machine that matter, starting with the one that distinguishes
+     * containers.
+     */
     private static List<Path> cgroups() {
         return Stream.of("devices", "unified", "")
                 .map(Path.of("/sys/fs/cgroup")::resolve)
@@ -359,7 +362,7 @@ class ProcessesTest {
         return Files.readString(Path.of("/proc/" + process.pid() + "/status"));
     }
 
-    /** What the kernel does a moment after something else. */
+    /** Waits for an effect that the kernel delays for a moment. */
     private static void await(Callable<Boolean> condition) throws Exception {
         long end = System.nanoTime() + 60_000_000_000L;
         while (!condition.call()) {

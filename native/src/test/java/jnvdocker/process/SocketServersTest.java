@@ -79,7 +79,7 @@ class SocketServersTest {
         return new SocketServers(proc).isServed(socket);
     }
 
-    /** As the kernel writes it. */
+    /** Written in the kernel's format. */
     private void table(String flags, String path) throws IOException {
         Files.writeString(
                 proc.resolve("net/unix"),

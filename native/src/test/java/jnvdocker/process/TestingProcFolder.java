@@ -43,7 +43,7 @@ final class TestingProcFolder {
         return this;
     }
 
-    /** A process that sleeps. */
+    /** A sleeping process. */
     TestingProcFolder process(int pid, long startTime) throws IOException {
         return stat(pid, stat("sleep", 'S', 1, startTime));
     }
@@ -67,7 +67,7 @@ final class TestingProcFolder {
         return this;
     }
 
-    /** What descriptors of a process, or of a thread of it, lead to. */
+    /** The targets of the descriptors of a process, or of one of its threads. */
     TestingProcFolder descriptors(String process, String... targets) throws IOException {
         Path folder = Files.createDirectories(proc.resolve(process).resolve("fd"));
         for (int i = 0; i < targets.length; i++) {
@@ -84,7 +84,7 @@ final class TestingProcFolder {
         }
     }
 
-    /** What follows the pid in a line of stat, as Linux 6.1 writes it. */
+    /** The rest of a line of stat after the pid, as Linux 6.1 writes it. */
     static String stat(String name, char state, int threads, long startTime) {
         return "(%s) %s 1 7 7 0 -1 4194304 98 0 0 0 0 0 0 0 20 0 %d 0 %d 5537792 209 184467"
                         .formatted(name, state, threads, startTime)

@@ -9,12 +9,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What is added to a container: computed once, rendered per engine. Lists are in the order in which
+ * The additions to a container: computed once, rendered per engine. Lists are in the order in which
  * they are rendered.
  *
  * @param devices nodes that the container may read and write, but not make anew
  * @param environment variables that replace the image's and the user's
- * @param labels what the container says of itself to whoever lists it
+ * @param labels the container's labels, for those who list it
  */
 public record ContainerEdits(
         List<DeviceNode> devices,

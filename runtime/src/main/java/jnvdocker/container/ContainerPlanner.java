@@ -21,7 +21,7 @@ public final class ContainerPlanner {
     /** Where containers have the driver volume. */
     public static final String DRIVER_FOLDER = "/usr/local/nvidia";
 
-    /** What docker gives a container whose image has no PATH (moby: DefaultPathEnv). */
+    /** Docker's PATH for a container whose image has none (moby: DefaultPathEnv). */
     private static final String DEFAULT_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -37,7 +37,7 @@ public final class ContainerPlanner {
     }
 
     /**
-     * What is known of a container before it is planned.
+     * The facts about a container before it is planned.
      *
      * @param driver the loaded driver, whose volume the container gets
      * @param plainRuntime whether the container's runtime is runc or crun, which add no GPUs of
@@ -110,9 +110,9 @@ public final class ContainerPlanner {
     }
 
     /**
-     * The search paths that lack the driver's folders, with these at their end.
+     * The search paths that lack the driver's directories, with these at their end.
      *
-     * @param environment what a container has anyway
+     * @param environment the variables that the container has anyway
      * @param kept names of variables that stay as they are
      */
     public static Map<String, String> searchPaths(

@@ -3,10 +3,10 @@ package jnvdocker.container;
 import java.util.Set;
 
 /**
- * What the user's own options say about a container, as far as it concerns our edits.
+ * The user's own options for a container, as far as they concern our edits.
  *
  * @param variables names of the environment variables that the user sets
- * @param mountTargets folders of the container at which the user mounts something
+ * @param mountTargets directories of the container at which the user mounts something
  * @param gpuMinors GPUs whose node the user gives with an option of their own
  */
 public record UserSettings(

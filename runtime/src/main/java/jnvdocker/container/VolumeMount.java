@@ -9,7 +9,7 @@ import java.util.Map;
  *
  * @param volume its name: {@code nvidia_driver_535.104.05}
  * @param driver the volume plugin that serves it
- * @param target the folder in the container
+ * @param target the directory in the container
  * @param options for the driver when it makes the volume, without commas
  */
 public record VolumeMount(

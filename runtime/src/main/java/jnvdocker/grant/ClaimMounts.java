@@ -23,7 +23,7 @@ final class ClaimMounts {
     private final Path state;
 
     /**
-     * @param state the state folder, in which our claims are
+     * @param state the state directory, in which our claims are
      */
     ClaimMounts(Processes processes, Path state) {
         this.processes = processes;
@@ -33,8 +33,8 @@ final class ClaimMounts {
     /**
      * The claims that are mounted.
      *
-     * @param ours the oldest process that has a claim of our state folder mounted, by its id
-     * @param others the same of other state folders, of which other daemons have one each
+     * @param ours the oldest process that has a claim of our state directory mounted, by its id
+     * @param others the same of other state directories, of which other daemons have one each
      * @param complete whether all mounts were looked at; else any claim may be mounted
      */
     record Seen(
@@ -71,7 +71,7 @@ final class ClaimMounts {
                 || claims.get().resolve(claimOf(folder)).resolve(ClaimFiles.MOUNTED).equals(folder);
     }
 
-    /** The id of the claim whose folder is mounted. */
+    /** The id of the claim whose directory is mounted. */
     static String claimOf(MountedFolder folder) {
         Matcher matcher = CLAIM.matcher(folder.path());
         if (!matcher.matches()) {

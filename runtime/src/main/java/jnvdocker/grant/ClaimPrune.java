@@ -22,7 +22,7 @@ import java.util.Set;
 
 /**
  * Removes claims whose containers are gone, when somebody asks for that: those that the reconciler
- * removes by itself sooner or later, folders that no claim is known of, and, when that is asked
+ * removes by itself sooner or later, directories that no claim is known of, and, when that is asked
  * for, claims of an engine that cannot be asked.
  */
 public final class ClaimPrune {
@@ -63,7 +63,7 @@ public final class ClaimPrune {
      */
     public record Wish(Map<String, List<String>> users, boolean dry, boolean otherEngines) {
 
-        /** What keeps a volume that containers name. */
+        /** The reason that keeps a volume that containers name. */
         public Optional<String> named(String volume) {
             return Optional.ofNullable(users.get(volume))
                     .map(names ->
@@ -80,7 +80,7 @@ public final class ClaimPrune {
      */
     public void run(Wish wish, List<Pruned> done) throws IOException {
         String id = engine.id(LIMIT);
-        // A claim is in the registry before it has a folder.
+        // A claim is in the registry before it has a directory.
         List<String> folders = files.ids();
         Set<String> known = new HashSet<>();
         for (Claim claim : registry.claims().all()) {
@@ -141,7 +141,7 @@ public final class ClaimPrune {
         return remover.mounted(claim.id());
     }
 
-    /** What to know of a claim whose container another engine than this one may have. */
+    /** The facts about a claim whose container another engine than this one may have. */
     private static Optional<String> foreign(Claim claim, String engineId) {
         return switch (claim.origin()) {
             case Origin.EngineContainer(String engine, _) when !engine.equals(engineId) ->
@@ -183,7 +183,7 @@ public final class ClaimPrune {
         return "it " + LeaseText.held(lease);
     }
 
-    /** A folder alone, of which docker may still remember a volume. */
+    /** A directory alone, of which docker may still remember a volume. */
     private Pruned unknown(String claim, Wish wish) throws IOException {
         String volume = ClaimNames.volume(claim);
         Optional<String> why = wish.named(volume);

@@ -20,7 +20,8 @@ final class ClaimRemover {
     }
 
     /**
-     * What keeps a claim, with or without a lease: {@code a process (pid 4711) has it mounted}.
+     * The evidence that keeps a claim, with or without a lease: {@code a process (pid 4711) has it
+     * mounted}.
      *
      * @throws IOException when that cannot be told
      */

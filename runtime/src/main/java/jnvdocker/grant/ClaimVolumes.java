@@ -393,7 +393,7 @@ public final class ClaimVolumes implements PluginVolumes {
         });
     }
 
-    /** What becomes of a lease that the claim has already. */
+    /** The fate of a lease that the claim has already. */
     private Earlier judge(Claim claim, Lease lease, boolean known) throws VolumeException {
         Evidence.Finding finding = evidence.of(lease);
         if (finding instanceof Evidence.Gone(String why)) {
@@ -426,7 +426,9 @@ public final class ClaimVolumes implements PluginVolumes {
                         + otherwise(claim));
     }
 
-    /** What to type to have the container on other GPUs: it was given the nodes of its own. */
+    /**
+     * The commands that make the container again on other GPUs: it was given the nodes of its own.
+     */
     private static String otherwise(Claim claim) {
         Optional<String> name =
                 claim.container().map(Claim.ContainerRef::name).filter(it -> PLAIN.test(it));

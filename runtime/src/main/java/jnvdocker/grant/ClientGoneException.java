@@ -4,7 +4,7 @@ import jnvdocker.posix.ProcessId;
 
 import java.io.IOException;
 
-/** Who asked has ended meanwhile, and needs no answer. */
+/** The client has ended meanwhile, and needs no answer. */
 final class ClientGoneException extends IOException {
     private static final long serialVersionUID = 1L;
 

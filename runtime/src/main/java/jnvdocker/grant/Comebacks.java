@@ -97,7 +97,7 @@ final class Comebacks {
         }
     }
 
-    /** What one look has come to. */
+    /** The result of one look. */
     private sealed interface Outlook {}
 
     /** It is another's as soon as its lease has ended. */

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What leases ask of a container engine. Every question has a limit, after which it failed. */
+/** The questions of leases to a container engine. Each has a limit, after which it failed. */
 public interface ContainerEngine {
 
     /**

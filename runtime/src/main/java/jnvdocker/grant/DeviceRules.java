@@ -12,7 +12,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
- * What was allowed in an agent's devices cgroups. One that several containers share outlives the
+ * The devices allowed in an agent's devices cgroups. One that several containers share outlives the
  * one that had the GPU.
  */
 final class DeviceRules {

@@ -43,7 +43,7 @@ final class Evidence {
     private final Map<Long, String> kept = new ConcurrentHashMap<>();
 
     /**
-     * @param state the state folder, in which our claims are
+     * @param state the state directory, in which our claims are
      */
     Evidence(Processes processes, String boot, Path state) {
         this.processes = processes;
@@ -51,7 +51,7 @@ final class Evidence {
         this.mounts = new ClaimMounts(processes, state);
     }
 
-    /** What was seen of a holder. */
+    /** The evidence of a holder. */
     sealed interface Finding {}
 
     /**
@@ -103,7 +103,7 @@ final class Evidence {
         return processes.openable(process, DeviceRules.MAJOR).map(Set::copyOf);
     }
 
-    /** Who a process is that uses a GPU. */
+    /** The identity of a process that uses a GPU. */
     GpuUse.User user(ProcessId process) {
         return processes
                 .traits(process)
@@ -233,7 +233,7 @@ final class Evidence {
     }
 
     /**
-     * The agent's own note of the end, and its folder's, come later, or never when the agent is
+     * The agent's own note of the end, and its directory's, come later, or never when the agent is
      * gone: what matters is that nothing runs.
      */
     private Finding mesos(Holder.MesosContainer container) {
@@ -304,7 +304,7 @@ final class Evidence {
         if (init.isPresent() && container.cgroup().filter(processes::hasProcesses).isPresent()) {
             return new Alive(init.get());
         }
-        // Whatever was learnt of its first process: who sees the claim's folder is of the
+        // Whatever was learnt of its first process: who sees the claim's directory is of the
         // container.
         ClaimMounts.Seen mounted = mountedClaims();
         ProcessId inside = mounted.ours().get(lease.claim().id());
@@ -347,7 +347,7 @@ final class Evidence {
         return Optional.ofNullable(kept.get(lease.id()));
     }
 
-    /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
+    /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
     GpuStatus.State state(Lease lease, Finding finding) {
         if (finding instanceof Gone && kept(lease).isPresent()) {
             return GpuStatus.State.STUCK;
@@ -368,7 +368,7 @@ final class Evidence {
         return processes.cgroup(process, container);
     }
 
-    /** Who cannot be looked at is not known to be gone. */
+    /** A process that cannot be looked at is not known to be gone. */
     boolean isAlive(ProcessId process) {
         try {
             return processes.isAlive(process);

@@ -34,7 +34,7 @@ final class GpuBoard {
     private final boolean knowsContainers;
 
     /**
-     * @param choice what would be chosen from now, for who came last
+     * @param choice the choice from now on, for the last in the queue
      * @param knowsContainers whether it is known what docker has given to its containers
      */
     GpuBoard(

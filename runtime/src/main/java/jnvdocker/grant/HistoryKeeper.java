@@ -13,8 +13,8 @@ import java.util.Optional;
 
 /**
  * Keeps the history for as long as the lab wants it, and no longer, and bounded: what is older, and
- * what is more than there is room for, goes. Reservations that never became anything are added up.
- * What is held is no history, however long it has been held.
+ * older rows than there is room for, go. Reservations that never became anything are added up. Live
+ * leases are no history, however long they have been held.
  */
 public final class HistoryKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HistoryKeeper.class);

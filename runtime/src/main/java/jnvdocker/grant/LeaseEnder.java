@@ -42,7 +42,9 @@ final class LeaseEnder {
         grace = new RestartGrace(pace);
     }
 
-    /** Who wants leases ended whose holders are gone, and how long he waits for that. */
+    /**
+     * The callers that want leases ended whose holders are gone, and how long they wait for that.
+     */
     enum Caller {
         /** A verb of the volume plugin: dockerd waits, with a lock of the container in question. */
         VERB(Duration.ofSeconds(3)),

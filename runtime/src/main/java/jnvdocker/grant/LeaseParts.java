@@ -31,11 +31,11 @@ public record LeaseParts(
     /**
      * Where the parts find the world.
      *
-     * @param state the folder of the registry and the claims
+     * @param state the directory of the registry and the claims
      * @param boot this boot's id
      * @param volumeDriver the name of our volume plugin
-     * @param uses who uses GPUs, whoever gave them
-     * @param policy what the lab allows
+     * @param uses the uses of GPUs, with and without leases
+     * @param policy the lab's limits
      */
     public record World(
             Path state,

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Who asks for GPUs, and for what.
+ * A client that requests GPUs, and its purpose.
  *
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
  * @param client the process that is about to become docker: as long as it lives, what it was given
@@ -39,7 +39,7 @@ public record LeaseRequest(
      * A container whose engine waits until our runtime has created it: the engine is not asked
      * anything.
      *
-     * @param cgroup the folder that its cgroup will have, if that is known
+     * @param cgroup the directory that its cgroup will have, if that is known
      * @param earlier a lease that ends when this one begins: of its last start, or a reservation
      *     that was made for it
      * @param had the UUIDs of those that it had, which it gets again where it may
@@ -75,14 +75,14 @@ public record LeaseRequest(
         this(request, Set.of(), owner, client, origin, waiting);
     }
 
-    /** Who has what it is given. */
+    /** The owner of the GPUs. */
     Holder holder() {
         return creation.<Holder>map(
                         it -> new Holder.OciContainer(client, Optional.empty(), it.cgroup()))
                 .orElseGet(() -> new Holder.Client(client));
     }
 
-    /** What is asked for, when it is to be known for as long as the container is there. */
+    /** The request, when it is to be known for as long as the container is there. */
     Optional<GpuRequest> kept() {
         return kept(origin, request);
     }

@@ -79,7 +79,7 @@ public final class Leases {
     }
 
     /**
-     * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the
+     * Reserves all the GPUs that are requested, until docker mounts the claim's volume or the
      * client ends.
      *
      * @return empty for a request for no GPU
@@ -102,7 +102,8 @@ public final class Leases {
     }
 
     /**
-     * What a client has reserved is a Mesos container's, for as long as anything of that lives.
+     * The GPUs that a client has reserved are a Mesos container's, for as long as anything of that
+     * lives.
      *
      * @throws RefusedException when it is not the client's any more
      */
@@ -148,7 +149,7 @@ public final class Leases {
     }
 
     /**
-     * What the claim's container gets of it.
+     * The claim's GPUs as its container gets them.
      *
      * @param gpus those that the host has at this moment
      * @throws RefusedException when the claim's are not all among them
@@ -214,7 +215,9 @@ public final class Leases {
         }
     }
 
-    /** What the configuration cordons and this host does not have: a slip of the pen, perhaps. */
+    /**
+     * Cordoned GPUs of the configuration that this host does not have: a slip of the pen, perhaps.
+     */
     public List<String> cordonsNothing(List<Gpu> gpus) {
         return policy.cordonsNothing(gpus);
     }
@@ -254,7 +257,7 @@ public final class Leases {
 
     /**
      * Claims of other daemons that containers of this host have mounted, and of which it cannot be
-     * learnt which GPUs they are for: by their folder, a process.
+     * learnt which GPUs they are for: by their directory, a process.
      */
     public Map<String, ProcessId> claimsOfUnknownGpus() throws IOException {
         Map<String, ProcessId> unknown = new TreeMap<>();
@@ -292,7 +295,7 @@ public final class Leases {
         return registry.claims().withVolume();
     }
 
-    /** What a live lease makes of its GPUs: RESERVED, HELD or STUCK. */
+    /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
     public GpuStatus.State state(Lease lease) {
         return evidence.state(lease, evidence.of(lease));
     }
@@ -354,7 +357,9 @@ public final class Leases {
         return registry.history().pastGpus();
     }
 
-    /** What keeps a lease alive, for people: {@code its first process (pid 4711) runs}. */
+    /**
+     * The evidence that keeps a lease alive, for people: {@code its first process (pid 4711) runs}.
+     */
     public String explain(Lease lease) {
         return switch (evidence.of(lease)) {
             case Evidence.Alive(ProcessId process) when lease.isReservation() ->
@@ -475,7 +480,8 @@ public final class Leases {
     /**
      * A lease that root has ended.
      *
-     * @param runs what of its holder runs, and can use the GPUs as before; empty when nothing does
+     * @param runs the part of its holder that runs, and can use the GPUs as before; empty when
+     *     nothing does
      */
     public record Released(Lease lease, Optional<String> runs) {}
 

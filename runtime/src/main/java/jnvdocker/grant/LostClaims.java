@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Claims that the registry may have lost, before anything is served: those that have a folder, and
- * those that somebody has mounted. A registry that has never heard of one is not what it was.
+ * Claims that the registry may have lost, before anything is served: those that have a directory,
+ * and those that somebody has mounted. A registry that has never heard of one is not what it was.
  */
 final class LostClaims {
     private static final Logger LOG = LoggerFactory.getLogger(LostClaims.class);
@@ -34,7 +34,7 @@ final class LostClaims {
         this.unleased = unleased;
     }
 
-    /** Makes them known again, as far as their files tell, and deletes folders of no use. */
+    /** Makes them known again, as far as their files tell, and deletes directories of no use. */
     void restore() throws IOException {
         Optional<Set<String>> mounted = mounted();
         List<String> folders = files.ids();
@@ -58,7 +58,7 @@ final class LostClaims {
             } else if (!complete || used) {
                 restore(id, mounted.isPresent() && used);
             } else if (registry.claims().claim(id).isEmpty()) {
-                // Forgotten, by a daemon that was killed before it had deleted the folder.
+                // Forgotten, by a daemon that was killed before it had deleted the directory.
                 files.delete(id);
             }
         }

@@ -59,7 +59,7 @@ public final class OciContainers {
     /**
      * A container, by what no other has.
      *
-     * @param root the folder in which the real runtime keeps its containers
+     * @param root the directory in which the real runtime keeps its containers
      */
     public record Container(String root, String id) {}
 
@@ -67,7 +67,7 @@ public final class OciContainers {
      * A container that is to be created.
      *
      * @param process our runtime, which waits for the answer and then becomes the real one
-     * @param cgroup the folder that its cgroup will have, if that is known
+     * @param cgroup the directory that its cgroup will have, if that is known
      * @param reservation the claim that was made for it beforehand
      */
     public record Creation(
@@ -81,7 +81,7 @@ public final class OciContainers {
             Optional<String> reservation) {}
 
     /**
-     * What a claim was made for that a container names by its label; empty when it is not that
+     * The request of a claim that a container names by its label; empty when it is not that
      * container's. A claim that has no container yet is whose client lives.
      */
     public Optional<ClaimStore.Made> made(String claim, Container container) throws IOException {
@@ -199,7 +199,7 @@ public final class OciContainers {
         }
     }
 
-    /** What was reserved for it becomes its own. */
+    /** The GPUs reserved for it become its own. */
     private Optional<Earlier.Over> reservation(Creation creation) throws IOException {
         Optional<Lease> reserved =
                 creation.reservation().isPresent()
@@ -280,7 +280,7 @@ public final class OciContainers {
         };
     }
 
-    /** The folder that is mounted in the container of a claim. */
+    /** The directory that is mounted in the container of a claim. */
     public Path folder(Claim claim) {
         return files.mounted(claim.id());
     }

@@ -55,7 +55,7 @@ public final class OciKeeper implements AutoCloseable {
     private final ClaimRemover remover;
     private final Pace pace;
 
-    /** Claims that have a folder, of which some may have ended. */
+    /** Claims that have a directory, of which some may have ended. */
     private final Set<String> folders = ConcurrentHashMap.newKeySet();
 
     private volatile Optional<Path> markers = Optional.empty();
@@ -79,8 +79,8 @@ public final class OciKeeper implements AutoCloseable {
     /**
      * Does all of that until it is closed.
      *
-     * @param markers the folder in which a file is named like each container with GPUs: our runtime
-     *     asks about the commands in these
+     * @param markers the directory in which a file is named like each container with GPUs: our
+     *     runtime asks about the commands in these
      * @param wake the name of the socket to which our runtime sends the ids of those that are
      *     deleted
      */

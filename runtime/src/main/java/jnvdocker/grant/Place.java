@@ -36,7 +36,7 @@ final class Place {
      * How somebody stands in the queue.
      *
      * @param number counted from 1
-     * @param reason who has what he waits for
+     * @param reason the holders of the GPUs that he waits for
      * @param obstacle why others are served meanwhile; empty when they are not
      * @param untold the part of the obstacle that the reason does not name; empty when it names all
      */
@@ -108,7 +108,7 @@ final class Place {
     }
 
     /**
-     * What was seen of that.
+     * The evidence of that.
      *
      * @return whether it is news
      */
@@ -159,7 +159,7 @@ final class Place {
         return over;
     }
 
-    /** What he has been given, which is his now. */
+    /** The claim that he has been given. */
     synchronized Optional<Claim> given() throws RefusedException {
         if (refusal.isPresent()) {
             throw new RefusedException(refusal.get());

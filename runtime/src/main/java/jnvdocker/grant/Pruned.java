@@ -1,7 +1,7 @@
 package jnvdocker.grant;
 
 /**
- * What became of a volume of ours that may be of no use any more.
+ * The fate of a volume of ours that may be of no use any more.
  *
  * @param removed whether it was removed, or would be if that were not only asked
  * @param freed bytes that the disk gets back; 0 when it is kept

@@ -47,7 +47,7 @@ public final class QueueKeeper {
     /** How many of those far back are looked after each time. */
     private static final int SOME = 8;
 
-    /** Who is further back hears of what changes before him not each time. */
+    /** Clients further back do not hear of each change before them. */
     private static final int NEAR = 20;
 
     /** For how many times as long as a look for unmanaged uses took none is taken again. */
@@ -131,7 +131,7 @@ public final class QueueKeeper {
         stopped = Optional.empty();
     }
 
-    /** What is to be done every moment: a look at the queue if there may be reason for one. */
+    /** The work of every moment: a look at the queue if there may be reason for one. */
     void tick() throws IOException {
         if (queue.isEmpty()) {
             waitedFor = List.of();
@@ -199,7 +199,7 @@ public final class QueueKeeper {
         }
     }
 
-    /** Who was seen has a lease that is read after that, or none. */
+    /** A process that was seen has a lease that is read after that, or none. */
     private Holdings lookForUses(List<Gpu> gpus) throws IOException {
         long begun = pace.nanos();
         seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
@@ -208,7 +208,7 @@ public final class QueueKeeper {
         return registry.holdings();
     }
 
-    /** What a walk came to. */
+    /** The result of a walk. */
     private enum Walk {
         /** All is told. */
         NOBODY,
@@ -352,7 +352,7 @@ public final class QueueKeeper {
         if (queue.forgetTheDead(List.of(ticket))) {
             return;
         }
-        // Who is served has asked this daemon, and so has said it.
+        // A served client has asked this daemon, and so has said it.
         Origin origin = ticket.origin().orElseThrow();
         Claim claim =
                 new Claim(

@@ -73,7 +73,7 @@ public final class Reconciler {
         return registry.claims().isReconciled();
     }
 
-    /** What this machine's processes and our own files tell; asks no engine. */
+    /** The evidence of this machine's processes and our own files; asks no engine. */
     void start() throws IOException {
         new LostClaims(registry, files, evidence, unleased).restore();
         // First: in a registry that was put back, what runs may have a lease that is long over.
@@ -92,7 +92,7 @@ public final class Reconciler {
         }
     }
 
-    /** Who has a claim mounted holds its GPUs, whatever we or the engine know of it. */
+    /** A process with a claim mounted holds its GPUs, whatever we or the engine know of it. */
     private void meetProcesses() throws IOException {
         // Before the processes: what is seen then is of these leases or of later ones.
         Map<String, Lease> live = live();

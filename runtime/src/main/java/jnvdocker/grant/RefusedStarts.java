@@ -136,7 +136,7 @@ public final class RefusedStarts {
         long next =
                 Optional.ofNullable(tries.get(claim.id())).map(Tries::next).orElse(pace.nanos());
         if (next <= pace.nanos() && canHaveAll(claim)) {
-            // What was changed while all that was looked at counts.
+            // Changes made during the look count.
             Optional<ContainerEngine.Down> still =
                     engine.down(found.get().id(), LIMIT).filter(it -> it.isOf(refused));
             if (still.isPresent()) {

@@ -102,7 +102,7 @@ final class Reservations {
     }
 
     /**
-     * Reserves all the GPUs that are asked for, until docker mounts the claim's volume or the
+     * Reserves all the GPUs that are requested, until docker mounts the claim's volume or the
      * client ends.
      *
      * @return empty for a request for no GPU
@@ -127,8 +127,8 @@ final class Reservations {
     }
 
     /**
-     * What this very process has reserved already: it asks again, after a daemon that could not
-     * give it its answer any more.
+     * The GPUs that this very process has reserved already: it asks again, after a daemon that
+     * could not give it its answer any more.
      */
     private Optional<Claim> earlier(LeaseRequest request) throws IOException {
         Optional<Claim> same = Optional.empty();
@@ -222,8 +222,9 @@ final class Reservations {
     }
 
     /**
-     * What nobody waits for is his who would wait; empty for one who has a place in the queue. Of
-     * two who come while the first is looked after so, either may be the first in the queue.
+     * GPUs that nobody waits for are the waiting client's; empty for one that has a place in the
+     * queue. Of two who come while the first is looked after so, either may be the first in the
+     * queue.
      */
     private Optional<Claim> atOnce(LeaseRequest request, Waiting waiting)
             throws RefusedException, IOException {
@@ -253,7 +254,7 @@ final class Reservations {
         }
     }
 
-    /** What a choice came to. */
+    /** The result of a choice. */
     private sealed interface Reservable {}
 
     private record Reserved(Claim claim) implements Reservable {}
@@ -320,7 +321,8 @@ final class Reservations {
     }
 
     /**
-     * What the client has reserved is the Mesos container's, for as long as anything of it lives.
+     * The GPUs that the client has reserved are the Mesos container's, for as long as anything of
+     * it lives.
      */
     void becomes(
             Claim claim,
@@ -383,7 +385,7 @@ final class Reservations {
         }
     }
 
-    /** What somebody who waits needs to see of the rest. */
+    /** The part of the queue that a waiting client needs to see. */
     private final class Sight implements Wait.Counter {
         private final LeaseRequest request;
         private final Place place;
@@ -474,7 +476,7 @@ final class Reservations {
         private Set<Ticket> keepers = Set.of();
 
         /**
-         * @param before who waits and has come before
+         * @param before the clients that have waited longer
          */
         Choice(LeaseRequest request, List<Ticket> before) throws IOException {
             this.request = request;
@@ -531,7 +533,7 @@ final class Reservations {
             return outcome(choice, request.candidates());
         }
 
-        /** Those of a lease, if they are what is asked for. */
+        /** Those of a lease, if they are what is requested. */
         private Optional<GpuChoice.Chosen> ofIts(Lease lease, GpuChoice choice)
                 throws RefusedException {
             Set<String> its =
@@ -559,7 +561,7 @@ final class Reservations {
                     claim(chosen, holdings), request.holder(), request.kept(), earlier(holdings));
         }
 
-        /** What ends when this begins, unless somebody has ended it meanwhile. */
+        /** The lease that ends when this begins, unless it has been ended meanwhile. */
         private Optional<Earlier.Over> earlier(Holdings holdings) {
             return request.creation()
                     .flatMap(LeaseRequest.Creation::earlier)

@@ -24,7 +24,7 @@ final class RestartGrace {
     /**
      * Nothing lives of a lease's holder.
      *
-     * @param then what is done when the moment is over, the first time that this is said
+     * @param then runs when the moment is over, the first time that this is said
      * @return whether it lasts
      */
     boolean begin(Lease lease, Runnable then) {

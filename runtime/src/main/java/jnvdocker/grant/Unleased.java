@@ -92,7 +92,7 @@ public final class Unleased {
         return running().stream().filter(isKnown.negate()).toList();
     }
 
-    /** What they use, as if they had opened it. */
+    /** The GPUs that they use, as if they had opened them. */
     List<GpuUse> uses(Collection<Gpu> gpus) throws IOException {
         List<GpuUse> uses = new ArrayList<>();
         for (Running one : running()) {

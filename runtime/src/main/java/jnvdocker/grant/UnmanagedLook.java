@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Who uses GPUs without a lease of them, of all who were seen to use them. */
+/** The unmanaged uses, of all uses that were seen. */
 final class UnmanagedLook {
     /** Those with a container first, and the oldest process of it. */
     private static final Comparator<GpuUse> ORDER =
@@ -60,8 +60,8 @@ final class UnmanagedLook {
     }
 
     /**
-     * What may be unmanaged uses, until the leases are looked at: who was seen has a lease before
-     * that, or none.
+     * Candidates for unmanaged uses, until the leases are looked at: a process that was seen has a
+     * lease before that, or none.
      */
     List<GpuUse> look(List<Gpu> gpus, Duration limit) throws IOException {
         return withClaims(gpus, uses.look(gpus, limit));
@@ -154,7 +154,7 @@ final class UnmanagedLook {
         return leased || !evidence.isAlive(process.id());
     }
 
-    /** What an engine says that a container was given, which has a lease of it. */
+    /** The GPUs of a container by its engine's word, which has a lease on them. */
     private static boolean isOfContainer(GpuUse use, Lease lease) {
         return lease.isOf(use.gpu().uuid())
                 && id(use).isPresent()

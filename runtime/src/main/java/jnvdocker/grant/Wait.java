@@ -28,7 +28,7 @@ final class Wait {
     private final long began;
     private String said = "";
 
-    /** Who looks at what was chosen, and knows who has the rest. */
+    /** Looks at the chosen GPUs, and knows the holders of the rest. */
     interface Counter {
         /** Whether the GPUs of a claim are there. */
         boolean isThere(Claim claim);
@@ -36,7 +36,7 @@ final class Wait {
         /** Takes back what is not. */
         void takeBack(Claim claim) throws IOException;
 
-        /** Who has what is waited for, when nobody has said that yet. */
+        /** The holders of the requested GPUs, when they have not been named yet. */
         String reason() throws RefusedException, IOException;
     }
 
@@ -98,7 +98,7 @@ final class Wait {
         }
     }
 
-    /** What he has been given in the last moment. */
+    /** The claim that he has been given in the last moment. */
     private Claim atTheEnd() throws RefusedException, IOException {
         Optional<Claim> claim = place.close();
         if (claim.isPresent()) {

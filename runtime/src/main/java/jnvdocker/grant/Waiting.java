@@ -15,7 +15,7 @@ public record Waiting(Optional<Duration> limit, Listener listener) {
     @FunctionalInterface
     public interface Listener {
         /**
-         * @param text who has what is waited for, and the place in the queue
+         * @param text the holders of the requested GPUs, and the place in the queue
          * @throws IOException when nobody listens any more
          */
         void hear(String text) throws IOException;

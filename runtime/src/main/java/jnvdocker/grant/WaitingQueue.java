@@ -27,7 +27,7 @@ final class WaitingQueue {
     /** In which clients of the daemon before this one have asked again. */
     private static final Duration RETURN = Duration.ofSeconds(15);
 
-    /** Who has not gone when his time is up is stopped, and keeps nobody waiting. */
+    /** A client that is still there when its time is up is stopped, and keeps nobody waiting. */
     private static final Duration LATE = Duration.ofSeconds(1);
 
     /** More than any lab has at a time; each has a connection and a message now and then. */

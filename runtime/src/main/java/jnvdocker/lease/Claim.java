@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * process of the host, or of a Mesos task, ends with its lease.
  *
  * @param id 12 hexadecimal digits
- * @param origin whose it is
+ * @param origin the container, process or task that it belongs to
  * @param gpus in order of index
  * @param container empty until the engine has told of it
  */
@@ -48,10 +48,7 @@ public record Claim(
         return ID.matcher(text).matches();
     }
 
-    /**
-     * What its container is called, or will be known by until it has a name; or the process's
-     * program.
-     */
+    /** The name of its container, or its id until it has a name; or the process's program. */
     public String displayName() {
         return container.map(ContainerRef::name).orElse("(" + origin.title() + ")");
     }

@@ -12,7 +12,7 @@ import java.util.Optional;
  */
 public record Cordons(LeasePolicy policy, Map<String, Cordon.ByCommand> byCommand) {
 
-    /** What the file says counts before what was typed: it cannot be taken back by a command. */
+    /** The file's cordon comes before a command's: a command cannot take it back. */
     public Optional<Cordon> of(Gpu gpu) {
         return policy.cordons(gpu)
                 ? Optional.of(new Cordon.ByFile(policy.key("cordon")))

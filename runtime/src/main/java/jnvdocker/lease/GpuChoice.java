@@ -40,7 +40,7 @@ public final class GpuChoice {
 
     /**
      * @param gpus those of the host, in order of index
-     * @param waiting who has come before and waits: nobody else gets what they are to have
+     * @param waiting the clients that have waited longer: nobody else gets the GPUs kept for them
      */
     public GpuChoice(
             List<Gpu> gpus,
@@ -98,7 +98,7 @@ public final class GpuChoice {
         return true;
     }
 
-    /** What is in the way of somebody who cannot be served. */
+    /** The obstacles of a client that cannot be served. */
     public List<Obstacle> obstacles(Ticket ticket) {
         return among(ticket.candidates()).prospects.obstacles(ticket);
     }
@@ -122,7 +122,7 @@ public final class GpuChoice {
                         quota);
     }
 
-    /** Who is to have a GPU that is free. */
+    /** The waiting client that a free GPU is kept for. */
     public Optional<Ticket> keptFor(Gpu gpu) {
         return Optional.ofNullable(kept.get(gpu.uuid()));
     }
@@ -137,7 +137,7 @@ public final class GpuChoice {
         return cordons.of(gpu);
     }
 
-    /** What a request comes to. */
+    /** The outcome of a request. */
     public sealed interface Outcome {}
 
     /** In order of index. */
@@ -152,9 +152,9 @@ public final class GpuChoice {
     /**
      * Somebody has GPUs that are needed.
      *
-     * @param busy the GPUs that are not free of those that are asked for, or could be chosen
-     * @param kept who is to have what is free, by UUID
-     * @param free what others could have
+     * @param busy the GPUs that are not free of those that are requested, or could be chosen
+     * @param kept the waiting clients that free GPUs are kept for, by UUID
+     * @param free the GPUs that others could have
      */
     public record Taken(
             GpuRequest request,
@@ -192,7 +192,7 @@ public final class GpuChoice {
     /**
      * It gets no new lease.
      *
-     * @param free what others could have
+     * @param free the GPUs that others could have
      */
     public record Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) implements Impossible {}
 
@@ -207,7 +207,7 @@ public final class GpuChoice {
             implements Impossible {}
 
     /**
-     * What somebody who waits may be given, when those before him are kept what they are to have.
+     * The GPUs that a waiting client may be given, while those of the clients before it are kept.
      *
      * @throws RefusedException as for any request
      */
@@ -236,7 +236,7 @@ public final class GpuChoice {
     }
 
     /**
-     * @throws RefusedException when no GPU of this host has an id that is asked for
+     * @throws RefusedException when no GPU of this host has an id that is requested
      */
     public Outcome of(GpuRequest request, Owner owner) throws RefusedException {
         Outcome outcome =
@@ -252,7 +252,7 @@ public final class GpuChoice {
                 : withinQuota(outcome, number(request), owner);
     }
 
-    /** What a user has already is told before what others have: he can do something about it. */
+    /** The user's own leases are named before those of others: he can do something about them. */
     private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) {
         if (!quota.allowsEver(owner, wanted)) {
             return new NeverAllowed(wanted, quota.limit(owner));

@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What is known of one GPU now.
+ * The state of one GPU now.
  *
  * @param lease under which it is held; empty when it is not
  * @param idleSince when it was last given back; empty when it is held or used, or never was
  * @param note for people, empty when there is nothing to say
- * @param unmanaged who use it without a lease, be it held or not
+ * @param unmanaged its uses without a lease, be it held or not
  * @param cordon why it gets no new lease, be it held or not; empty when it does
  */
 public record GpuStatus(
@@ -34,7 +34,7 @@ public record GpuStatus(
         return lease.isPresent() ? Optional.empty() : unmanaged.stream().findFirst();
     }
 
-    /** What can be done with a GPU. */
+    /** The state of a GPU. */
     public enum State {
         FREE,
         /** For a docker run that has not started its container yet. */

@@ -9,7 +9,7 @@ import java.util.List;
  * else's then.
  *
  * @param until when this was read; a lease that is live counts until then
- * @param users who had any, the one with the most first
+ * @param users the users who had any, the one with the most first
  */
 public record GpuTime(Instant from, Instant until, List<Use> users) {
     public GpuTime {
@@ -17,7 +17,7 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
     }
 
     /**
-     * What one user has had.
+     * The total of one user.
      *
      * @param owner by the name of the latest lease: users are renamed
      * @param time an hour for each hour of each GPU

@@ -4,7 +4,7 @@ import jnvdocker.posix.ProcessId;
 
 import java.util.Optional;
 
-/** Whose life a lease depends on. */
+/** The process or container that a lease depends on. */
 public sealed interface Holder {
 
     /** The process that a lease depends on as long as nothing better is known. */
@@ -16,7 +16,7 @@ public sealed interface Holder {
     /**
      * A process of the host that {@code jnvdocker gpu run} has become, and all that it starts.
      *
-     * @param cgroup the folder of the cgroup that it and they are in
+     * @param cgroup the directory of the cgroup that it and they are in
      */
     record Process(ProcessId process, String cgroup) implements Holder {}
 
@@ -24,10 +24,10 @@ public sealed interface Holder {
      * A container of a Mesos agent.
      *
      * @param process that the agent has started it with, which ends last
-     * @param runtime the agent's folder of it
-     * @param freezer the folder of its freezer cgroup
-     * @param devices the folder of the devices cgroup of the container that it is nested in, or of
-     *     its own
+     * @param runtime the agent's directory of it
+     * @param freezer the directory of its freezer cgroup
+     * @param devices the directory of the devices cgroup of the container that it is nested in, or
+     *     of its own
      */
     record MesosContainer(ProcessId process, String runtime, String freezer, String devices)
             implements Holder {}
@@ -37,7 +37,7 @@ public sealed interface Holder {
      *
      * @param process the engine that mounted the claim
      * @param init its first process, once it is known
-     * @param cgroup the folder of its cgroup, once it is known
+     * @param cgroup the directory of its cgroup, once it is known
      */
     record Container(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
             implements Holder {}
@@ -47,7 +47,7 @@ public sealed interface Holder {
      *
      * @param process our runtime, which has become the real one
      * @param init its first process, once it is known
-     * @param cgroup the folder of its cgroup, once it is known
+     * @param cgroup the directory of its cgroup, once it is known
      */
     record OciContainer(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
             implements Holder {}

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What is known when GPUs are chosen.
+ * The facts that GPUs are chosen by.
  *
  * @param held the live leases, by the UUIDs of their GPUs
  * @param cordoned by command, by UUID

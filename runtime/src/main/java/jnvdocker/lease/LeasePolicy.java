@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What the lab allows. A refusal by it names the key and the file, so that everybody knows whom to
+ * The lab's limits. A refusal by one names the key and the file, so that everybody knows whom to
  * ask.
  *
  * @param maxGpusPerUser how many GPUs a user may have at a time; empty when as many as there are

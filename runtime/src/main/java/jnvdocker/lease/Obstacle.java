@@ -4,7 +4,7 @@ import jnvdocker.host.Gpu;
 
 import java.util.List;
 
-/** What is in the way of somebody who waits, and does not go away by others' ends. */
+/** An obstacle of a waiting client that does not go away when other leases end. */
 public sealed interface Obstacle {
     /** The user may not have so many more. */
     record OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) implements Obstacle {}

@@ -3,9 +3,9 @@ package jnvdocker.lease;
 import java.util.Optional;
 
 /**
- * Whose a claim is: a container's, and of which engine; a process's; or a Mesos task's. Who decides
- * by it, decides of each kind: in a switch without a default, so that the compiler names all of
- * them when there is a new one.
+ * The owner of a claim: a container, and of which engine; a process; or a Mesos task. A decision by
+ * it, decides of each kind: in a switch without a default, so that the compiler names all of them
+ * when there is a new one.
  */
 public sealed interface Origin {
 
@@ -39,7 +39,7 @@ public sealed interface Origin {
     /**
      * A container that an engine, whichever, has had our OCI runtime create.
      *
-     * @param root the folder in which the real runtime keeps its containers, as the engine names
+     * @param root the directory in which the real runtime keeps its containers, as the engine names
      *     it: a container's id means nothing in another; empty when the engine names none, or is
      *     still to ask
      */
@@ -72,7 +72,7 @@ public sealed interface Origin {
         };
     }
 
-    /** Whether a folder of the claim is mounted in its container, as evidence of who has it. */
+    /** Whether a directory of the claim is mounted in its container, as evidence of who has it. */
     default boolean isMounted() {
         return switch (this) {
             case DockerContainer _, OciContainer _ -> true;

@@ -109,7 +109,7 @@ final class Prospects {
                 && !(lease.claim().origin().isScheduled() && ticket.isScheduled());
     }
 
-    /** What is in the way of somebody who cannot be served. */
+    /** The obstacles of a client that cannot be served. */
     List<Obstacle> obstacles(Ticket ticket) {
         List<Gpu> wanted = wanted(ticket.request());
         Owner owner = ticket.owner();

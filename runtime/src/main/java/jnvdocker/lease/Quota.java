@@ -51,7 +51,7 @@ public final class Quota {
     }
 
     /**
-     * What each user may have at a time.
+     * The limits of each user.
      *
      * @param ofUnknown whether it is for all those together who are not known
      * @param key of the configuration, and its file

@@ -10,7 +10,7 @@ import java.util.Optional;
  *
  * @param reasons as docker was told: at first, and the last few times since
  * @param what why it was refused the last time, without what to do about it
- * @param seen what docker said of it afterwards, as soon as that is known
+ * @param seen docker's word on it afterwards, as soon as that is known
  */
 public record RefusedStart(
         Claim claim, List<String> reasons, String what, Instant since, Optional<Seen> seen) {

@@ -11,7 +11,7 @@ import java.util.Set;
  * A place in the queue of those who wait for GPUs.
  *
  * @param id its number: lower ones came before
- * @param client whose place it is, for as long as this process lives
+ * @param client the process that has the place, for as long as it lives
  * @param origin of the {@link Claim} that it becomes; empty until its client asks again, when a
  *     release has written it that did not say
  * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any

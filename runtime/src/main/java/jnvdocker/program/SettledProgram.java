@@ -73,7 +73,7 @@ public final class SettledProgram {
         return settled;
     }
 
-    /** What a program was told, in its order; empty for one that is not ours, or not settled. */
+    /** The settings of a program, in its order; empty for one that is not ours, or has none. */
     public Optional<List<String>> settings(byte[] program) {
         int at = find(program, 0) + MARK;
         if (at < MARK || program.length - at < length()) {

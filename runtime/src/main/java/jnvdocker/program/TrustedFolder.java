@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
-/** Whether nobody but root can put something else into a folder, or into its place. */
+/** Whether nobody but root can put something else into a directory, or into its place. */
 public final class TrustedFolder {
     private static final int OTHERS_WRITE = 0022;
     private static final int STICKY = 01000;
@@ -16,14 +16,14 @@ public final class TrustedFolder {
 
     /**
      * @param folder one that is there, or that is to be made
-     * @throws RefusedException naming the folder that somebody else may write to
+     * @throws RefusedException naming the directory that somebody else may write to
      */
     public static void check(Path folder) throws RefusedException, IOException {
         Path there = folder;
         while (!Files.exists(there, LinkOption.NOFOLLOW_LINKS)) {
             there = there.getParent();
         }
-        // Each part of the name: a link is as good as the folder that it is in.
+        // Each part of the name: a link is as good as the directory that it is in.
         for (Path part = there; part != null; part = part.getParent()) {
             checkReal(part.toRealPath(), part.equals(folder));
         }

@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The folder that each claim has:
+ * The directory that each claim has:
  *
  * <pre>
  * claims/&lt;id&gt;/claim.json         the claim, for the day when the registry is lost
@@ -49,7 +49,7 @@ public final class ClaimFiles {
     private static final String VARIABLES = "variables.json";
     private static final int LIMIT = 1 << 16;
 
-    /** Of folders: what is in them is mounted for users who may not look around here. */
+    /** Of directories: what is in them is mounted for users who may not look around here. */
     private static final int ENTERED = 0711;
 
     private static final int OURS = 0600;
@@ -59,7 +59,7 @@ public final class ClaimFiles {
     private final ObjectMapper json = new ObjectMapper();
 
     /**
-     * @param state the state folder
+     * @param state the state directory
      */
     public ClaimFiles(Path state) {
         this.folder = state.resolve(FOLDER);
@@ -129,7 +129,7 @@ public final class ClaimFiles {
     /**
      * A variable that was set in a container.
      *
-     * @param before what it would be without us; null when it would not be set
+     * @param before its value without us; null when it would not be set
      */
     public record SetVariable(String name, String before, String now) {}
 
@@ -140,7 +140,7 @@ public final class ClaimFiles {
         replace(claim, folder.resolve(claim).resolve(VARIABLES), root, OURS);
     }
 
-    /** What was remembered; none when nothing is there that can be read. */
+    /** The remembered value; none when nothing is there that can be read. */
     public List<SetVariable> variables(String claim) {
         Path file = folder.resolve(claim).resolve(VARIABLES);
         try {
@@ -167,7 +167,7 @@ public final class ClaimFiles {
         return read(id, folder(id).resolve(CLAIM));
     }
 
-    /** Names of the folders, whatever is in them. */
+    /** Names of the directories, whatever is in them. */
     public List<String> ids() throws IOException {
         try (var entries = Files.list(folder)) {
             return entries.map(entry -> entry.getFileName().toString())
@@ -178,7 +178,7 @@ public final class ClaimFiles {
         }
     }
 
-    /** Removes a claim's folder with all that a container may have left in it. */
+    /** Removes a claim's directory with all that a container may have left in it. */
     public void delete(String claim) throws IOException {
         Path own = folder.resolve(claim);
         if (!Files.exists(own)) {
@@ -186,7 +186,7 @@ public final class ClaimFiles {
         }
         List<Path> all;
         try (var walk = Files.walk(own)) {
-            // What is in a folder comes after it.
+            // The entries of a directory come after it.
             all = walk.sorted(Comparator.reverseOrder()).toList();
         }
         for (Path path : all) {

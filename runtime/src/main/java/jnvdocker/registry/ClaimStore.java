@@ -76,7 +76,7 @@ public final class ClaimStore {
         return database.transaction(transaction -> setVolume(transaction, claim) == 1);
     }
 
-    /** Whose container a claim is, and what it is called now. */
+    /** The container of a claim, and its present name. */
     public void named(String claim, Claim.ContainerRef container) throws IOException {
         database.transaction(transaction ->
                 transaction.update(
@@ -135,7 +135,7 @@ public final class ClaimStore {
         return database.transaction(RefusedRows::all);
     }
 
-    /** What docker says of one of them. */
+    /** Docker's word on one of them. */
     public void seen(String claim, RefusedStart.Seen seen) throws IOException {
         database.transaction(transaction -> {
             RefusedRows.seen(transaction, claim, seen);
@@ -169,9 +169,9 @@ public final class ClaimStore {
     }
 
     /**
-     * What a claim was made for.
+     * The request of a claim.
      *
-     * @param container whose it is; empty as long as it is nobody's
+     * @param container the container that it belongs to; empty as long as there is none
      */
     public record Made(
             GpuRequest request,

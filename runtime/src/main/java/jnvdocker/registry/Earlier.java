@@ -2,7 +2,7 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.Lease;
 
-/** What is to be done with a lease that the claim may have already. */
+/** The treatment of a lease that the claim may have already. */
 public sealed interface Earlier {
     /** Not known yet. */
     record Unknown() implements Earlier {}

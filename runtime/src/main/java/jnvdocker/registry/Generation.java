@@ -38,7 +38,7 @@ final class Generation implements AutoCloseable {
         this.file = file;
     }
 
-    /** Opens the file in a folder, or makes it. */
+    /** Opens the file in a directory, or makes it. */
     static Generation open(Path folder) throws IOException {
         Path path = folder.resolve(NAME);
         if (!Files.exists(path)) {
@@ -66,7 +66,7 @@ final class Generation implements AutoCloseable {
         return OptionalLong.of(last);
     }
 
-    /** What it was when it was read or written last. */
+    /** The value when it was read or written last. */
     long last() {
         return last;
     }

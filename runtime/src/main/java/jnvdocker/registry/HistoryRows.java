@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** What the leases of the past come to, added up by the database, and their end. */
+/** The totals of past leases, added up by the database, and their end. */
 final class HistoryRows {
     /** In milliseconds. */
     private static final long HOUR = 3_600_000;

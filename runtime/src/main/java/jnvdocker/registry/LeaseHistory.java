@@ -123,10 +123,9 @@ public final class LeaseHistory {
     }
 
     /**
-     * What counts as now when it comes to deleting what is old: a clock that says 2099 is not
-     * believed. What has ended in an earlier boot is in the past, and as much time has passed since
-     * as this boot has taken; a host may also have been off for a month. Times of this boot move
-     * with the clock.
+     * The time that old rows are deleted by: a clock that says 2099 is not believed. What has ended
+     * in an earlier boot is in the past, and as much time has passed since as this boot has taken;
+     * a host may also have been off for a month. Times of this boot move with the clock.
      */
     public Instant plausibleNow() throws IOException {
         return database.transaction(transaction -> {

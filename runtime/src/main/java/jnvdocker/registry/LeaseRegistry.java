@@ -25,7 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Who has which GPU, and who had it, on disk. Each method is one transaction; that a GPU has one
+ * The present and past holders of GPUs, on disk. Each method is one transaction; that a GPU has one
  * holder is the database's own rule. Nothing here looks at processes or engines: what it is told is
  * so.
  */
@@ -115,7 +115,7 @@ public final class LeaseRegistry implements AutoCloseable {
         try {
             time.followed(database.transaction(time::follow));
         } catch (IOException e) {
-            // What is written by the clock of before agrees with all else.
+            // Times by the clock of before agree with all others.
             LOG.warn("times stay those of the clock before it was set: {}", e.getMessage());
         } finally {
             following = false;
@@ -143,7 +143,7 @@ public final class LeaseRegistry implements AutoCloseable {
     /**
      * Makes a claim and reserves its GPUs, unless anything has changed on which that was decided.
      *
-     * @param basis what was known then
+     * @param basis the facts known then
      * @return whether it was done
      */
     public boolean reserve(Holdings basis, Reservation reservation) throws IOException {
@@ -284,7 +284,7 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /**
-     * What a client has reserved becomes a Mesos container's.
+     * The GPUs that a client has reserved become a Mesos container's.
      *
      * @return whether it had it reserved
      */
@@ -474,7 +474,7 @@ public final class LeaseRegistry implements AutoCloseable {
         return database.transaction(LeaseRows::live);
     }
 
-    /** Who holds what, and since when the rest is idle. */
+    /** The leases, and since when the other GPUs are idle. */
     public Holdings holdings() throws IOException {
         return database.transaction(this::holdings);
     }

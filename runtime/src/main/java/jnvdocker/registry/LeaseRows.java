@@ -186,7 +186,7 @@ final class LeaseRows {
                 .flatMap(kind -> new StoredOrigin(kind, engine, image).origin());
     }
 
-    /** Empty when what was asked for cannot be read: a newer version may ask for more. */
+    /** Empty when what was requested cannot be read: a newer version may ask for more. */
     static Optional<ClaimStore.Made> made(ResultSet row) throws SQLException {
         try {
             GpuRequest request = GpuRequest.parseOption(row.getString("request"));
@@ -229,7 +229,7 @@ final class LeaseRows {
                 end(row));
     }
 
-    /** What a row calls a holder, in small letters. */
+    /** The name of a holder's kind in a row, in small letters. */
     private enum HolderKind {
         CLIENT,
         CONTAINER,
@@ -248,7 +248,7 @@ final class LeaseRows {
         }
     }
 
-    /** What a row calls such a holder. */
+    /** The name of such a holder in a row. */
     static String kind(Holder holder) {
         HolderKind kind =
                 switch (holder) {

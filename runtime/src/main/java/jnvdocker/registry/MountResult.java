@@ -5,7 +5,7 @@ import jnvdocker.lease.Lease;
 
 import java.util.List;
 
-/** What a mount came to. */
+/** The result of a mount. */
 public sealed interface MountResult {
     /** It was mounted, or cannot be, whatever the lab's policy allows. */
     sealed interface Mounted extends MountResult {}

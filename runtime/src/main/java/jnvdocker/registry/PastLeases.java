@@ -25,7 +25,7 @@ public final class PastLeases {
         List<Lease> before(long lease, int limit) throws IOException;
     }
 
-    /** What is done with each. */
+    /** The treatment of each. */
     @FunctionalInterface
     public interface Visitor {
         void visit(Lease lease) throws IOException;

@@ -252,7 +252,7 @@ public final class RegistryDatabase implements AutoCloseable {
         if (!Files.exists(file)) {
             PrivateFile.open(file).close();
         }
-        // Who may read one may lock it. A file that was copied here has the modes of its copier.
+        // Every reader may lock one. A file that was copied here has the modes of its copier.
         for (String part : PARTS) {
             PrivateFile.close(file.resolveSibling(file.getFileName() + part));
         }

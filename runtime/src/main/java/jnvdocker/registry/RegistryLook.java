@@ -11,7 +11,7 @@ import java.util.List;
 
 /** Looks for damage in a registry's file. */
 final class RegistryLook {
-    /** What decides who gets GPUs is a small part of a long history. */
+    /** The rows that decide about GPUs are a small part of a long history. */
     private static final List<String> WHAT_COUNTS =
             List.of(
                     "SELECT * FROM lease JOIN claim ON claim.id = lease.claim WHERE until IS NULL",
@@ -95,7 +95,7 @@ final class RegistryLook {
         return all;
     }
 
-    /** What is thrown for damage, which says what was seen of it. */
+    /** The exception for damage, which tells the evidence of it. */
     static SQLException damage(String what) {
         return new SQLiteException(what, SQLiteErrorCode.SQLITE_CORRUPT);
     }

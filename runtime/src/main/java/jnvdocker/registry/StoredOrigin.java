@@ -23,7 +23,7 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
     /** And an image, that nobody knew it. */
     private static final String UNKNOWN = "?";
 
-    /** What a row calls such an origin, in small letters. */
+    /** The name of such an origin in a row, in small letters. */
     enum Kind {
         ENGINE,
         OTHER_ENGINE,

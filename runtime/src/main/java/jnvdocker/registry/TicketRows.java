@@ -64,7 +64,7 @@ final class TicketRows {
         transaction.update("DELETE FROM ticket WHERE id = ?", id);
     }
 
-    /** Empty when what is asked for cannot be read: a newer version may ask for more. */
+    /** Empty when what is requested cannot be read: a newer version may ask for more. */
     private static Optional<Ticket> ticket(ResultSet row) throws SQLException {
         try {
             return Optional.of(

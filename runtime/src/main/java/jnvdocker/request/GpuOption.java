@@ -18,7 +18,7 @@ final class GpuOption {
     private static final String EXAMPLE = "--gpus '\"device=0,1\"'";
     private static final Pattern NUMBER = Pattern.compile("[+-]?[0-9]{1,9}");
 
-    /** What docker's nvidia driver matches a request's capabilities against. */
+    /** The capabilities that docker's nvidia driver matches a request's against. */
     private static final Set<String> CAPABILITIES =
             Set.of(
                     "gpu",

@@ -6,7 +6,7 @@ import java.util.List;
  * By what a container may use GPUs, in the words of its engine.
  *
  * @param privileged whether it may open every device
- * @param devices paths on the host that {@code --device} names: nodes, links to them, folders
+ * @param devices paths on the host that {@code --device} names: nodes, links to them, directories
  * @param binds paths on the host that it mounts
  * @param rules of the device cgroup, {@code c 195:* rmw}
  * @param given GPUs that the engine or NVIDIA's runtime gives it

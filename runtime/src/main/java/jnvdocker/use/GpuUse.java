@@ -17,9 +17,9 @@ public record GpuUse(
     public enum Kind {
         /** A container was given its node, with {@code --device} or a mount. */
         NODE("--device"),
-        /** The engine was asked for it: {@code docker run --gpus}. */
+        /** By a request to the engine: {@code docker run --gpus}. */
         REQUEST("--gpus"),
-        /** The engine was asked for a CDI device. */
+        /** By a CDI device, requested from the engine. */
         CDI("a CDI device"),
         /** NVIDIA's runtime gives it to a container. */
         RUNTIME("NVIDIA's runtime"),
@@ -29,7 +29,7 @@ public record GpuUse(
         OTHER_CLAIM("a claim of another jnvdocker"),
         /** A process has its node open. */
         OPEN("an open node"),
-        /** What a process has open is not known yet, and it may open the node. */
+        /** The open files of a process are not known yet, and it may open the node. */
         UNKNOWN("files that were not looked through yet");
 
         private final String words;
@@ -38,7 +38,7 @@ public record GpuUse(
             this.words = words;
         }
 
-        /** What people call it. */
+        /** Its name in messages. */
         public String words() {
             return words;
         }

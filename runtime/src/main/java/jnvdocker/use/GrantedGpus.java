@@ -71,7 +71,7 @@ final class GrantedGpus {
         access.devices().forEach(path -> minors.addAll(paths.given(path)));
         for (String path : access.binds()) {
             boolean named = access.privileged() && NODE.matcher(path).matches();
-            // Any other folder may be of a file system that does not answer.
+            // Any other directory may be of a file system that does not answer.
             boolean looked = !rules.isEmpty() && PLACE.matcher(path).matches();
             if (named || looked) {
                 paths.seen(path).stream()
@@ -87,7 +87,10 @@ final class GrantedGpus {
         return rules.stream().anyMatch(rule -> rule.covers(major, minor));
     }
 
-    /** Who may open it can make a node for it. A rule for all devices is as good as privileges. */
+    /**
+     * A process that may open it can make a node for it. A rule for all devices is as good as
+     * privileges.
+     */
     private boolean isNamedByRule(int major, int minor) {
         return rules.stream().anyMatch(rule -> !rule.isOfAnyMajor() && rule.covers(major, minor));
     }

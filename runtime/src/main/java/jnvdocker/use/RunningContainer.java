@@ -39,7 +39,7 @@ public record RunningContainer(
     }
 
     /**
-     * A guess at whose it is: the folder in which compose or a devcontainer was started says so,
+     * A guess at whose it is: the directory in which compose or a devcontainer was started says so,
      * which is a label that anybody may set.
      */
     public Optional<String> guessedUser() {

@@ -23,7 +23,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 
-/** Who uses GPUs on this machine, as its processes and an engine's containers show. */
+/** The uses of GPUs on this machine, as its processes and an engine's containers show. */
 public final class SeenUses implements GpuUses {
     private static final Logger LOG = LoggerFactory.getLogger(SeenUses.class);
 

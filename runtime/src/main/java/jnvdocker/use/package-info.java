@@ -1,5 +1,5 @@
 /**
- * Who uses GPUs, whoever gave them: what processes have open, and what containers were given. Start
- * at {@link SeenUses}.
+ * The uses of GPUs, whoever gave them: those that processes have open, and those that containers
+ * were given. Start at {@link SeenUses}.
  */
 package jnvdocker.use;

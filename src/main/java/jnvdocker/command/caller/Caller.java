@@ -10,20 +10,20 @@ import jnvdocker.words.RefusedException;
 
 import java.util.OptionalInt;
 
-/** Who runs a command: the kernel's word for it, and for root sudo's. */
+/** The user who runs a command, as the kernel reports it, and sudo if that is root. */
 public final class Caller {
     private static final Processes PROCESSES = Processes.ofThisMachine();
 
     private Caller() {}
 
-    /** Whether the command runs with root's rights, whoever has typed it. */
+    /** Whether the command runs with root's rights, whoever typed it. */
     public static boolean isRoot(ClientRequest request) {
         return request.peer().uid() == 0;
     }
 
     /**
-     * @param what that takes root's rights: {@code prune volumes}
-     * @param command with which an administrator does it: {@code gpu prune}
+     * @param what the action that takes root's rights: {@code prune volumes}
+     * @param command the administrator's command for it: {@code gpu prune}
      * @throws RefusedException when the command runs without them
      */
     public static void refuseUnlessRoot(ClientRequest request, String what, String command)
@@ -34,7 +34,7 @@ public final class Caller {
         }
     }
 
-    /** The user who logged in, else the one who called sudo, else the process's own. */
+    /** Returns the user who logged in, else the user who called sudo, else the process's own. */
     public static Owner owner(ClientRequest request) {
         OptionalInt login = PROCESSES.loginUid(request.peer().pid());
         if (login.isPresent()) {
@@ -48,7 +48,7 @@ public final class Caller {
     }
 
     /**
-     * @throws RefusedException when it is none of this machine's that we can watch
+     * @throws RefusedException when it is not a process of this machine that we can watch
      */
     public static ProcessId process(ClientRequest request) throws RefusedException {
         return PROCESSES

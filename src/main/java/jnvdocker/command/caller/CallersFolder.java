@@ -7,13 +7,13 @@ import picocli.CommandLine.ParameterException;
 
 import java.nio.file.Path;
 
-/** A folder as the caller names it, who is in a folder of their own. */
+/** A directory named by the caller, relative to the caller's own working directory. */
 public final class CallersFolder {
     private CallersFolder() {}
 
     /**
      * @return its absolute path
-     * @throws ParameterException when there is no name
+     * @throws ParameterException when the name is missing
      */
     public static Path of(String name, ClientRequest request, CommandSpec spec) {
         if (name.isEmpty()) {

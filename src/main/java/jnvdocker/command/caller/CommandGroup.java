@@ -27,13 +27,13 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What the groups of our own commands, {@code gpu}, {@code mesos} and {@code runtime}, have in
- * common.
+ * The common part of the groups of our own commands: {@code gpu}, {@code mesos} and {@code
+ * runtime}.
  */
 public final class CommandGroup {
     private CommandGroup() {}
 
-    /** The group's own command, which does nothing but to say what there is. */
+    /** The group's own command, which only lists its commands. */
     public abstract static class Root implements Runnable {
         @Spec private CommandSpec spec;
 
@@ -51,7 +51,7 @@ public final class CommandGroup {
         }
     }
 
-    /** Picocli's own cannot be used beside a {@code --help} that commands inherit. */
+    /** Picocli's own command cannot be used beside a {@code --help} that commands inherit. */
     @Command(name = "help", description = "Show this help, or that of a command.")
     private static final class Help implements Runnable {
         @Spec private CommandSpec spec;
@@ -70,11 +70,11 @@ public final class CommandGroup {
         }
     }
 
-    /** Settles how a group with all its commands talks. */
+    /** Configures the messages of a group and of all its commands. */
     public static CommandLine of(CommandLine group, ClientRequest request) {
         int columns = request.columns();
         group.addSubcommand(new Help());
-        // It would read any file of root's for whoever may use the socket.
+        // Otherwise whoever may use the socket could read any file of root's.
         return group.setExpandAtFiles(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(Ansi.OFF))
                 .setUsageHelpWidth(columns == 0 ? 100 : Math.clamp(columns, 60, 200))
@@ -82,7 +82,7 @@ public final class CommandGroup {
                 .setExecutionExceptionHandler(CommandGroup::refuse);
     }
 
-    /** Runs a command of a group, and tells the client what it has printed. */
+    /** Runs a command of a group, and sends its output to the client. */
     public static void execute(
             CommandLine group,
             List<String> arguments,
@@ -125,7 +125,7 @@ public final class CommandGroup {
         };
     }
 
-    /** {@code no such command: sl (did you mean ls?)}. */
+    /** Returns {@code no such command: sl (did you mean ls?)}. */
     private static String unmatched(UnmatchedArgumentException e) {
         String word = e.getUnmatched().getFirst();
         String what =
@@ -135,7 +135,7 @@ public final class CommandGroup {
                                 ? "unexpected argument: "
                                 : "no such command: ";
         Set<String> meant = new LinkedHashSet<>(e.getSuggestions());
-        // Picocli compares pairs of letters, of which two that are swapped leave none in ls.
+        // Picocli compares pairs of letters; swapping two letters leaves none in ls.
         e.getCommandLine().getSubcommands().keySet().stream()
                 .filter(name -> letters(name).equals(letters(word)))
                 .forEach(meant::add);

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
 
-/** Whether and for how long somebody waits: {@code --gpu-wait[=DURATION]}, {@code NV_GPU_WAIT}. */
+/** Whether and for how long a user waits: {@code --gpu-wait[=DURATION]}, {@code NV_GPU_WAIT}. */
 public final class GpuWait {
     private static final Set<String> FOREVER = Set.of("true", "1", "yes", "forever");
     private static final Set<String> NOT = Set.of("", "false", "0", "no");
@@ -21,7 +21,7 @@ public final class GpuWait {
     private GpuWait() {}
 
     /**
-     * @param option as typed; it wins over the variable
+     * @param option as typed; takes precedence over the variable
      */
     public static Optional<Waiting> of(
             Optional<String> option, ClientRequest request, ClientConnection client)
@@ -39,7 +39,7 @@ public final class GpuWait {
     /**
      * Refuses {@code --gpu-wait 5m IMAGE}, in which docker would look for an image {@code 5m}.
      *
-     * @param image what stands behind the option
+     * @param image the word after the option
      */
     public static void refuseDuration(String image) throws RefusedException {
         try {
@@ -52,7 +52,7 @@ public final class GpuWait {
                 "type --gpu-wait=" + image + " to wait that long");
     }
 
-    /** The client has a place in the queue from then on, and is told of it. */
+    /** From then on the client has a place in the queue, and is told so. */
     public static Waiting of(Optional<Duration> limit, ClientConnection client) {
         return new Waiting(
                 limit,

@@ -13,22 +13,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The engine that a user's docker talks to, found as docker finds it. */
+/** The engine that a user's docker talks to, determined as docker does. */
 public sealed interface UserEngine {
 
-    /** The one that the daemon talks to as well. */
+    /** The engine that the daemon uses as well. */
     record Ours() implements UserEngine {}
 
-    /** Another one on this machine. */
+    /** Another engine on this machine. */
     record OtherSocket(String url) implements UserEngine {}
 
-    /** One that is, as far as we know, on another machine. */
+    /** An engine that is, as far as we know, on another machine. */
     record Remote(String url) implements UserEngine {}
 
-    /** Docker cannot say which; it has told the user why, or will when it is run. */
+    /**
+     * Docker cannot determine the engine; it has told the user why, or will do so when it is run.
+     */
     record Unknown(int exitCode) implements UserEngine {}
 
-    /** What docker takes when nobody says anything. */
+    /** Docker's default socket. */
     String DEFAULT_SOCKET = "/var/run/docker.sock";
 
     /** The order of precedence is docker's own: options, DOCKER_HOST, DOCKER_CONTEXT, config. */
@@ -51,7 +53,7 @@ public sealed interface UserEngine {
         return at("unix://" + DEFAULT_SOCKET, ours);
     }
 
-    /** The one that docker talks to when no option says which. */
+    /** Returns the engine that docker uses when no option names one. */
     static UserEngine withoutOptions(ClientRequest request, ClientConnection client, Path ours)
             throws IOException {
         if (!request.variable("DOCKER_HOST").isEmpty()) {

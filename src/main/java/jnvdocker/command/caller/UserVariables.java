@@ -23,7 +23,9 @@ public final class UserVariables {
         this.client = client;
     }
 
-    /** Name to value; null for one that is taken from the caller, who does not have it. */
+    /**
+     * Returns name to value; null for a variable that is taken from the caller but not set there.
+     */
     public Map<String, String> of(RunCommand run) throws IOException {
         Map<String, String> variables = new HashMap<>();
         for (String file : run.envFiles()) {
@@ -33,7 +35,7 @@ public final class UserVariables {
         return variables;
     }
 
-    /** Unlike an option, a name alone that the caller does not have changes nothing. */
+    /** Unlike in an option, a name alone that the caller has not set changes nothing. */
     private void setFromFile(Map<String, String> variables, String line) {
         String setting = line.replace("\uFEFF", "").stripLeading();
         boolean ofTheCaller = setting.contains("=") || request.variables().containsKey(setting);
@@ -53,7 +55,7 @@ public final class UserVariables {
 
     /**
      * Read by the client, as the user. A pipe would be empty when docker reads it, so only files
-     * are read; one that cannot be is docker's to complain about.
+     * are read; docker itself complains about a file that cannot be read.
      */
     private String read(String file) throws IOException {
         if (!client.capture(List.of("test", "-f", file)).succeeded()) {

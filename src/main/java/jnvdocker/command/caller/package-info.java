@@ -1,5 +1,5 @@
 /**
- * Who typed a command, and what is asked of the caller's side of the connection. Start at {@link
+ * The caller of a command, and questions to the caller's side of the connection. Start at {@link
  * Caller}.
  */
 package jnvdocker.command.caller;

@@ -7,13 +7,13 @@ import jnvdocker.mesos.agent.RunningAgent;
 import java.util.Optional;
 
 /**
- * What keeps the GPUs of a Mesos task while its agent is down: even if the task has ended, its
- * executor runs until it has told the agent.
+ * The reason why a Mesos task keeps its GPUs while its agent is down: even if the task has ended,
+ * its executor runs until it has told the agent.
  */
 final class AbsentAgent {
     private AbsentAgent() {}
 
-    /** Empty for other leases, and as long as any agent runs on this host. */
+    /** Returns empty for other leases, and as long as any agent runs on this host. */
     static Optional<String> sentence(Lease lease) {
         return switch (lease.claim().origin()) {
             case Origin.MesosTask _ when RunningAgent.all().isEmpty() ->

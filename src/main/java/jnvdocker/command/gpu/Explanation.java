@@ -23,9 +23,9 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** Why a GPU is in the state that it is in, and what to do, in sentences. */
+/** Explains in sentences why a GPU is in its state, and what to do. */
 final class Explanation {
-    /** What is nobody's that is known is root's to end. */
+    /** Only root may end a use whose user is unknown. */
     private static final Owner NOBODY_KNOWN = new Owner(0, "root");
 
     private final GpuStatus status;
@@ -33,7 +33,7 @@ final class Explanation {
     private final Instant now;
 
     /**
-     * @param mayEnd whether the reader may end what is somebody's: others ask, or wait
+     * @param mayEnd whether the reader may end the uses of an owner: others ask, or wait
      */
     Explanation(GpuStatus status, Predicate<Owner> mayEnd, Instant now) {
         this.status = status;
@@ -43,7 +43,8 @@ final class Explanation {
 
     /**
      * @param tenure of the lease's container
-     * @param kept what keeps the lease alive, see {@link jnvdocker.grant.Leases#explain}
+     * @param kept the reason why the lease is kept alive, see {@link
+     *     jnvdocker.grant.Leases#explain}
      */
     List<String> held(Lease lease, Tenure tenure, String kept) {
         List<String> sentences = new ArrayList<>();
@@ -79,7 +80,7 @@ final class Explanation {
         return sentences;
     }
 
-    /** Names whoever uses what another holds. */
+    /** Names the users of the GPU other than its holder. */
     private Optional<String> sharing() {
         return status.unmanaged().isEmpty()
                 ? Optional.empty()
@@ -92,7 +93,7 @@ final class Explanation {
     }
 
     /**
-     * @param last the lease that ended last, if there was any
+     * @param last the lease that ended last, if any
      */
     List<String> free(Optional<Lease> last) {
         Gpu gpu = status.gpu();
@@ -129,7 +130,7 @@ final class Explanation {
         return sentences;
     }
 
-    /** Of a container that is started when it can have the GPU. */
+    /** Explains the refusal of a container that will start once it can have the GPU. */
     static String refused(RefusedStart refused) {
         String container = Quote.shown(refused.claim().displayName());
         return "Container "
@@ -338,7 +339,9 @@ final class Explanation {
         };
     }
 
-    /** For a shell: the first process may have ended before those that it started. */
+    /**
+     * Formats the pids for a shell: the first process may have ended before those that it started.
+     */
     private static String pids(Holder holder) {
         return switch (holder) {
             case Holder.Process(_, String cgroup) -> "$(cat " + cgroup + "/cgroup.procs)";

@@ -33,7 +33,9 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Predicate;
 
-/** {@code jnvdocker gpu …}: shows what this host has, who has it, and what we made of it. */
+/**
+ * {@code jnvdocker gpu …}: shows the GPUs of this host, their holders, and our records about them.
+ */
 public final class GpuCommand {
     private final Host host;
     private final GpuInventory inventory;
@@ -51,7 +53,7 @@ public final class GpuCommand {
     private final Semaphore readingRoots = new Semaphore(1, true);
 
     /**
-     * @param keepHistory for how long a lease is kept after its end; empty when for ever
+     * @param keepHistory for how long a lease is kept after its end; empty if for ever
      */
     public GpuCommand(
             Host host,
@@ -87,7 +89,7 @@ public final class GpuCommand {
     private static final class Gpu extends CommandGroup.Root {}
 
     /**
-     * @param arguments those after {@code gpu}
+     * @param arguments the arguments after {@code gpu}
      */
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
@@ -161,7 +163,7 @@ public final class GpuCommand {
         return CommandGroup.of(gpu, request);
     }
 
-    /** Of root's, whatever anybody has. */
+    /** Root may end all uses, whoever their owner is. */
     private static Predicate<Owner> mayEnd(ClientRequest request) {
         boolean isRoot = Caller.isRoot(request);
         Owner reader = Caller.owner(request);

@@ -77,9 +77,9 @@ final class GpuCordon implements Callable<Integer> {
     }
 
     /**
-     * The GPUs that an administrator names.
+     * Finds the GPUs that an administrator names.
      *
-     * @throws RefusedException when it is not root who asks, or an id means none
+     * @throws RefusedException when the caller is not root, or an id matches no GPU
      */
     static List<Gpu> find(List<String> ids, Host host, ClientRequest request, String verb)
             throws IOException, RefusedException {

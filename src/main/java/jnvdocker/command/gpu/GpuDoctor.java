@@ -47,7 +47,7 @@ final class GpuDoctor implements Callable<Integer> {
         if (json) {
             out.println(Json.text(document(all)));
         } else {
-            // Never shortened to fit a terminal: a remedy is there to be copied.
+            // Never shortened to fit a terminal: users copy the remedies.
             table(all).lines(screen).forEach(out::println);
             out.println(summary(all));
         }

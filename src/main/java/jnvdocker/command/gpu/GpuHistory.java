@@ -83,7 +83,7 @@ final class GpuHistory implements Callable<Integer> {
     private boolean json;
 
     /**
-     * @param kept for how long the history is kept; empty when for ever
+     * @param kept for how long the history is kept; empty if for ever
      */
     GpuHistory(Host host, Leases leases, Optional<Duration> kept, Screen screen, Printout out) {
         this.host = host;
@@ -160,7 +160,7 @@ final class GpuHistory implements Callable<Integer> {
                 .toList();
     }
 
-    /** One that the host has not any more is known by its UUID, from the history. */
+    /** A GPU that has left the host is found by its UUID, in the history. */
     private String uuid() throws IOException, RefusedException {
         String lower = gpu.toLowerCase(Locale.ROOT);
         List<Gpu> present = HostDriver.read(host).gpus();

@@ -33,7 +33,7 @@ final class GpuLeases implements Callable<Integer> {
     private static final String LIMIT = "--limit";
     private static final int MAX = 100_000;
 
-    /** Of what is shown again and again. */
+    /** The limit of a table that is shown again and again. */
     private static final int MAX_WATCHED = 1000;
 
     private final Leases leases;
@@ -89,7 +89,7 @@ final class GpuLeases implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
-    /** What ends while this is printed is live here. */
+    /** Leases that end while this is printed count as live. */
     static LeaseTable.Ended ended(PastLeases past, List<Lease> live) {
         Set<Long> shown = live.stream().map(Lease::id).collect(Collectors.toSet());
         return visitor ->

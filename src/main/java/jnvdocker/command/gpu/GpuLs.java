@@ -70,7 +70,7 @@ final class GpuLs implements Callable<Integer> {
     }
 
     /**
-     * @param tenures of their leases, by number
+     * @param tenures the tenures of their leases, by number
      */
     static TextTable table(List<GpuStatus> gpus, Map<Long, Tenure> tenures, Instant now) {
         TextTable table =
@@ -100,7 +100,7 @@ final class GpuLs implements Callable<Integer> {
         return table;
     }
 
-    /** Where to see who waits for GPUs; empty when nobody does. */
+    /** Names the command that shows the queue; empty when the queue is. */
     static Optional<String> queue(int waiting) {
         return waiting == 0
                 ? Optional.empty()
@@ -137,7 +137,7 @@ final class GpuLs implements Callable<Integer> {
                 : restarts + ", " + status.note();
     }
 
-    /** {@code restarted 3 times}; empty when it was not. */
+    /** Returns {@code restarted 3 times}; empty if it was not restarted. */
     static String restarts(Tenure tenure) {
         return switch (tenure.restarts()) {
             case 0 -> "";

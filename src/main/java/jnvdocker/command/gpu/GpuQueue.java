@@ -88,7 +88,7 @@ final class GpuQueue implements Callable<Integer> {
         return table.lines(screen);
     }
 
-    /** One who waits, as {@code --json} prints it. */
+    /** A waiting client, as {@code --json} prints it. */
     record Entry(
             int place,
             String user,

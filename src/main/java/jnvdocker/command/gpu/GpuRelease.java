@@ -75,7 +75,7 @@ final class GpuRelease implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
-    /** Returns what runs all the same. */
+    /** Returns the programs that still run. */
     private Optional<String> byForce(Lease lease) throws IOException, RefusedException {
         refuseOthers(lease);
         String id = lease.claim().id();
@@ -124,7 +124,7 @@ final class GpuRelease implements Callable<Integer> {
         }
     }
 
-    /** {@code alice (uid 1000) as root}. */
+    /** Returns {@code alice (uid 1000) as root}. */
     private String who() {
         Owner caller = Caller.owner(request);
         String name = Quote.shown(caller.name());

@@ -81,7 +81,7 @@ final class GpuRun implements Callable<Integer> {
         this.client = client;
     }
 
-    /** A duration is one only behind an equals sign: what follows may be the program. */
+    /** A duration needs an equals sign before it: the next word may be the program. */
     private static final class Attached implements IParameterPreprocessor {
         @Override
         public boolean preprocess(
@@ -125,14 +125,14 @@ final class GpuRun implements Callable<Integer> {
         return Quote.shown(word.substring(word.lastIndexOf('/') + 1));
     }
 
-    /** Whether it was typed, and well. */
+    /** Whether the command was typed, and correctly. */
     boolean isReady() {
         return wanted.isPresent();
     }
 
     /**
-     * Has the client become the program, as soon as there are GPUs for it. Nothing of the command
-     * line as it was read is needed for that: many may wait, for long.
+     * Has the client become the program as soon as there are GPUs for it. The parsed command line
+     * is not needed for that: many clients may wait for a long time.
      */
     void start() throws IOException, RefusedException {
         ProcessId process = Caller.process(request);
@@ -157,7 +157,7 @@ final class GpuRun implements Callable<Integer> {
                 claim.map(Claim::gpus).orElse(List.of()).stream()
                         .map(ClaimedGpu::uuid)
                         .collect(Collectors.joining(",", VARIABLE + "=", ""));
-        // The last that the client hears of us.
+        // The last message to the client.
         client.program(List.of(visible), command);
     }
 }

@@ -46,7 +46,7 @@ final class GpuUninstall implements Callable<Integer> {
         this.request = request;
     }
 
-    /** Whether nothing is left to do but to stop the daemon. */
+    /** Whether all is done but stopping the daemon. */
     boolean isDone() {
         return done;
     }

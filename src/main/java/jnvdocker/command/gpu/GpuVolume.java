@@ -111,7 +111,7 @@ final class GpuVolume implements Callable<Integer> {
                 "Left out: " + manifest.leftOut().size());
     }
 
-    /** What containers see of it. */
+    /** Describes the volume as containers see it. */
     private String served(DriverVolume volume) {
         ServedVolumes.Served now = served.known(volume);
         return now.path()

@@ -54,7 +54,7 @@ final class GpuWhy implements Callable<Integer> {
     private boolean json;
 
     /**
-     * @param mayEnd whether the reader may end what is somebody's
+     * @param mayEnd whether the reader may end the uses of an owner
      */
     GpuWhy(Host host, Leases leases, Predicate<Owner> mayEnd, Screen screen) {
         this.mayEnd = mayEnd;
@@ -99,7 +99,7 @@ final class GpuWhy implements Callable<Integer> {
         return refused.claim().gpus().stream().anyMatch(its -> its.uuid().equals(gpu.uuid()));
     }
 
-    /** One that the driver does not show any more is known by its UUID alone. */
+    /** A GPU that the driver no longer shows is known by its UUID alone. */
     private GpuStatus find(List<Gpu> present) throws IOException, RefusedException {
         List<GpuStatus> all = leases.status(present);
         boolean isUuid = id.toLowerCase(Locale.ROOT).startsWith("gpu-");

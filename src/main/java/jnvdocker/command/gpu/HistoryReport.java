@@ -19,24 +19,24 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * GPU-hours by user. A share is one of the hours that GPUs were held: how many the host could have
- * given is not known, since nobody has written down which GPUs it had, and when it was down.
+ * GPU-hours by user. A share is a part of the hours that GPUs were held: the hours that the host
+ * could have given are unknown, since there is no record of its GPUs and of its downtime.
  *
- * @param user the name or the uid of the only one who counts
- * @param keptSince what ended before that is deleted, though it would be in the window
+ * @param user the name or the uid of the only user who counts
+ * @param keptSince leases that ended before that are deleted, though the window includes that time
  */
 record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> keptSince) {
     private static final double HOUR_MILLIS = 3_600_000;
     private static final double PRECISION = 1e6;
 
-    /** Whether it is that user, or any will do. */
+    /** Whether the owner is that user, or all users count. */
     boolean counts(Owner owner) {
         return user.isEmpty()
                 || user.get().equals(owner.name())
                 || user.get().equals(Integer.toUnsignedString(owner.uid()));
     }
 
-    /** Of those who count; empty when all do. */
+    /** Returns the users who count; empty if all do. */
     Optional<Set<Integer>> uids() {
         return user.map(
                 _ -> users().stream().map(use -> use.owner().uid()).collect(Collectors.toSet()));
@@ -110,13 +110,13 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                 .orElse("-");
     }
 
-    /** Of all users' time, whoever is shown. */
+    /** A part of all users' time, whichever users are shown. */
     private Optional<Double> share(Duration part) {
         long all = time.total().toMillis();
         return all == 0 ? Optional.empty() : Optional.of((double) part.toMillis() / all);
     }
 
-    /** As {@code --json} prints it. */
+    /** The report as {@code --json} prints it. */
     record Document(
             String from,
             String until,
@@ -126,7 +126,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
             List<User> users,
             LeaseJson.All leases) {}
 
-    /** What one user has had. */
+    /** The GPU time of one user. */
     record User(
             String user,
             Long uid,
@@ -138,8 +138,8 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
             String last) {}
 
     /**
-     * @param gpu the UUID of the one that counts
-     * @param leases of that one
+     * @param gpu the UUID of the GPU that counts
+     * @param leases the leases of that GPU
      */
     Document json(Optional<String> gpu, Optional<LeaseJson.All> leases) {
         return new Document(

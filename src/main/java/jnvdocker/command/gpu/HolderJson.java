@@ -10,7 +10,7 @@ import jnvdocker.use.RunningContainer;
 
 import java.util.Optional;
 
-/** Who has a GPU, or uses it without having it: keys of a GPU and of a lease. */
+/** The holder of a GPU, or an unmanaged user of it: keys of a GPU and of a lease. */
 record HolderJson(
         String claim,
         String user,
@@ -39,7 +39,7 @@ record HolderJson(
                 Holding.process(lease).map(ProcessId::pid).orElse(null));
     }
 
-    /** One who has no lease has these of a holder's keys. */
+    /** Returns the keys of a holder that an unmanaged user has, too. */
     static HolderJson of(GpuUse use) {
         Optional<Owner> owner = LeaseText.owner(use);
         Optional<RunningContainer> container = use.container();
@@ -58,7 +58,7 @@ record HolderJson(
                         .orElse(null));
     }
 
-    /** Empty for the owner of a claim whose origin is lost. */
+    /** Returns empty for the owner of a claim whose origin is lost. */
     static Optional<Long> uid(Owner owner) {
         return Optional.of(owner.uid())
                 .filter(uid -> uid != UNKNOWN_UID)

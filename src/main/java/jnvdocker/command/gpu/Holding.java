@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** What a lease is shown as. Names come from users and engines, so they are quoted. */
+/** Formats leases for display. Names come from users and engines, so they are quoted. */
 final class Holding {
     private static final int SHORT_ID = 12;
 
@@ -28,8 +28,8 @@ final class Holding {
     }
 
     /**
-     * The container's name, or its image in brackets as long as it has no name; or a process of the
-     * host; or a Mesos task.
+     * Returns the container's name, or its image in brackets as long as it has no name; or a
+     * process of the host; or a Mesos task.
      */
     static String container(Lease lease) {
         return switch (lease.claim().origin()) {
@@ -41,12 +41,12 @@ final class Holding {
         };
     }
 
-    /** {@code alice?}, where a container's labels are all that there is. */
+    /** Returns {@code alice?} if a container's labels are the only evidence. */
     static Optional<String> guess(GpuUse use) {
         return use.container().flatMap(RunningContainer::guessedUser).map(name -> name + "?");
     }
 
-    /** With a question mark where it is a guess. */
+    /** Returns the user, with a question mark if it is a guess. */
     static String user(GpuUse use) {
         return LeaseText.owner(use)
                 .map(Owner::name)
@@ -55,7 +55,7 @@ final class Holding {
                 .orElse("-");
     }
 
-    /** As docker shows it. */
+    /** Shortens an id as docker does. */
     static String shortId(String container) {
         return Quote.shown(container.substring(0, Math.min(SHORT_ID, container.length())));
     }
@@ -64,14 +64,14 @@ final class Holding {
         return Indices.text(lease.claim().gpus().stream().map(ClaimedGpu::index));
     }
 
-    /** {@code GPU 0 (GPU-5c1a0000), GPU 2 (GPU-5c1a2006)}. */
+    /** Returns {@code GPU 0 (GPU-5c1a0000), GPU 2 (GPU-5c1a2006)}. */
     static String gpus(Lease lease) {
         return lease.claim().gpus().stream()
                 .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
                 .collect(Collectors.joining(", "));
     }
 
-    /** The GPUs that the same claim has besides this one. */
+    /** Returns the other GPUs of the same claim. */
     static Optional<String> others(Lease lease, Gpu gpu) {
         List<Integer> others =
                 lease.claim().gpus().stream()
@@ -86,7 +86,7 @@ final class Holding {
         };
     }
 
-    /** The process whose end frees the GPUs, as far as it is known. */
+    /** Returns the process whose end frees the GPUs, as far as it is known. */
     static Optional<ProcessId> process(Lease lease) {
         return switch (lease.holder()) {
             case Holder.Client(ProcessId client) -> Optional.of(client);

@@ -22,11 +22,11 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Where an image is looked at: in the engine that the user's docker talks to, or in an archive.
+ * The place where an image is inspected: the engine that the user's docker talks to, or an archive.
  * Nothing is pulled.
  *
- * <p>An archive is opened by the client, as the user, and its bytes come through the connection:
- * the daemon is root, and would read any file for whoever may use its socket.
+ * <p>The client opens an archive, as the user, and sends its bytes over the connection: the daemon
+ * is root, and would read any file for every user of its socket.
  */
 final class ImageSource {
     private static final int PATIENCE_SECONDS = 60;
@@ -41,16 +41,16 @@ final class ImageSource {
     private final Semaphore reading;
 
     /**
-     * @param name as typed, or as the archive has it
-     * @param file the archive, if it is out of one
-     * @param platform empty where the engine was asked, or the image does not say
+     * @param name as typed, or as in the archive
+     * @param file the archive, if the image is from an archive
+     * @param platform empty if the engine was asked, or if the image does not name one
      */
     record Found(
             String name, Optional<String> file, Optional<Platform> platform, ImageConfig config) {}
 
     /**
-     * @param reading one permit, of which all sources take turns: what is kept of one archive takes
-     *     a good part of the daemon's memory
+     * @param reading one permit that all sources share: the data kept of one archive takes a good
+     *     part of the daemon's memory
      */
     ImageSource(
             DockerEngine engine,
@@ -63,7 +63,10 @@ final class ImageSource {
         this.client = client;
     }
 
-    /** By its name alone, so that it is the same wherever it is typed. No image is so called. */
+    /**
+     * Decides by the word alone, so that the answer is the same wherever it is typed. No image has
+     * such a name.
+     */
     static boolean isFile(String word) {
         String lower = word.toLowerCase(Locale.ROOT);
         return ENDINGS.stream().anyMatch(lower::endsWith)
@@ -89,7 +92,7 @@ final class ImageSource {
                         + " (or name a file: docker save -o FILE.tar)");
     }
 
-    /** By the user's own docker, which says itself what is wrong. */
+    /** Asks the user's own docker, which itself reports what is wrong. */
     private ImageConfig inspected(String name) throws IOException, RefusedException {
         CallResult result =
                 client.capture(
@@ -110,7 +113,7 @@ final class ImageSource {
     }
 
     /**
-     * @param image the name of one of those in it, if that was said
+     * @param image the name of one of the images in it, if given
      */
     Found archive(String file, Optional<String> image) throws IOException, RefusedException {
         ArchivedImage found;

@@ -64,7 +64,7 @@ record LeaseJson(
         };
     }
 
-    /** Those that are live, then those that have ended, which may be many and are not kept. */
+    /** The live leases, then those that have ended, which may be many and are not kept. */
     record All(List<LeaseJson> live, LeaseTable.Ended past) implements JsonSerializable {
         @Override
         public void serialize(JsonGenerator json, SerializerProvider serializers)

@@ -17,7 +17,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Leases, a line each. Those that have ended may be many, and are not kept. */
+/** Leases, a line each. Ended leases may be many, and are not kept. */
 final class LeaseTable {
     private static final List<Column> COLUMNS =
             List.of(
@@ -41,12 +41,12 @@ final class LeaseTable {
         this.withEnds = withEnds;
     }
 
-    /** For leases that GPUs are held under. */
+    /** Makes a table for live leases. */
     static LeaseTable ofLive(Instant now) {
         return new LeaseTable(now, false, COLUMNS);
     }
 
-    /** For leases that have ended as well, with when and why. */
+    /** Makes a table that includes ended leases, with the time and reason of their end. */
     static LeaseTable withEnds(Instant now) {
         List<Column> columns = new ArrayList<>(COLUMNS);
         columns.add(Column.of("UNTIL"));
@@ -59,7 +59,7 @@ final class LeaseTable {
     }
 
     /**
-     * @param lease one that has ended; its age is how long it lasted
+     * @param lease an ended lease; its age is its duration
      */
     private List<TextTable.Cell> past(Lease lease) {
         Lease.End end = lease.end().orElseThrow();
@@ -85,26 +85,26 @@ final class LeaseTable {
         return TableLayout.cells(cells.toArray());
     }
 
-    /** Where lines go. */
+    /** The destination of lines. */
     @FunctionalInterface
     interface Printing {
         void println(String line) throws IOException;
     }
 
-    /** Some or all leases, each time that they are asked for. */
+    /** Some or all ended leases, read anew on each iteration. */
     @FunctionalInterface
     interface Ended {
         void each(PastLeases.Visitor visitor) throws IOException;
     }
 
-    /** With those that have ended, which are gone over twice: the first time for the widths. */
+    /** Prints the table with ended leases, which are read twice: the first time for the widths. */
     void print(Ended past, Screen screen, Printing out) throws IOException {
         TableLayout layout = new TableLayout(screen, columns);
         measure(past, layout);
         printMeasured(past, layout.lines(), out);
     }
 
-    /** Likewise after an empty line; nothing at all when there are none. */
+    /** Prints the same after an empty line; nothing at all if there are no leases. */
     void printBelow(Ended past, Screen screen, Printing out) throws IOException {
         TableLayout layout = new TableLayout(screen, columns);
         if (measure(past, layout)) {

@@ -9,13 +9,13 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** Finds the claim that somebody means among those that hold GPUs. */
+/** Finds the claim that a user means among those that hold GPUs. */
 final class LiveClaim {
     private LiveClaim() {}
 
     /**
      * @param text a claim's id or the beginning of one, or a container's name
-     * @throws RefusedException when it means none, or more than one
+     * @throws RefusedException when it matches none, or more than one
      */
     static Lease find(String text, List<Lease> live) throws RefusedException {
         List<Lease> meant = meant(text, live);
@@ -33,7 +33,10 @@ final class LiveClaim {
         return meant.getFirst();
     }
 
-    /** A name is anybody's to choose: it does not win over the beginning of somebody's id. */
+    /**
+     * Users choose names freely, so a name does not take precedence over the beginning of another
+     * claim's id.
+     */
     private static List<Lease> meant(String text, List<Lease> live) {
         if (text.isEmpty()) {
             return List.of();

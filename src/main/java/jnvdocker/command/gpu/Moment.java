@@ -14,8 +14,8 @@ import java.time.ZoneId;
 import java.util.regex.Pattern;
 
 /**
- * A moment of the past as people write it: how long ago, {@code 7d}, or a date, {@code 2026-11-01},
- * with or without a time of day, in the host's time zone unless another is written.
+ * A moment of the past as people write it: its age, {@code 7d}, or a date, {@code 2026-11-01}, with
+ * or without a time of day, in the host's time zone unless it names another.
  */
 final class Moment {
     private static final String DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}";
@@ -29,7 +29,7 @@ final class Moment {
     private Moment() {}
 
     /**
-     * @throws IllegalArgumentException quoting the text, and saying what would do
+     * @throws IllegalArgumentException quoting the text and naming the valid forms
      */
     static Instant parse(String text, Instant now, ZoneId zone) {
         if (!text.contains("-")) {

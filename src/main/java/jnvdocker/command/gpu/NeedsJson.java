@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What an image asks for as {@code needs} prints it. */
+/** The needs of an image as {@code needs} prints them. */
 record NeedsJson(
         String image,
         String file,

@@ -21,9 +21,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** What an image asks for, and whether this host has it, for people and for programs. */
+/** The needs of an image, and whether this host meets them, for people and for programs. */
 final class NeedsReport {
-    /** A table shows at most so many alternatives of a variable; an image may have thousands. */
+    /** The maximum number of alternatives of a variable in a table; an image may have thousands. */
     private static final int ALTERNATIVES = 100;
 
     private final ImageSource.Found image;
@@ -37,7 +37,7 @@ final class NeedsReport {
 
     /**
      * @param driver empty when none is loaded
-     * @param noDriver the words for that
+     * @param noDriver the message for that
      */
     static NeedsReport of(ImageSource.Found image, Optional<DriverFacts> driver, String noDriver) {
         try {
@@ -71,7 +71,7 @@ final class NeedsReport {
                         .toList();
     }
 
-    /** Of an image that asks for GPUs in words that cannot be understood. */
+    /** The report of an image whose request for GPUs cannot be understood. */
     private NeedsReport(
             ImageSource.Found image, Optional<DriverFacts> driver, String misunderstanding) {
         this.image = image;
@@ -84,7 +84,10 @@ final class NeedsReport {
         this.unchecked = List.of();
     }
 
-    /** Those that would be checked; none if they cannot be understood, which is no matter then. */
+    /**
+     * Returns the requirements that would be checked; none if they cannot be understood, which does
+     * not matter then.
+     */
     private static List<NamedRequirement> disabled(ImageConfig image) {
         try {
             return GpuNeeds.of(image, Collections.singletonMap("NVIDIA_DISABLE_REQUIRE", null))
@@ -94,7 +97,7 @@ final class NeedsReport {
         }
     }
 
-    /** Whether {@code jnvdocker run} would start it here, as far as this goes. */
+    /** Whether {@code jnvdocker run} would start it here, as far as its needs go. */
     boolean isMet() {
         return reasons.isEmpty();
     }

@@ -4,10 +4,13 @@ import jnvdocker.lease.Origin;
 
 import java.util.Optional;
 
-/** What GPUs are held or waited for with, as the keys of {@code --json} tell it: by one at most. */
+/**
+ * The purpose for which GPUs are held or waited for, as keys of {@code --json}: at most one of them
+ * is set.
+ */
 record Purpose(Optional<String> image, Optional<String> command, Optional<String> task) {
 
-    /** Nothing that is known. */
+    /** No purpose is known. */
     static final Purpose UNKNOWN =
             new Purpose(Optional.empty(), Optional.empty(), Optional.empty());
 

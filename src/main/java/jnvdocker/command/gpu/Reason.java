@@ -3,14 +3,14 @@ package jnvdocker.command.gpu;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
-/** Why somebody does something, in a few words that others are told: {@code --reason}. */
+/** The reason of an administrator's action, in a few words for other users: {@code --reason}. */
 final class Reason {
     static final int LONGEST = 80;
 
     private Reason() {}
 
     /**
-     * @throws ParameterException when there are too many
+     * @throws ParameterException when it is too long
      */
     static void check(String reason, CommandSpec spec) {
         if (reason.strip().codePoints().count() > LONGEST) {

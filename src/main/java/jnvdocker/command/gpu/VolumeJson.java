@@ -10,11 +10,11 @@ import java.util.Optional;
 /**
  * A driver volume as programs read it.
  *
- * @param folder where it is kept
- * @param served the folder that containers get
- * @param writable why containers can write to that; null when they cannot
- * @param bytes of all files together
- * @param problems what is wrong with it; null unless it was verified
+ * @param folder the directory of the volume
+ * @param served the directory that containers get
+ * @param writable the reason why containers can write to that; null when they cannot
+ * @param bytes the size of all files together
+ * @param problems the faults found in it; null unless it was verified
  */
 record VolumeJson(
         String volume,
@@ -29,19 +29,19 @@ record VolumeJson(
         List<String> problems) {
 
     /**
-     * @param path in the volume
-     * @param cloned how it came there
+     * @param path its path in the volume
+     * @param cloned how the file was made there
      * @param source its path on the host
      */
     record File(String path, long bytes, String cloned, String source) {}
 
     /**
-     * @param path in the volume
+     * @param path its path in the volume
      */
     record Link(String path, String target) {}
 
     /**
-     * @param path on the host
+     * @param path its path on the host
      */
     record LeftOut(String path, String why) {}
 

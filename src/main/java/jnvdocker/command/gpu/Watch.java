@@ -22,7 +22,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** {@code --watch}: the same again, every few seconds. */
+/** {@code --watch}: repeats a command every few seconds. */
 final class Watch {
     private static final String OPTION = "--watch";
     private static final Pattern SECONDS = Pattern.compile("[0-9]+");
@@ -43,7 +43,7 @@ final class Watch {
     private Duration interval;
 
     static final class Interval implements ITypeConverter<Duration> {
-        /** As {@code watch -n} takes it, too: a number of seconds. */
+        /** Accepts a number of seconds as well, like {@code watch -n}. */
         @Override
         public Duration convert(String value) {
             String span = SECONDS.matcher(value).matches() ? value + "s" : value;
@@ -56,9 +56,9 @@ final class Watch {
     }
 
     /**
-     * Whether a command line asks for that.
+     * Whether a command line requests a watch.
      *
-     * @param typed one that was understood
+     * @param typed a command line that was parsed
      */
     static boolean isAsked(ParseResult typed) {
         return typed.hasSubcommand()
@@ -67,11 +67,11 @@ final class Watch {
     }
 
     /**
-     * What is shown this time. The client asks again after a while, so that whoever watches follows
-     * a terminal that is resized and a daemon that is restarted, and the daemon remembers nothing.
+     * One round of a watch. The client asks again after a while, so that a watch follows a resized
+     * terminal and a restarted daemon, and the daemon keeps no state.
      *
-     * @param words those after {@code jnvdocker gpu}
-     * @param typed the same, understood
+     * @param words the words after {@code jnvdocker gpu}
+     * @param typed the same, parsed
      */
     record Round(List<String> words, ParseResult typed, Screen screen) {
         void show(String text, ClientConnection client) throws IOException {
@@ -103,12 +103,12 @@ final class Watch {
         }
     }
 
-    /** Whether this command's command line asks for that. */
+    /** Whether this command's command line requests a watch. */
     boolean isAsked() {
         return interval != null;
     }
 
-    /** A document, on one line when others follow. */
+    /** Formats a document, on one line if others follow. */
     String json(Object document) {
         return interval == null ? Json.text(document) : Json.line(document);
     }

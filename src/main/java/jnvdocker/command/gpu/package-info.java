@@ -1,5 +1,2 @@
-/**
- * {@code jnvdocker gpu}: who has which GPU, and what may be done about it. Start at {@link
- * GpuCommand}.
- */
+/** {@code jnvdocker gpu}: shows and manages the leases of GPUs. Start at {@link GpuCommand}. */
 package jnvdocker.command.gpu;

@@ -14,13 +14,13 @@ import java.nio.file.Path;
 /**
  * The host that a Mesos agent offers.
  *
- * @param policy what its tasks get
- * @param config where that is written
+ * @param policy the policy for its tasks
+ * @param config the file with that policy
  */
 public record AgentHost(
         GpuInventory inventory, CudaVersions cuda, Leases leases, MesosPolicy policy, Path config) {
 
-    /** The agent's flags as of now. */
+    /** Returns the agent's current flags. */
     AgentFlags flags(AgentFlags.Wanted wanted) throws RefusedException, IOException {
         HostDriver driver = inventory.read();
         AgentFlags.Facts facts =

@@ -34,8 +34,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The claims of Mesos containers. An agent offers GPUs again some seconds before the container that
- * had them is gone, so each claim waits a while for GPUs that are held.
+ * The claims of Mesos containers. An agent offers GPUs again some seconds before their last
+ * container is gone, so each claim waits a while for held GPUs.
  */
 public final class MesosClaims {
     /** The path of a sandbox names the executor and the nested container. */
@@ -57,11 +57,11 @@ public final class MesosClaims {
     }
 
     /**
-     * Gives a container the GPUs of its share, for as long as anything of it lives. If it asks
-     * again, it gets the same GPUs.
+     * Gives a container the GPUs of its share, for as long as any of its processes lives. If it
+     * asks again, it gets the same GPUs.
      *
      * @param taskId the task's, if it is known
-     * @param process with which the agent has started the container, and which asks
+     * @param process the process with which the agent has started the container, and which asks
      */
     Allocation claim(
             GpuShare share,
@@ -79,7 +79,7 @@ public final class MesosClaims {
         } finally {
             end(id);
         }
-        // The GPUs may have changed while it waited.
+        // The GPUs may have changed during the wait.
         return new Allocation(Leases.gpus(claim, inventory.read().gpus()), List.of(), Map.of());
     }
 
@@ -143,7 +143,7 @@ public final class MesosClaims {
         }
     }
 
-    /** The UUIDs of the GPUs that Mesos tasks get; none when they get any GPU. */
+    /** Returns the UUIDs of the GPUs that Mesos tasks get; none if they get any GPU. */
     private Set<String> candidates(GpuRequest request) throws IOException, RefusedException {
         List<Gpu> given = policy.givenOf(inventory.read().gpus(), request);
         return policy.isRestricted()

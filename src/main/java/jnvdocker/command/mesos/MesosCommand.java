@@ -46,7 +46,7 @@ public final class MesosCommand {
     private static final class Mesos extends CommandGroup.Root {}
 
     /**
-     * @param arguments those after {@code mesos}
+     * @param arguments the arguments after {@code mesos}
      */
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
@@ -58,7 +58,7 @@ public final class MesosCommand {
         }
     }
 
-    /** What people may type. */
+    /** Runs the commands that people type. */
     private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException {
         CommandGroup.execute(

@@ -101,7 +101,7 @@ final class MesosFlags implements Callable<Integer> {
     private String launcherDir;
 
     /**
-     * @param state the folder in which {@code mesos install} keeps what it was told
+     * @param state the directory in which {@code mesos install} keeps its settings
      */
     MesosFlags(AgentHost host, Path state, ClientRequest request) {
         this.host = host;
@@ -126,7 +126,7 @@ final class MesosFlags implements Callable<Integer> {
                                 folder,
                                 uuids));
         flags.remarks().forEach(this::remark);
-        // Only root can do anything about it, and nobody else may look into root's folders with us.
+        // Only root can fix it, and nobody else may look into root's directories through us.
         if (Caller.isRoot(request) && !new LauncherFolder(folder).isLaidOut()) {
             remark(
                     folder

@@ -119,7 +119,7 @@ final class MesosInstall implements Callable<Integer> {
                 libexec == null ? last.libexec() : CallersFolder.of(libexec, request, spec));
     }
 
-    /** The folder is complete, whatever is wrong with the GPUs now. */
+    /** The directory is complete, whatever the state of the GPUs. */
     private List<String> flags(Path folder) {
         try {
             AgentFlags flags = host.flags(AgentFlags.Wanted.standard(folder));

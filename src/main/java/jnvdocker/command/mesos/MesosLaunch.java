@@ -43,19 +43,19 @@ import java.util.Set;
 
 /**
  * {@code mesos launch}: an agent is about to launch a container with GPUs, and our {@code
- * mesos-containerizer} asks how. Leads in a straight line from what the agent has stored to the
- * launch info for the agent's own helper.
+ * mesos-containerizer} asks how. Leads straight from the agent's files to the launch info for the
+ * agent's own helper.
  */
 public final class MesosLaunch {
     static final String WORD = "launch";
     private static final Logger LOG = LoggerFactory.getLogger(MesosLaunch.class);
 
-    /** Where {@code mesos-containerizer} says which program the helper is to run. */
+    /** With it {@code mesos-containerizer} names the program that the helper is to run. */
     private static final String PRESTART = "JNVDOCKER_PRESTART";
 
     private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
 
-    /** Marathon sets it, and so do others. */
+    /** Set by Marathon and other frameworks. */
     private static final String TASK_ID = "MESOS_TASK_ID";
 
     private static final ImageConfig NO_IMAGE = new ImageConfig(Map.of(), Map.of());
@@ -84,7 +84,7 @@ public final class MesosLaunch {
     }
 
     /**
-     * @param words the last two are the agent's folder of the container, and the launch info
+     * @param words the last two are the agent's directory of the container, and the launch info
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
@@ -105,7 +105,7 @@ public final class MesosLaunch {
         client.exit(ExitCode.OK);
     }
 
-    /** Agents run as root, and nobody else may reserve GPUs for their containers. */
+    /** Agents run as root, and no other user may reserve GPUs for their containers. */
     static void refuseOthersThanAgents(ClientRequest request) throws RefusedException {
         if (!Caller.isRoot(request)) {
             throw new RefusedException(
@@ -123,7 +123,7 @@ public final class MesosLaunch {
         }
     }
 
-    /** The task's user reads the reason in the sandbox; the agent does not pass it on. */
+    /** The task's user reads the reason in the sandbox, since the agent does not pass it on. */
     private static LaunchInfo refused(List<String> words, String prestart, String reason)
             throws IOException {
         LOG.warn("{} is not launched: {}", Quote.shown(words.get(1)), reason);
@@ -180,19 +180,24 @@ public final class MesosLaunch {
                         cgroups.devices()));
     }
 
-    /** Of a task in a pod, if its framework says it; nothing else tells it at a launch. */
+    /**
+     * Returns the id of a task in a pod if its framework sets it; a launch names it nowhere else.
+     */
     private static Optional<String> taskId(LaunchInfo info, GpuShare share) {
         return Optional.ofNullable(info.environment().get(TASK_ID))
                 .filter(id -> !id.isBlank() && share.owner().isNested() && !share.isInherited());
     }
 
-    /** Its GPUs are the sum of its tasks' GPUs, and each task has a container of its own. */
+    /**
+     * The GPUs of such an executor are the sum of its tasks' GPUs, and each task has its own
+     * container.
+     */
     private static boolean isExecutorOfGroups(
             LaunchInfo info, RuntimeFolder folder, ContainerConfig config) {
         return !folder.isNested() && !config.commandTask() && info.isDefaultExecutor();
     }
 
-    /** As with Mesos's own support, an image that says void gets the nodes, but no driver. */
+    /** As in Mesos's own support, an image that says void gets the nodes, but no driver. */
     private static boolean wantsDriver(ImageConfig image, LaunchInfo info, GpuShare share)
             throws RefusedException {
         String visible = image.environment().get(VISIBLE);
@@ -200,7 +205,7 @@ public final class MesosLaunch {
         return !declines && (share.hasGpus() || GpuNeeds.of(image, info.environment()).gpus());
     }
 
-    /** Search paths that the task's user sets are kept; ours are appended. */
+    /** Search paths set by the task's user are kept; ours are appended. */
     private static UserSettings settings(LaunchInfo info, ContainerConfig config) {
         Set<String> targets = config.rootfs().map(info::mountTargets).orElse(Set.of());
         return new UserSettings(Set.of(), targets, Set.of());

@@ -18,11 +18,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The search paths of what is started in a container that has the driver:
+ * The search paths of programs that are started in a container with the driver:
  *
  * <ul>
  *   <li>{@code mesos launch-task}: a command executor launches its task, whose own search paths
- *       have replaced what the executor was told for it.
+ *       have replaced those that the executor got for it.
  *   <li>{@code mesos launch-session}: a health check or a session enters the container, with the
  *       environment of the image and the task only.
  * </ul>
@@ -39,8 +39,8 @@ public final class MesosTaskLaunch {
     }
 
     /**
-     * @param words the last one is the launch info, which is printed only if it changes; of a
-     *     session, the one before is a process in the container
+     * @param words the last one is the launch info, which is printed only if it changes; for a
+     *     session, the word before is a process in the container
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {

@@ -1,5 +1,5 @@
 /**
- * {@code jnvdocker mesos}, and what the hook asks when an agent starts a task. Start at {@link
+ * {@code jnvdocker mesos}, and the answers to the hook when an agent starts a task. Start at {@link
  * MesosCommand}.
  */
 package jnvdocker.command.mesos;

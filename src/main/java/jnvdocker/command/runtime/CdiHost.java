@@ -13,7 +13,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What of this host our CDI file offers. */
+/** The parts of this host that our CDI file offers. */
 public record CdiHost(
         Host host,
         GpuInventory inventory,

@@ -10,14 +10,17 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Guesses whose a container is that nobody but an engine has told of: by what its labels say, which
- * whoever made it can have written. So a guess gives nobody any right, nor takes one away.
+ * Guesses the owner of a container that only an engine has reported, by its labels, which its maker
+ * can set freely. So a guess neither grants nor removes any right.
  */
 final class ContainerOwner {
     private static final String OWNER = "jnvdocker.owner";
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.@-]{0,31}");
 
-    /** In which compose and the devcontainers' tools name the folder that they were called in. */
+    /**
+     * Labels in which compose and the devcontainer tools name the directory that they were called
+     * in.
+     */
     private static final String[] FOLDERS = {
         "com.docker.compose.project.working_dir", "devcontainer.local_folder"
     };
@@ -25,7 +28,7 @@ final class ContainerOwner {
     private final FolderOwners folders = new FolderOwners();
 
     /**
-     * @param labels those that the container's user has set
+     * @param labels the labels that the container's user has set
      */
     Owner guess(Map<String, String> labels) {
         return Optional.ofNullable(labels.get(OWNER))

@@ -22,10 +22,10 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * What our runtime has sent of a container that it is to create.
+ * The data that our runtime has sent about a container that it is to create.
  *
- * @param pidFile to which the real runtime is to write the pid of the first process
- * @param docker empty for a container that is not docker's
+ * @param pidFile the file to which the real runtime is to write the pid of the first process
+ * @param docker empty for a container of another engine
  * @param image the image's own configuration, if that is known
  */
 record CreateCall(
@@ -39,10 +39,10 @@ record CreateCall(
     private static final String DRIVER = ContainerPlanner.DRIVER_FOLDER;
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
 
-    /** As people know a container that has no other name. */
+    /** The length of an id by which people know a container without another name. */
     private static final int SHORT = 12;
 
-    /** What docker gives a container whose image has no PATH (moby: DefaultPathEnv). */
+    /** The PATH that docker sets in a container whose image has none (moby: DefaultPathEnv). */
     private static final String DOCKERS_PATH =
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -54,7 +54,10 @@ record CreateCall(
                                 : container.id());
     }
 
-    /** As far as it is known, what the container has of its image and of its user. */
+    /**
+     * Returns the configuration that the container has from its image and its user, as far as it is
+     * known.
+     */
     ImageConfig merged() {
         Map<String, String> labels =
                 image.map(ImageConfig::labels)
@@ -63,7 +66,7 @@ record CreateCall(
         return new ImageConfig(labels, spec.environment());
     }
 
-    /** Not those of its image, which whoever made that has written. */
+    /** Returns the labels without those of the image, which its author has written. */
     Map<String, String> usersLabels() {
         Map<String, String> labels = new HashMap<>();
         Map<String, String> images = image.map(ImageConfig::labels).orElse(Map.of());
@@ -87,7 +90,10 @@ record CreateCall(
         return variables;
     }
 
-    /** What the user has set stays as it is, as far as that can be told from what the image has. */
+    /**
+     * Values set by the user stay as they are, as far as they can be distinguished from the
+     * image's.
+     */
     UserSettings settings() {
         Set<String> variables = new TreeSet<>();
         if (docker.isPresent() && image.isPresent()) {

@@ -9,7 +9,7 @@ import picocli.CommandLine.ParameterException;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** An engine, as it is typed. */
+/** The name of an engine, as typed. */
 final class EngineWord {
     private EngineWord() {}
 

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What Vulkan, EGL and OptiX need in a container besides the driver's libraries. */
+/** The files that Vulkan, EGL and OptiX need in a container besides the driver's libraries. */
 final class Graphics {
     private final Host host;
     private final DriverVolumeStore volumes;
@@ -31,10 +31,10 @@ final class Graphics {
     }
 
     /**
-     * The edits with these, for a container that asks for graphics.
+     * Returns the edits with these files added, for a container that requests graphics.
      *
-     * @param folder of the driver volume, as it is served
-     * @param sources of the mounts; those of the files are added
+     * @param folder the directory of the driver volume, as served
+     * @param sources the sources of the mounts; those of the files are added
      */
     ContainerEdits with(
             ContainerEdits edits,

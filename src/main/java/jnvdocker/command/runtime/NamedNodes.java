@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** GPUs that a container is given by nodes or rules, which is a way to ask for them. */
+/** GPUs that a container gets by nodes or rules, which is a way to request them. */
 final class NamedNodes {
     private NamedNodes() {}
 
@@ -40,13 +40,13 @@ final class NamedNodes {
         return addresses;
     }
 
-    /** {@code /dev/nvidia0, /dev/nvidia2}. */
+    /** Returns {@code /dev/nvidia0, /dev/nvidia2}. */
     static String nodes(Set<Integer> minors) {
         return new TreeSet<>(minors)
                 .stream().map(DeviceNodes::nameOf).collect(Collectors.joining(", "));
     }
 
-    /** What is asked for, and what is given besides. */
+    /** Returns a request for both the requested GPUs and those that are given by name. */
     static GpuRequest with(GpuRequest request, Set<Integer> named, List<Gpu> gpus)
             throws RefusedException {
         if (named.isEmpty()) {

@@ -12,7 +12,7 @@ import picocli.CommandLine.Command;
 import java.io.IOException;
 import java.util.List;
 
-/** {@code jnvdocker runtime …}: has engines call our OCI runtime, and answers what that asks. */
+/** {@code jnvdocker runtime …}: has engines call our OCI runtime, and answers its questions. */
 public final class RuntimeCommand {
     private final RuntimeHost host;
     private final RuntimeCreate create;
@@ -20,9 +20,9 @@ public final class RuntimeCommand {
     private final RuntimeHook hook;
 
     /**
-     * @param create what our runtime asks of a container
-     * @param exec what it asks of a command in one
-     * @param hook what it asks as the hook of our CDI devices
+     * @param create answers our runtime about a container
+     * @param exec answers it about a command in a container
+     * @param hook answers it as the hook of our CDI devices
      */
     public RuntimeCommand(
             RuntimeHost host, RuntimeCreate create, RuntimeExec exec, RuntimeHook hook) {
@@ -40,7 +40,7 @@ public final class RuntimeCommand {
     private static final class Runtime extends CommandGroup.Root {}
 
     /**
-     * @param arguments those after {@code runtime}
+     * @param arguments the arguments after {@code runtime}
      */
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
@@ -52,7 +52,7 @@ public final class RuntimeCommand {
         }
     }
 
-    /** What people may type. */
+    /** Runs the commands that people type. */
     private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException {
         CommandGroup.execute(

@@ -57,9 +57,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * {@code runtime create}: an engine has our OCI runtime create a container, and that asks what is
- * to be created. The straight line from the engine's texts about the container to its {@code
- * config.json}. The engine waits meanwhile, and is asked nothing.
+ * {@code runtime create}: an engine has our OCI runtime create a container, and the runtime asks
+ * how. Leads straight from the engine's texts about the container to its {@code config.json}. The
+ * engine waits meanwhile, and must not be asked anything.
  */
 public final class RuntimeCreate {
     static final String WORD = "create";
@@ -86,8 +86,8 @@ public final class RuntimeCreate {
     private final ContainerOwner owners = new ContainerOwner();
 
     /**
-     * @param engine whose containers start by themselves while it starts
-     * @param claims the folder of the claims
+     * @param engine the engine, whose containers start by themselves while it starts
+     * @param claims the directory of the claims
      */
     public RuntimeCreate(
             Host host,
@@ -122,14 +122,14 @@ public final class RuntimeCreate {
     }
 
     /**
-     * What becomes of a container with a restart policy that is refused its GPUs.
+     * Tells what happens to a container with a restart policy that is refused its GPUs.
      *
      * @param busy whether the policy is to try again
-     * @param program that says why, in a folder of its own
+     * @param program the program that prints the reason, in a directory of its own
      */
     public record Retries(boolean busy, Path program) {}
 
-    /** Engines and their shims run as root, and the GPUs of containers are not for others. */
+    /** Engines and their shims run as root, and other users must not get the GPUs of containers. */
     static void refuseOthersThanEngines(ClientRequest request) throws RefusedException {
         if (!Caller.isRoot(request)) {
             throw new RefusedException(
@@ -175,8 +175,9 @@ public final class RuntimeCreate {
     }
 
     /**
-     * A refused create is final to a restart policy: where nobody has typed the start, and reads
-     * why, the container runs a program that says it and fails, so that the policy tries again.
+     * A refused create is final to a restart policy: if no user has typed the start and reads the
+     * reason, the container runs a program that prints it and fails, so that the policy tries
+     * again.
      */
     private void refuse(CreateCall call, String config, String why)
             throws RefusedException, IOException {
@@ -241,7 +242,7 @@ public final class RuntimeCreate {
         }
     }
 
-    /** What is privileged sees all GPUs only where the lab allows that. */
+    /** Privileged containers see all GPUs only if the lab allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
         if (!seesAll && call.spec().hasNvidia(majors)) {
@@ -251,14 +252,14 @@ public final class RuntimeCreate {
         call.client().exit(ExitCode.OK);
     }
 
-    /** None, where no driver is loaded: then nothing is a GPU's node. */
+    /** Returns none if no driver is loaded: then no node is a GPU's. */
     private Majors majors() throws IOException {
         return HostDriver.isLoaded(host)
                 ? new Majors(nodes.gpuMajor(), nodes.otherMajors())
                 : Majors.NONE;
     }
 
-    /** It has its lease from the mount of its claim, and may have those GPUs alone. */
+    /** A container with a lease from the mount of its claim may have those GPUs alone. */
     private void refuseOthersThan(String claim, CreateCall call, List<Gpu> gpus, Majors majors)
             throws RefusedException, IOException {
         Lease lease = leases.lease(claim);

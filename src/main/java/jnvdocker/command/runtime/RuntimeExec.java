@@ -20,8 +20,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * {@code runtime exec}: a command is about to be run in a container with GPUs. An engine gives it
- * the variables that the container was made with, which are not those that it has got from us.
+ * {@code runtime exec}: a command is about to be run in a container with GPUs. The engine gives it
+ * the variables that the container was made with, without those that the container got from us.
  */
 public final class RuntimeExec {
     static final String WORD = "exec";
@@ -54,7 +54,10 @@ public final class RuntimeExec {
         client.exit(ExitCode.OK);
     }
 
-    /** Empty when there is nothing to change. What the command's user has set stays as it is. */
+    /**
+     * Returns empty if nothing is to be changed. Variables set by the command's user stay as they
+     * are.
+     */
     static Optional<String> edit(String process, List<ClaimFiles.SetVariable> variables)
             throws IOException {
         if (variables.isEmpty()

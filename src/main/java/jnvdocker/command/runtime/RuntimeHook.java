@@ -38,9 +38,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * {@code runtime hook}: an engine has given a container our CDI devices, by any runtime, and that
- * calls their hook before anything runs in it. Nothing can be chosen or edited any more: the
- * container has a lease of exactly these GPUs, or is not started.
+ * {@code runtime hook}: an engine has given a container our CDI devices, with any runtime, which
+ * calls their hook before anything runs in the container. It is too late to choose or edit
+ * anything: the container gets a lease of exactly these GPUs, or does not start.
  */
 public final class RuntimeHook {
     static final String WORD = "hook";
@@ -60,7 +60,7 @@ public final class RuntimeHook {
     private final ContainerOwner owners = new ContainerOwner();
 
     /**
-     * @param claims the folder of the claims
+     * @param claims the directory of the claims
      */
     public RuntimeHook(
             Host host,
@@ -84,7 +84,7 @@ public final class RuntimeHook {
     }
 
     /**
-     * @param words the container's state, as the runtime tells it
+     * @param words the container's state, as reported by the runtime
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException {
@@ -116,7 +116,7 @@ public final class RuntimeHook {
         }
     }
 
-    /** A hook is not told of the runtime's root; engines keep their bundles apart as well. */
+    /** The runtime does not tell a hook its root; engines also keep their bundles apart. */
     private static OciContainers.Container container(ContainerState state) {
         return new OciContainers.Container(
                 String.valueOf(state.bundle().toAbsolutePath().getParent()), state.id());
@@ -159,7 +159,7 @@ public final class RuntimeHook {
         LOG.info("container {} gets {} (CDI)", Quote.shown(call.name()), lease.claim().gpus());
     }
 
-    /** The file may be of before an upgrade, and the engine may not see what we have mounted. */
+    /** The file may date from before an upgrade, and the engine may not see our mounts. */
     private void refuseAnotherDriver(RuntimeSpec spec, HostDriver driver, int viewer)
             throws RefusedException, IOException {
         String served = volumes.serve(host, driver.version(), viewer).path().toString();

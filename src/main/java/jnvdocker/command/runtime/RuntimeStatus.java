@@ -80,7 +80,7 @@ final class RuntimeStatus implements Callable<Integer> {
         return table.lines(screen);
     }
 
-    /** One as {@code --json} prints it. */
+    /** An entry as {@code --json} prints it. */
     record Entry(
             String engine,
             String name,

@@ -110,11 +110,12 @@ final class RuntimeUninstall implements Callable<Integer> {
         return need;
     }
 
-    /** Why the program cannot go yet, and what is to be typed. */
+    /** Returns why the program cannot be removed yet, and the remedy to type. */
     private Optional<String> needs(Registration registration) throws IOException {
         String again = "then 'jnvdocker runtime uninstall' again";
         if (registration.engine() == EngineKind.CDI) {
-            // What runs has its lease, and without the file nothing starts that needs the program.
+            // Running containers have their lease, and without the file no container starts that
+            // needs the program.
             return Optional.empty();
         }
         if (registration.engine() != EngineKind.DOCKER) {
@@ -138,7 +139,7 @@ final class RuntimeUninstall implements Callable<Integer> {
                             + "), "
                             + again);
         }
-        // A reload does not make dockerd forget what its configuration no longer names.
+        // A reload does not make dockerd forget runtimes that its configuration no longer names.
         return host.runtimes()
                 .map(EngineRuntimes::paths)
                 .filter(paths -> paths.containsValue(registration.program().toString()))

@@ -1,5 +1,5 @@
 /**
- * What our OCI runtime asks, and {@code jnvdocker runtime …}. Start at {@link
+ * The answers to our OCI runtime, and {@code jnvdocker runtime …}. Start at {@link
  * jnvdocker.command.runtime.RuntimeCreate}.
  */
 package jnvdocker.command.runtime;

@@ -9,13 +9,13 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.function.Predicate;
 
-/** Which of an engine's runtimes a container is to have. */
+/** Chooses one of an engine's runtimes for a container. */
 final class EngineRuntime {
     private final DockerEngine engine;
     private final Predicate<String> guarded;
 
     /**
-     * @param guarded whether a runtime's program is ours, which gives containers their GPUs
+     * @param guarded tells whether a runtime's program is ours, which gives containers their GPUs
      */
     EngineRuntime(DockerEngine engine, Predicate<String> guarded) {
         this.engine = engine;
@@ -23,8 +23,8 @@ final class EngineRuntime {
     }
 
     /**
-     * The name of our own that a container gets, unless its user wants another one; empty where the
-     * engine has none, or is not the daemon's.
+     * Returns the name of our runtime, which a container gets unless its user chooses another one;
+     * empty if the engine does not have it, or is not the daemon's.
      */
     Optional<String> ours(RunCommand run, UserEngine where) throws IOException {
         if (!(where instanceof UserEngine.Ours)) {
@@ -48,8 +48,8 @@ final class EngineRuntime {
     }
 
     /**
-     * Whether it is runc or crun, which add no GPUs of their own accord. Of an engine that we don't
-     * know we assume the worst.
+     * Whether it is runc or crun, which add no GPUs of their own accord. For an unknown engine,
+     * assumes the worst.
      */
     boolean isPlain(RunCommand run, UserEngine where) throws IOException {
         return where instanceof UserEngine.Ours

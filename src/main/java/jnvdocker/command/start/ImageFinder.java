@@ -17,33 +17,33 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Finds out what an image says of itself. One that is missing is pulled by the user's own docker,
- * with the user's credentials, and its progress is shown as docker run shows it.
+ * Finds the configuration of an image. The user's own docker pulls a missing image, with the user's
+ * credentials, and shows its progress as docker run does.
  */
 final class ImageFinder {
-    /** Docker's grammar of names; it asks no registry for another one. */
+    /** Docker's grammar of names; it never asks a registry for a name outside of it. */
     private static final Pattern REFERENCE =
             Pattern.compile(
                     "([A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/)?"
                             + "[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
                             + "(:\\w[\\w.-]{0,127})?(@[A-Za-z0-9+._-]+:[0-9a-fA-F]{32,128})?");
 
-    /** Its grammar of platforms, {@code linux/arm/v7}: it refuses another before it asks. */
+    /** Docker's grammar of platforms, {@code linux/arm/v7}: it refuses others before it asks. */
     private static final Pattern PLATFORM = Pattern.compile("[\\w.()-]*(/[\\w.-]+){0,2}");
 
     private final DockerEngine engine;
     private final ClientRequest request;
     private final ClientConnection client;
 
-    /** What came of it. */
+    /** The result of a search. */
     sealed interface Answer {}
 
     /**
-     * @param run what is left to do: without {@code --pull} when that has been done
+     * @param run the rest of the command: without {@code --pull} if the pull has been done
      */
     record Found(ImageConfig config, RunCommand run) implements Answer {}
 
-    /** No such image; docker says so best when it is run. */
+    /** No such image; docker itself gives the best message when it is run. */
     record Absent() implements Answer {}
 
     /** No such image, and docker has told the user that it could not be pulled. */
@@ -87,7 +87,7 @@ final class ImageFinder {
                 : Optional.empty();
     }
 
-    /** Or else the engine does not answer, or the name is none. */
+    /** Returns false if the engine does not answer, or the name is invalid. */
     private boolean isMerelyMissing(RunCommand run, UserEngine where) throws IOException {
         if (where instanceof UserEngine.Ours) {
             return REFERENCE.matcher(run.image()).matches();
@@ -108,7 +108,8 @@ final class ImageFinder {
         }
         pull.add("--");
         pull.add(tagged(run.image()));
-        // All that a quiet docker pull says is the image's name, which a quiet docker run does not.
+        // A quiet docker pull prints only the image's name, which a quiet docker run does not
+        // print.
         CallResult pulled = run.quiet() ? client.capture(pull) : client.show(pull);
         if (!pulled.succeeded()) {
             return new NotPulled();
@@ -131,7 +132,9 @@ final class ImageFinder {
         return image.startsWith("sha256:");
     }
 
-    /** As docker completes a name: {@code localhost:5000/cuda} becomes {@code …/cuda:latest}. */
+    /**
+     * Completes a name as docker does: {@code localhost:5000/cuda} becomes {@code …/cuda:latest}.
+     */
     private static String tagged(String image) {
         boolean complete =
                 image.indexOf('@') >= 0 || image.indexOf(':', image.lastIndexOf('/') + 1) >= 0;

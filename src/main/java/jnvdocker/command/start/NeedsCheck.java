@@ -10,7 +10,7 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 
-/** Holds what an image needs against the driver that is loaded. */
+/** Checks the needs of an image against the loaded driver. */
 public final class NeedsCheck {
     private final CudaVersions cuda;
 
@@ -19,8 +19,8 @@ public final class NeedsCheck {
     }
 
     /**
-     * @param client is told what passed only because a fact is not known
-     * @throws RefusedException for what is not met
+     * @param client is told of needs that passed only because a fact is unknown
+     * @throws RefusedException for a need that is not met
      */
     public void check(GpuNeeds needs, HostDriver driver, ClientConnection client)
             throws IOException, RefusedException {
@@ -29,7 +29,7 @@ public final class NeedsCheck {
         }
     }
 
-    /** Only who needs the CUDA version waits for it. */
+    /** Only images that need the CUDA version wait for it. */
     private DriverFacts facts(HostDriver driver, GpuNeeds needs) {
         return needs.dependOnCuda()
                 ? cuda.facts(driver.version())

@@ -45,8 +45,8 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * {@code docker run} and {@code docker create}: the straight line from what the user typed to what
- * docker is run with.
+ * {@code docker run} and {@code docker create}: leads straight from the user's command line to the
+ * one that docker is run with.
  */
 public final class StartContainer {
     private static final Duration ENGINE_LIMIT = Duration.ofSeconds(20);
@@ -77,12 +77,12 @@ public final class StartContainer {
     private final EngineRuntime runtime;
 
     /**
-     * What the lab's configuration says about containers.
+     * The lab's configuration of containers.
      *
-     * @param defaultGpus for an image that asks for GPUs, when its user does not say which
-     * @param envSelects whether a variable of the user's says which GPUs
+     * @param defaultGpus for an image that requests GPUs, if its user does not choose any
+     * @param envSelects whether a variable of the user's chooses GPUs
      * @param allowPrivileged whether a container with GPUs may be privileged
-     * @param configFile where this was said, for messages
+     * @param configFile the source of these settings, for messages
      */
     public record Settings(
             GpuRequest defaultGpus,
@@ -127,7 +127,7 @@ public final class StartContainer {
         }
     }
 
-    /** Docker's text, whole, then ours. */
+    /** Prints docker's text in full, then ours. */
     private static void explain(List<String> argv, ClientRequest request, ClientConnection client)
             throws IOException {
         CallResult docker = client.pass(request.dockerWith(argv));
@@ -153,7 +153,7 @@ public final class StartContainer {
             client.exit(exitCode);
             return;
         }
-        // Paths on another machine mean nothing here.
+        // Paths on another machine are meaningless here.
         TypedGpus typed =
                 where instanceof UserEngine.Remote ? TypedGpus.byName(run) : devices.of(run);
         if (run.gpus().isPresent() || !typed.isEmpty()) {
@@ -208,7 +208,7 @@ public final class StartContainer {
                                 origin(where, Quote.shown(run.image())),
                                 waiting));
         try {
-            // It may have waited for days.
+            // The client may have waited for days.
             HostDriver now = inventory.read();
             if (!now.version().equals(driver.version())) {
                 needsCheck.check(checked, now, client);
@@ -233,8 +233,8 @@ public final class StartContainer {
     }
 
     /**
-     * Our OCI runtime gives the container its GPUs, whenever that is started: docker is told of
-     * nothing but the claim, which says for whom, and for how many.
+     * Our OCI runtime gives the container its GPUs, whenever it is started: docker gets nothing but
+     * the claim, which names the owner and the number of GPUs.
      */
     private void startWithRuntime(
             String name,
@@ -265,7 +265,7 @@ public final class StartContainer {
     }
 
     /**
-     * @param byDefault whether the user has said nothing of GPUs
+     * @param byDefault whether the user has not mentioned GPUs
      */
     private record Wanted(GpuRequest request, boolean byDefault) {
         static Optional<Wanted> typed(Optional<GpuRequest> request) {
@@ -282,7 +282,7 @@ public final class StartContainer {
         }
     }
 
-    /** Only its own engine's word counts for a container. */
+    /** Only the word of a container's own engine counts. */
     private Origin origin(UserEngine where, String image) throws IOException {
         return where instanceof UserEngine.OtherSocket(String url)
                 ? new Origin.OtherEngineContainer(url, Optional.of(image))
@@ -290,8 +290,8 @@ public final class StartContainer {
     }
 
     /**
-     * Which GPUs, or empty when neither the user nor the image asks for any. An option counts
-     * always; NV_GPU only chooses among GPUs that the image asks for.
+     * Returns the requested GPUs, or empty if neither the user nor the image requests any. An
+     * option always counts; NV_GPU only chooses among GPUs that the image requests.
      */
     private Optional<Wanted> wanted(
             RunCommand run,
@@ -325,7 +325,7 @@ public final class StartContainer {
         return Optional.empty();
     }
 
-    /** A variable of the container's that its user sets. */
+    /** Parses a variable of the container that its user sets. */
     private Optional<GpuRequest> visible(String value) throws RefusedException {
         Optional<GpuRequest> request = GpuRequest.parseVisibleDevices(value);
         if (request.isPresent() && !settings.envSelects()) {

@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 
 /**
  * Finds the GPUs behind {@code --device} and {@code --device-cgroup-rule} by their numbers, as the
- * kernel does: what a node is called and where it lies is its user's choice.
+ * kernel does: the name and place of a node are its user's choice.
  */
 final class TypedDevices {
     private static final Duration LIMIT = Duration.ofSeconds(5);
@@ -40,7 +40,8 @@ final class TypedDevices {
     }
 
     /**
-     * @throws RefusedException for what opens GPUs that cannot be told apart from other devices
+     * @throws RefusedException for an option that opens GPUs that cannot be distinguished from
+     *     other devices
      */
     TypedGpus of(RunCommand run) throws RefusedException, IOException {
         List<DeviceOption> devices = run.devices().stream().filter(DeviceOption::opened).toList();
@@ -77,7 +78,10 @@ final class TypedDevices {
         return new TypedGpus(minors, named, option);
     }
 
-    /** The minors of the host's GPUs that a rule lets be opened, if it is about the driver's. */
+    /**
+     * Returns the minors of the host's GPUs that a rule allows to open, if it covers the driver's
+     * major.
+     */
     private Set<Integer> covered(String text, int major) throws RefusedException, IOException {
         Set<Integer> covered = new TreeSet<>();
         Optional<DeviceRule> rule = DeviceRule.parse(text);
@@ -97,7 +101,7 @@ final class TypedDevices {
                             + " have an administrator set allow_privileged = true in "
                             + settings.configFile());
         }
-        // As good as --privileged, which asks for no GPU either.
+        // As good as --privileged, which does not request a GPU either.
         return Set.of();
     }
 
@@ -122,7 +126,7 @@ final class TypedDevices {
         if (!reached.folder()) {
             return reached.minors();
         }
-        // A node may be left of a GPU that the host has no longer.
+        // A node may be left over from a GPU that the host no longer has.
         Set<Integer> minors = new TreeSet<>(reached.minors());
         minors.retainAll(soundMinors());
         return minors;

@@ -12,11 +12,12 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * GPUs that a container gets by docker's own options for devices, known by minors. Whoever types
- * such an option asks for these GPUs.
+ * GPUs that a container gets by docker's own options for devices, known by minors. Such an option
+ * requests these GPUs.
  *
- * @param nodes those among them whose node is in the container under the name of a GPU's node
- * @param option what names one of them, for messages: {@code a --device that names a GPU's node}
+ * @param nodes the GPUs among them whose node has the name of a GPU's node in the container
+ * @param option the option that names one of them, for messages: {@code a --device that names a
+ *     GPU's node}
  */
 record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
     static final String DEVICE = "a --device that names a GPU's node";
@@ -26,7 +27,7 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
         nodes = Set.copyOf(nodes);
     }
 
-    /** What the names alone tell. */
+    /** Judges by the names alone. */
     static TypedGpus byName(RunCommand run) {
         Set<Integer> minors = Set.copyOf(run.gpuNodes());
         return new TypedGpus(minors, minors, DEVICE);
@@ -36,7 +37,7 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
         return minors.isEmpty();
     }
 
-    /** What these options and {@code --gpus} ask for between them. */
+    /** Returns the combined request of these options and {@code --gpus}. */
     GpuRequest with(Optional<GpuRequest> request, List<Gpu> gpus) throws RefusedException {
         Set<String> addresses = addresses(gpus);
         if (request.isEmpty()) {
@@ -70,7 +71,7 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
         return addresses;
     }
 
-    /** All GPUs are not those that are cordoned or sick. */
+    /** A request for all GPUs excludes those that are cordoned or sick. */
     void refuseUnlessAmong(List<Gpu> given, List<Gpu> gpus) throws RefusedException {
         for (Gpu gpu : gpus) {
             if (minors.contains(gpu.minor()) && !given.contains(gpu)) {

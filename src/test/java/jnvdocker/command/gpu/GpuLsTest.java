@@ -25,7 +25,9 @@ class GpuLsTest {
                             2, GpuStatus.State.HELD, Samples.held(1, "train-7", 2), "starting"),
                     Samples.taken(3, GpuStatus.State.RESERVED, Samples.reserved(2, 3), ""));
 
-    /** As each lease says, but for the last of train-7, which began after three others. */
+    /**
+     * The tenures are those of the leases, except for train-7's, which began after three restarts.
+     */
     private static TextTable table(List<GpuStatus> gpus) {
         return GpuLs.table(
                 gpus,

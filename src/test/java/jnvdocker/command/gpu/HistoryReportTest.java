@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.Set;
 
 class HistoryReportTest {
-    /** {@code 2024-01-02 09:12} wherever we are. */
+    /** {@code 2024-01-02 09:12} in any time zone. */
     private static final Instant FROM =
             LocalDateTime.of(2024, 1, 2, 9, 12).atZone(ZoneId.systemDefault()).toInstant();
 
@@ -58,7 +58,7 @@ class HistoryReportTest {
                 String.join("\n", report(null).lines(Screen.NONE)));
     }
 
-    /** The share of one user is the same whether others are shown or not. */
+    /** One user's share does not depend on whether others are shown. */
     @Test
     void oneUserIsNamedByNameOrUid() {
         assertEquals(report("alice").lines(Screen.NONE), report("1001").lines(Screen.NONE));

@@ -66,8 +66,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * What the commands print with {@code --json} of a host with a GPU in each state, from a registry
- * on disk: all that the schemas allow, and nothing else.
+ * The documents that the commands print with {@code --json} on a host with a GPU in each state,
+ * from a registry on disk: everything that the schemas allow, and nothing else.
  */
 class JsonDocumentsTest {
     private static final Owner ALICE = new Owner(1001, "alice");
@@ -87,7 +87,7 @@ class JsonDocumentsTest {
     private AutoCloseable queue;
     private Thread waiter;
 
-    /** Who has GPU 4 open. */
+    /** The processes that have GPU 4 open. */
     private record Uses(List<GpuUse> all) implements GpuUses {
         @Override
         public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
@@ -131,7 +131,7 @@ class JsonDocumentsTest {
         waitForAll();
     }
 
-    /** GPU 5 does not say its UUID. */
+    /** The UUID of GPU 5 is unknown. */
     private Path makeHost() throws IOException {
         Path driver =
                 Files.createDirectories(folder.resolve("root/proc/driver/nvidia/gpus")).getParent();
@@ -153,7 +153,7 @@ class JsonDocumentsTest {
         return HostDriver.read(host).gpus();
     }
 
-    /** GPU 0 by a container, 1 by a docker run, 2 until just now, 3 by nobody. */
+    /** GPU 0 is held by a container, 1 by a docker run, 2 was until just now, 3 is free. */
     private void hold(List<Gpu> gpus) throws Exception {
         Claim container = claim("0", ALICE);
         LeaseRegistry registry = parts.registry();
@@ -202,7 +202,7 @@ class JsonDocumentsTest {
         deadlines.close();
     }
 
-    /** As the daemon runs a command of its group. */
+    /** Prints as the daemon does for a command of its group. */
     private String print(Function<Printout, Object> command, String... options) throws Exception {
         try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
             var memory = new FrameMemory(FrameMemory.Limits.STANDARD, Duration.ofSeconds(10));

@@ -17,9 +17,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The schemas of what our commands print with {@code --json}, as the documentation has them. */
+/** The schemas of the {@code --json} output of our commands, from the documentation. */
 public final class JsonSchemas {
-    /** From the folder of any module. */
+    /** Found from the directory of any module. */
     private static final Path FOLDER =
             Path.of("../src/site/resources/schema").toAbsolutePath().normalize();
 
@@ -36,7 +36,7 @@ public final class JsonSchemas {
     private JsonSchemas() {}
 
     /**
-     * Fails unless that is what a command may print.
+     * Fails unless a command may print that.
      *
      * @param command its words, as in {@code gpu-ls}
      */
@@ -52,14 +52,14 @@ public final class JsonSchemas {
         return SCHEMAS.getSchema(SchemaLocation.of(address));
     }
 
-    /** All of them. */
+    /** Returns the files of all schemas. */
     static List<Path> files() throws IOException {
         try (Stream<Path> files = Files.list(FOLDER)) {
             return files.sorted().toList();
         }
     }
 
-    /** Those that they refer to, too. */
+    /** Reads schemas that are referred to as well. */
     private static String read(String address) {
         try {
             return address.startsWith("file:")

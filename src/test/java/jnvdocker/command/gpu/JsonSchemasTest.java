@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The schemas are schemas, and leave nothing open. */
+/** The schemas are valid, and leave nothing open. */
 class JsonSchemasTest {
     private static final Path PAGE = Path.of("site/markdown/json.md");
 
@@ -39,7 +39,7 @@ class JsonSchemasTest {
         }
     }
 
-    /** A new key is none before its schema and the manual say what it is. */
+    /** A new key must be described in its schema and in the manual first. */
     @Test
     void everyKeyIsAlwaysThereAndNoOther() throws IOException {
         String page = Files.readString(PAGE);

@@ -38,7 +38,7 @@ class LeaseTableTest {
                 cells(lines.get(2)).subList(5, 10));
     }
 
-    /** Far more than are kept. */
+    /** Prints far more leases than are kept. */
     @Test
     void rowsAreAsWideAsTheWidestOfAll() throws IOException {
         List<String> lines =

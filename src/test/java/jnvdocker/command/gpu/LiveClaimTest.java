@@ -38,8 +38,8 @@ class LiveClaimTest {
                 "'twin' matches more than one claim: 000000333000 twin, 000000444000 twin; type"
                         + " more of its claim's id",
                 refusal("twin", LIVE));
-        // Whoever names a container so would have another's claim released, or his own in its
-        // place.
+        // Otherwise such a container name could cause the release of another's claim, or of its own
+        // in its place.
         assertEquals(
                 "'000000111' matches more than one claim: 000000111000 train-7, 000000222000"
                         + " 000000111; type more of its claim's id",

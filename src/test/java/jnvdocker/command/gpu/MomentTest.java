@@ -35,7 +35,7 @@ class MomentTest {
         assertEquals(moment, Moment.parse(text, NOW, BERLIN));
     }
 
-    /** The clocks go forward over it: then the time after that is meant. */
+    /** The clocks are put forward past it: the time after that is meant. */
     @Test
     void aTimeThatWasNotIsTheOneAfterIt() {
         assertEquals(

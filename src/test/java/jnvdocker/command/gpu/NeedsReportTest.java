@@ -210,7 +210,7 @@ class NeedsReportTest {
         assertEquals("12.2", full.path("driver_cuda").asText());
     }
 
-    /** Neither a driver nor words that can be understood make other keys of it. */
+    /** The keys are the same without a driver, and with words that cannot be understood. */
     @Test
     void jsonIsWhatItsSchemaSays() throws IOException {
         ImageSource.Found asking = modern("NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla");

@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/** GPUs and leases to show. */
+/** Sample GPUs and leases. */
 final class Samples {
     static final Instant NOW = Instant.parse("2026-03-05T12:00:00Z");
     static final Instant AT_NINE = Instant.parse("2026-03-05T09:00:00Z");
@@ -35,14 +35,14 @@ final class Samples {
         return new Gpu(index, uuid, index, "0000:0" + index + ":00.0", "NVIDIA A100-SXM4-40GB");
     }
 
-    /** Alice's, of a container that runs. */
+    /** Alice's lease, of a running container. */
     static Lease held(long id, String name, int... gpus) {
         Holder holder =
                 new Holder.Container(ENGINE, Optional.of(new ProcessId(4711, 5)), Optional.empty());
         return lease(id, Optional.of(name), holder, Optional.empty(), gpus);
     }
 
-    /** Alice's, for a docker run that has not started its container yet. */
+    /** Alice's lease, for a docker run that has not started its container yet. */
     static Lease reserved(long id, int... gpus) {
         Holder client = new Holder.Client(new ProcessId(4700, 4));
         return lease(id, Optional.empty(), client, Optional.empty(), gpus);
@@ -85,13 +85,13 @@ final class Samples {
                 Optional.empty());
     }
 
-    /** By a process, and by a container of plain docker. */
+    /** Used by a process, and optionally by a container of plain docker. */
     static GpuStatus used(int index, boolean container) {
         return used(index, container, Map.of());
     }
 
     /**
-     * @param labels of the container
+     * @param labels the labels of the container
      */
     static GpuStatus used(int index, boolean container, Map<String, String> labels) {
         GpuUse.User process =

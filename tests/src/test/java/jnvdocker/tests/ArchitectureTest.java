@@ -28,7 +28,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What each part may know of the others. The modules' own line is Maven's to hold. */
+/** Which packages may depend on which. Maven enforces the order of the modules. */
 class ArchitectureTest {
     private static final String ROOT = "jnvdocker.";
 
@@ -81,8 +81,8 @@ class ArchitectureTest {
     }
 
     /**
-     * What is told to the registry is so: it finds out nothing itself, and puts nothing of it in
-     * words.
+     * The registry relies on its callers' facts: it looks nothing up itself and formats no
+     * messages.
      */
     @Test
     void registryLooksAtNothing() {
@@ -102,7 +102,7 @@ class ArchitectureTest {
                 .check(OURS);
     }
 
-    /** Whatever chooses has all that it needs, and gives back data. */
+    /** The code that chooses GPUs is given all its input and returns data. */
     @Test
     void choiceDoesNoWorkOfItsOwn() {
         ArchRuleDefinition.noClasses()
@@ -127,7 +127,7 @@ class ArchitectureTest {
 
     private static final int LONG = 400;
 
-    /** Longer files, and why. */
+    /** Files that are longer, with the reason. */
     private static final Map<String, String> LONG_FOR_A_REASON =
             Map.ofEntries(
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
@@ -163,7 +163,7 @@ class ArchitectureTest {
 
     private static final Pattern PLACE = Pattern.compile("`(?!Class#)([A-Z]\\w+)#(\\w+)`");
 
-    /** Whoever follows the page from name to name finds each of them. */
+    /** Finds each name on the page, as a reader would who follows it. */
     @Test
     void pageNamesWhatThereIs() throws IOException {
         String page =

@@ -23,8 +23,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Whatever is wrong: a message that names it with what to do, exit code 125, and nothing left
- * behind. When it has been mended all goes on as before.
+ * Each fault is answered by a message that names it and its remedy, with exit code 125, and leaves
+ * nothing behind. Once it is fixed, everything works as before.
  */
 class BadInputTest extends OneEngineTest {
     private static final String LIBCUDA = "usr/lib/x86_64-linux-gnu/libcuda.so.";
@@ -274,7 +274,7 @@ class BadInputTest extends OneEngineTest {
                 "; install that driver's user-space part again");
     }
 
-    /** Replaces a file of the host, for which the volume has to be made again. */
+    /** Replaces a file of the host whose change requires the volume to be built again. */
     private static void damaged(String file, byte[] bytes, String... parts) throws IOException {
         Path path = lab.host().folder().resolve(file);
         Path away = path.resolveSibling("away");
@@ -332,14 +332,14 @@ class BadInputTest extends OneEngineTest {
                             List.of(registry, "; look at that disk's space"),
                             run("--gpus", "1", "cuda", "true"));
                     Files.delete(filler);
-                    // The engine has a mount namespace of its own, in which it starts nothing.
+                    // The engine has its own mount namespace, in which it starts nothing.
                     lab.jnvdocker("create", "--name", "next", "--gpus", "1", "cuda").ok();
                     lab.docker("rm", "next").ok();
                     lab.awaitHolders(Map.of());
                 });
     }
 
-    /** Before any of it is copied there. */
+    /** The refusal comes before any of it is copied there. */
     @Test
     void stateFolderWithoutRoomForTheDriverIsNamed() throws IOException {
         onFileSystem(
@@ -372,7 +372,7 @@ class BadInputTest extends OneEngineTest {
         void run(Path state) throws IOException;
     }
 
-    /** Has a state folder of other properties for a while; then the old one is as it was. */
+    /** Runs a test on a state directory with other mount options, then restores the old one. */
     private static void onFileSystem(String options, OnState test) throws IOException {
         Path state = lab.daemon().state();
         lab.daemon().stop();

@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Containers of plain runc get exactly the GPUs that {@code --device} names, or don't start. */
+/** Containers of plain runc get exactly the GPUs that {@code --device} names, or do not start. */
 @Tag("docker")
 @Tag("root")
 class CdiDevicesTest {
@@ -190,14 +190,14 @@ class CdiDevicesTest {
         assertEquals("", result.out());
     }
 
-    /** As a runtime calls it. */
+    /** Calls the hook as a runtime does. */
     private static Command.Result hook(String state) {
         String call = "(" + state + ") | (exec -a jnvdocker-cdi-hook \"$0\" createRuntime)";
         return Command.of("bash", "-c", call, folder.resolve("program/nvidia-container-runtime"))
                 .run();
     }
 
-    /** Whose word counts is root's alone. */
+    /** Only root's files are believed. */
     @Test
     void hookBelievesNoBundleOfAnybodyElses() throws IOException {
         Path bundle = Files.createDirectories(folder.resolve("bundle"));
@@ -255,7 +255,7 @@ class CdiDevicesTest {
         }
     }
 
-    /** Which looks for devices in two folders alone. */
+    /** Podman, which looks for devices in only two directories. */
     private static Command.Result podman(Object... words) {
         List<Object> all =
                 new ArrayList<>(

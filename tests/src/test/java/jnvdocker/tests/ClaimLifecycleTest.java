@@ -24,11 +24,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
 /**
- * Whatever is done to a container with GPUs, by whichever docker command, the registry says who has
- * them, and nobody else gets them.
+ * Whichever docker command is applied to a container with GPUs, the registry names their holder,
+ * and no other container gets them.
  */
 class ClaimLifecycleTest extends EachEngineTest {
-    /** Docker's own output says who has the GPU, and what to do. */
+    /** Docker's own output names the holder of the GPU and the remedy. */
     private static void assertStartRefused(String container, int gpu, String holder) {
         Command.Result result = docker("start", container);
         assertEquals(1, result.exitCode(), result::toString);
@@ -42,9 +42,7 @@ class ClaimLifecycleTest extends EachEngineTest {
                 result.err());
     }
 
-    /**
-     * The label of its claim is in the image of a container that is saved, and means nothing there.
-     */
+    /** The label of its claim is in the image of a saved container, and has no effect there. */
     @Test
     void refusedContainerIsMadeAgainOnAnotherGpuByTheCommandsInTheRefusal() {
         lab.create("old", 0);
@@ -169,7 +167,7 @@ class ClaimLifecycleTest extends EachEngineTest {
         List<Object> words = new ArrayList<>(List.of(verb.split(" ")));
         words.add("train");
         docker(words.toArray()).ok();
-        // At once, as soon as docker says that it is done: nobody has to ask twice.
+        // Immediately, as soon as docker reports that it is done: no retry is needed.
         lab.run("next", 3);
         lab.awaitHolders(Map.of(3, "next"));
         assertMatches(
@@ -255,7 +253,7 @@ class ClaimLifecycleTest extends EachEngineTest {
 
     @Test
     void renamedContainerIsCalledSo() {
-        // Some engines rename no container of a network that they do not have.
+        // Some engines cannot rename a container of a network that they lack.
         lab.run("train", 2, "--network=none");
         docker("rename", "train", "trained").ok();
         lab.awaitHolders(Map.of(2, "trained"));
@@ -285,7 +283,7 @@ class ClaimLifecycleTest extends EachEngineTest {
         docker("kill", "train").ok();
         lab.awaitHolders(Map.of());
         docker("start", "guest").ok();
-        // It was given no node, but it has the claim, and for that it is taken.
+        // The guest was given no node, but it mounts the claim and is taken for its holder.
         lab.awaitHolders(Map.of(0, "train"));
         assertSharingRefused(docker("start", "train"), "guest");
         docker("kill", "guest").ok();

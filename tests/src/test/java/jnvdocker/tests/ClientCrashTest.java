@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A client is killed at any moment, also when it has become docker: nobody keeps a GPU for it, and
- * nothing half-made is left.
+ * A client is killed at any moment, also after it has become docker: no GPU stays reserved for it,
+ * and nothing half-made is left.
  */
 class ClientCrashTest extends OneEngineTest {
     private static final int KILLED = 128 + 9;
@@ -29,7 +29,7 @@ class ClientCrashTest extends OneEngineTest {
 
     private static Path folder;
 
-    /** What is typed. The file makes the daemon have the client call a program. */
+    /** Commands as typed. The file makes the daemon have the client call a program. */
     enum Typed {
         RUN_DETACHED("run -d --env-file FILE --gpus 1 plain sleep 1000"),
         RUN("run --env-file FILE --gpus 1 plain sleep 1"),
@@ -72,7 +72,7 @@ class ClientCrashTest extends OneEngineTest {
                 typed + ": the client was killed at each of " + (moment - 1) + " moments");
     }
 
-    /** Whether the client was killed. */
+    /** Returns whether the client was killed. */
     private static boolean talkUpTo(int moment, Typed typed) {
         try (KillPoint point = KillPoint.talking(lab.daemon().socket(), moment)) {
             Command.Result result = typed.command().with(point.environment()).run();
@@ -83,7 +83,7 @@ class ClientCrashTest extends OneEngineTest {
         }
     }
 
-    /** At once, by whoever asks for them. */
+    /** Asserts that all GPUs are available immediately, to any client. */
     private static void assertAllCanBeHad() {
         String container =
                 lab.jnvdocker("create", "--gpus", GPUS, "plain", "true").ok().out().strip();
@@ -106,7 +106,10 @@ class ClientCrashTest extends OneEngineTest {
         System.out.println(typed + ": docker was killed at each of " + (moment - 1) + " moments");
     }
 
-    /** Whether docker was killed: when that piece of its talk, of either side, has passed. */
+    /**
+     * Kills docker when that many pieces of its talk, from either side, have passed; returns
+     * whether it was killed.
+     */
     private static boolean dockerUpTo(int moment, Typed typed) throws Exception {
         Path socket = folder.resolve("docker.sock");
         CompletableFuture<Process> docker = new CompletableFuture<>();

@@ -22,7 +22,7 @@ import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** What the client does by itself: it becomes docker, and is in nobody's way. */
+/** The client's own work: it becomes docker and stays out of the way. */
 @Tag("tree")
 class ClientTest {
     private static final Path CLIENT = Project.tree().resolve("bin/jnvdocker");
@@ -39,7 +39,7 @@ class ClientTest {
         Folders.remove(folder);
     }
 
-    /** The client with the docker that tells what it was given, and no daemon anywhere. */
+    /** The client with a docker that prints how it was called, and with no daemon. */
     private Command client(Object... arguments) {
         Object[] words = new Object[arguments.length + 1];
         words[0] = CLIENT;
@@ -151,7 +151,10 @@ class ClientTest {
                 result.err());
     }
 
-    /** Of what it says itself; the daemon's words come as the daemon was told to send them. */
+    /**
+     * This covers the client's own messages; the daemon's arrive in the encoding that it was told
+     * to use.
+     */
     @Test
     void whoReadsAsciiAloneIsToldInIt() {
         String name = "/nowhere/Gerät" + "x".repeat(300);
@@ -190,7 +193,7 @@ class ClientTest {
         assertEquals(128 + 15, process.exitValue());
     }
 
-    /** With less patience than is built in, so that nobody waits here for ten seconds. */
+    /** With a shorter timeout than the built-in one, so that the test need not wait ten seconds. */
     @Test
     void daemonThatDoesNotAnswerIsNamedOnce() throws Exception {
         Command.of(

@@ -22,24 +22,24 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
-/** Containers that have ended, and start again: by their user's wish, or by their policy. */
+/** Containers that have ended and start again, by their user's command or by their policy. */
 class ComebackTest extends EachEngineTest {
     private static final String ALWAYS = "--restart=always";
 
-    /** For how long an engine does not get on in the middle of a restart. */
+    /** How long an engine is stuck in the middle of a restart. */
     private static final int PAUSE_MILLIS = 2_000;
 
-    /** What befalls an engine in the middle of a restart. */
+    /** How an engine is delayed in the middle of a restart. */
     private enum Delay {
-        /** It is late to mount what the container needs, and has it locked. */
+        /** It is late to mount what the container needs, and holds the container's lock. */
         BUSY,
-        /** It does not get on at all. */
+        /** It is stopped altogether. */
         STOPPED
     }
 
     /**
-     * What a busy machine does to an engine at times, between the end of a container and its start.
-     * Who asks then is told when it is known who has the GPU, and not before.
+     * A busy machine may delay an engine between the end of a container and its start. Rivals are
+     * answered when the GPU's holder is known, and not before.
      */
     @ParameterizedTest
     @EnumSource
@@ -91,7 +91,7 @@ class ComebackTest extends EachEngineTest {
         lab.awaitHolders(Map.of(0, "train"));
     }
 
-    /** What docker takes for final, and what of it is somebody's wish. */
+    /** Distinguishes the ends that docker considers final from those that a user asked for. */
     @Test
     void containerThatWasRefusedAtTheEnginesStartIsStartedWhenItsGpuIsFree() throws Exception {
         lab.run("stopped", 1, ALWAYS);
@@ -158,8 +158,8 @@ class ComebackTest extends EachEngineTest {
     }
 
     /**
-     * Does something when docker's first unmount of a claim was asked for, before docker or the
-     * daemon is told this next.
+     * Runs an action after docker's first request to unmount a claim, before docker or the daemon
+     * receives the next message that begins with {@code told}.
      */
     private static AutoCloseable afterUnmount(String told, Runnable what) throws IOException {
         Path plugin = lab.daemon().pluginSocket();

@@ -33,19 +33,19 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * Docker itself is the judge of what a command line means: each is typed to a real client of
- * docker's, alone and by way of jnvdocker, and an engine that keeps what it is asked for tells
- * whether that is the same but for what we add.
+ * Docker itself decides what a command line means: each line is typed to a real docker client,
+ * directly and through jnvdocker, and an engine that records its requests shows whether both are
+ * the same but for our additions.
  */
 @Tag("docker")
 @Tag("root")
 @ParameterizedClass
 @MethodSource("suites")
 class CommandLineTest {
-    /** The two that differ most are asked everything. */
+    /** The two that differ most get every line. */
     private static final List<String> THOROUGH = List.of("bookworm", "sid");
 
-    /** And others a part of it, when {@code DOCKER_CLIENTS=all}. */
+    /** Others get some of them, with {@code DOCKER_CLIENTS=all}. */
     private static final List<String> OTHERS = List.of("bullseye", "trixie");
 
     private static final List<String> FILES = List.of("env", "labels", "seccomp.json");
@@ -101,7 +101,7 @@ class CommandLineTest {
         Folders.remove(folder);
     }
 
-    /** Where each of the two is typed: both may write files, by the same names. */
+    /** The working directory of each: both may write files by the same names. */
     private static Path place(RecordingEngine engine) {
         return folder.resolve(engine == alone ? "alone" : "behind-us");
     }
@@ -110,7 +110,7 @@ class CommandLineTest {
     void everyOptionInEverySpellingIsWhatItWas() {
         for (String verb : List.of("create", "run")) {
             for (OptionSamples.Option option : OptionSamples.listed(client, verb)) {
-                // What both verbs know means the same to both.
+                // An option that both verbs know means the same to both.
                 if (verb.equals("create") || !isOfCreate(option)) {
                     for (List<String> spelled : spellings(option)) {
                         List<String> line = new ArrayList<>(List.of(verb));
@@ -162,7 +162,7 @@ class CommandLineTest {
                 .ifPresent(what -> wrong.add(client + " " + line + "\n    " + what));
     }
 
-    /** What came of a line. */
+    /** The outcome of a line. */
     private record Outcome(Command.Result result, List<RecordingEngine.Creation> creations) {}
 
     private static Outcome run(Command command, RecordingEngine engine) {
@@ -203,7 +203,7 @@ class CommandLineTest {
         return Optional.empty();
     }
 
-    /** Our options follow what docker says of its own. */
+    /** In help, our options follow docker's own output. */
     private static boolean isPrinted(Command.Result alone, Command.Result ours) {
         boolean help = alone.out().stripLeading().startsWith("Usage:") && alone.exitCode() == 0;
         return help
@@ -219,8 +219,9 @@ class CommandLineTest {
     }
 
     /**
-     * Without what differs from one time to another, and what docker says of our mounts. Nothing is
-     * started here, and docker prints the id of what it could not start or ends before it has.
+     * Removes text that differs between runs, and docker's remarks on our mounts. Nothing is
+     * started here, and docker prints the id of a container that it could not start, or ends before
+     * that.
      */
     private static String comparable(String text) {
         return text.replace(alone.url(), "ENGINE")
@@ -231,7 +232,7 @@ class CommandLineTest {
                 .replaceAll("(?m)^[0-9a-f]{64}\n", "");
     }
 
-    /** A request without all that we add, which must be there, exactly once. */
+    /** Returns a request without our additions, each of which must be there exactly once. */
     private static JsonNode asWithoutUs(JsonNode request, JsonNode original) {
         ObjectNode config = (ObjectNode) request;
         if (config.path("Image").asText().startsWith("plain") && !asksForGpus(original)) {
@@ -253,7 +254,7 @@ class CommandLineTest {
         assertTrue(labels.remove("jnvdocker.claim").asText().matches("[0-9a-f]{12}"), "a claim");
         assertTrue(labels.remove("jnvdocker.gpus").asText().startsWith("GPU-"), "its GPUs");
         drop(config.get("Env"), variable -> isOurVariable(variable.asText(), original));
-        // In place of what the engine would have been asked for.
+        // Restored, since ours replaces the original's request for GPUs.
         JsonNode requested = original.path("HostConfig").path("DeviceRequests");
         hostConfig.set("DeviceRequests", requested.isMissingNode() ? null : requested.deepCopy());
         return tidied(config);
@@ -293,8 +294,8 @@ class CommandLineTest {
     }
 
     /**
-     * To docker nothing, null and an empty list are one, and its own clients write variables in any
-     * order.
+     * Docker treats an absent value, null and an empty list alike, and its own clients write
+     * variables in any order.
      */
     private static JsonNode tidied(JsonNode json) {
         if (json.get("Env") instanceof ArrayNode variables) {

@@ -28,7 +28,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** However many ask at once, each GPU has one holder at any instant. */
+/** However many clients ask at once, each GPU has one holder at any instant. */
 @Tag("docker")
 @Tag("root")
 class ConcurrencyTest {
@@ -79,7 +79,7 @@ class ConcurrencyTest {
         }
     }
 
-    /** How often it was refused before. */
+    /** Returns how often it was refused before. */
     private static int runUntilServed(Path folder) {
         String work =
                 "begin=$(date +%s%N); sleep 0.2;"
@@ -105,13 +105,13 @@ class ConcurrencyTest {
         }
     }
 
-    /** Before that it may say that the daemon takes its time, as it does on a busy machine. */
+    /** An earlier line may say that the daemon takes its time, as happens on a busy machine. */
     private static void assertRefused(String words) {
         String last = words.lines().reduce("", (_, line) -> line);
         assertTrue(last.startsWith("jnvdocker: 1 GPU requested, but none is free: "), words);
     }
 
-    /** When a container had a GPU, by the clock of the machine. */
+    /** The time in which a container had a GPU, by the machine's clock. */
     private record Interval(String node, long begin, long end) {
         static List<Interval> read(Path file) throws IOException {
             return Files.readAllLines(file).stream().map(Interval::parse).toList();
@@ -149,7 +149,7 @@ class ConcurrencyTest {
                 .ok();
     }
 
-    /** A client that is given a GPU, and keeps it because its docker does not get any further. */
+    /** A client that is given a GPU, and keeps it because its docker hangs. */
     private static Command reservation() {
         return lab.daemon()
                 .jnvdocker("run", "--gpus=1", "plain", "true")

@@ -21,7 +21,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.util.List;
 
-/** Which images are refused for their CUDA version, by drivers that answer this or that. */
+/** Images that are refused for their CUDA version, with drivers that give various answers. */
 @Tag("docker")
 @Tag("root")
 class CudaRequirementTest {
@@ -67,7 +67,7 @@ class CudaRequirementTest {
         return daemon.jnvdocker("run", "--rm", "cuda:" + version, "true").run();
     }
 
-    /** What a second run says, which is not what the daemon's start says. */
+    /** Checks the message of a second run, which differs from that of the daemon's start. */
     private void assertRefused(String start, String version) {
         run(version);
         Command.Result result = run(version);
@@ -136,7 +136,7 @@ class CudaRequirementTest {
         assertEquals(
                 "jnvdocker: cuda>=99.0 (label com.nvidia.cuda.version) was not checked: cuda is"
                         + " unknown\n",
-                result.err().replaceAll("(?m)^WARNING: .*\n", "")); // docker's, of the machine
+                result.err().replaceAll("(?m)^WARNING: .*\n", "")); // docker's, about the machine
         awaitLog("cuDriverGetVersion returns error 999; its branch is not known either");
     }
 

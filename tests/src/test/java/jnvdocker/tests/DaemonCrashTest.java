@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
 
 /**
- * The daemon is killed at any moment while GPUs are used: the next one goes on with what is true.
- * Of the many moments each test takes a few, or all with {@code KILL_POINTS=all} in the
+ * The daemon is killed at any moment while GPUs are used: the next one continues with the true
+ * state. Each test takes a few of the many moments, or all with {@code KILL_POINTS=all} in the
  * environment.
  */
 class DaemonCrashTest extends OneEngineTest {
@@ -32,7 +32,7 @@ class DaemonCrashTest extends OneEngineTest {
     private static final int FEW = 2;
     private static final Executor THREADS = Thread::startVirtualThread;
 
-    /** What users do, whether or not it succeeds. */
+    /** Typical commands of users, which may fail. */
     private static void useGpus() {
         lab.gpuContainer("run", "train", 0).run();
         lab.jnvdocker("run", "-d", "--name=big", "--gpus=2", "plain", "sleep", "1000");
@@ -42,7 +42,7 @@ class DaemonCrashTest extends OneEngineTest {
         lab.jnvdocker("run", "--rm", "--gpus=1", "plain", "true");
     }
 
-    /** The registry is true, and what is free can be had. */
+    /** Asserts that the registry is true, and that free GPUs are available. */
     private static void assertSound(String when) {
         try {
             lab.awaitTruth();
@@ -52,7 +52,7 @@ class DaemonCrashTest extends OneEngineTest {
             if (free > 0) {
                 Command.Result all = lab.jnvdocker("create", "--gpus", free, "plain");
                 if (all.exitCode() != 0) {
-                    // It may have been this that met the kill; nothing of it is in the way.
+                    // The kill may have hit this request; a second one must succeed.
                     lab.jnvdocker("create", "--gpus", free, "plain").ok();
                 }
             }
@@ -111,7 +111,7 @@ class DaemonCrashTest extends OneEngineTest {
             assertEquals("before-create", client.inputReader().readLine());
             lab.daemon().stop();
             assertEquals(Map.of(0, "reservation"), lab.registry().holders());
-            // As if the client had started earlier, and what runs now had its pid.
+            // As if the client had started earlier and another process now had its pid.
             lab.registry().change("UPDATE lease SET start = start - 1 WHERE until IS NULL");
             lab.startDaemon();
             lab.run("next", 0);
@@ -137,13 +137,13 @@ class DaemonCrashTest extends OneEngineTest {
         lab.awaitHolders(Map.of(0, "next"));
     }
 
-    /** What becomes of the request or the answer at which the daemon is killed. */
+    /** The fate of the request or answer at which the daemon is killed. */
     enum Passage {
         LOST,
         DELIVERED
     }
 
-    /** dockerd asks again for a while, so that its command may even succeed. */
+    /** dockerd retries for a while, so its command may even succeed. */
     @ParameterizedTest
     @EnumSource
     void killedAtAnyVerb(Passage passage) {
@@ -161,8 +161,8 @@ class DaemonCrashTest extends OneEngineTest {
     }
 
     /**
-     * Stands between dockerd and the daemon, and kills the daemon. To that it is the engine that
-     * mounts volumes, and as such it lives on.
+     * Stands between dockerd and the daemon, and kills the daemon. The daemon takes it for the
+     * engine that mounts volumes, and as such it stays alive.
      */
     private static final class PluginRelay implements AutoCloseable {
         private final Path folder = Folders.make("plugins");
@@ -193,14 +193,14 @@ class DaemonCrashTest extends OneEngineTest {
             return passed.get();
         }
 
-        /** The daemon is killed at the n-th request or answer from now on. */
+        /** Has the daemon killed at the n-th request or answer from now on. */
         void kill(int piece, Passage passageOfIt) {
             passage = passageOfIt;
             passed.set(0);
             last = piece;
         }
 
-        /** Returns when there is another daemon, if the one was killed. */
+        /** Returns once another daemon runs, if the first was killed. */
         void join() {
             if (passed.get() >= last) {
                 restarted.acquireUninterruptibly();

@@ -28,7 +28,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** The daemon's life: how it starts, who may talk to it, how it ends. */
+/** The daemon's life: how it starts, which users may talk to it, how it ends. */
 class DaemonTest extends OneHostTest {
     private TestDaemon daemon;
 
@@ -85,7 +85,7 @@ class DaemonTest extends OneHostTest {
         assertEquals(daemon.log(), Files.readSymbolicLink(proc.resolve("fd/2")));
     }
 
-    /** The sixth field of stat, the second being a name that may hold anything. */
+    /** Returns the sixth field of stat; the second is a name that may contain any character. */
     private static String sessionOf(Path process) throws IOException {
         return Files.readString(process.resolve("stat")).replaceAll("(?s).*\\) ", "").split(" ")[3];
     }
@@ -139,7 +139,7 @@ class DaemonTest extends OneHostTest {
             assertTrue(second.err().contains("set JNVDOCKER_STATE_DIR"), second::toString);
 
             Files.delete(daemon.state().resolve("jnvdockerd.lock"));
-            // The registry is locked as well, and if not just then, the sockets are served.
+            // The registry is locked too; if that lock is free just then, the sockets are in use.
             second = daemon.jnvdockerd().run();
             assertEquals(125, second.exitCode());
             assertTrue(second.err().contains("another "), second::toString);
@@ -222,7 +222,7 @@ class DaemonTest extends OneHostTest {
     }
 
     private Command.Result asNobody(Object... arguments) {
-        // The folder of a test is root's alone, the one of a real daemon is not.
+        // A test's directory is accessible to root alone, that of a real daemon to everyone.
         Command.of("chmod", "755", daemon.socket().getParent().getParent()).run().ok();
         Path client = daemon.socket().getParent().resolveSibling("jnvdocker");
         Command.of("cp", Project.tree().resolve("bin/jnvdocker"), client).run().ok();
@@ -291,7 +291,7 @@ class DaemonTest extends OneHostTest {
                 socket.shutdownOutput();
                 while (socket.read(ByteBuffer.allocate(4096)) >= 0) {}
             } catch (SocketException e) {
-                // Hung up on before it had read all, as it should be.
+                // The daemon hung up before it had read everything, as it should.
             }
         }
         daemon.jnvdocker("gpu", "ls").run().ok();
@@ -409,7 +409,7 @@ class DaemonTest extends OneHostTest {
                 }
                 while (socket.read(ByteBuffer.allocate(4096)) >= 0) {}
             } catch (SocketException e) {
-                // Hung up on.
+                // The daemon hung up.
             }
             frame.rewind();
         }
@@ -425,7 +425,8 @@ class DaemonTest extends OneHostTest {
                     Command.of("bash", "-c", client + " run x " + closed)
                             .with(daemon.environment())
                             .run();
-            // No engine here: it is refused, and neither killed nor confused.
+            // There is no engine: the command is refused, and the client neither crashes nor gets
+            // confused.
             assertEquals(125, result.exitCode(), closed);
         }
     }

@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.StreamSupport;
 
-/** Each kind of trouble is found with its remedy, and is gone when it is mended. */
+/** Each kind of fault is found with its remedy, and is gone once it is fixed. */
 class DoctorTest extends EachEngineTest {
     private static final String LIBRARIES = "usr/lib/x86_64-linux-gnu/";
 
@@ -37,7 +37,7 @@ class DoctorTest extends EachEngineTest {
         return report(lab.jnvdocker("gpu", "doctor", "--json"));
     }
 
-    /** The exit code tells whether something is wrong. */
+    /** Parses a report, whatever the exit code. */
     static JsonNode report(Command.Result doctor) {
         try {
             return new ObjectMapper().readTree(doctor.out());
@@ -58,12 +58,12 @@ class DoctorTest extends EachEngineTest {
         Command.of("sh", "-ec", script).run().ok();
     }
 
-    /** What it says of a check, other than that all is well: {@code wrong: what; remedy}. */
+    /** The findings of a check other than that all is well: {@code wrong: what; remedy}. */
     private static List<String> found(String check) {
         return findings(json(), check).stream().filter(text -> !text.startsWith("ok: ")).toList();
     }
 
-    /** What a report says of a check: {@code wrong: what; remedy}. */
+    /** A report's findings of a check: {@code wrong: what; remedy}. */
     static List<String> findings(JsonNode report, String check) {
         return StreamSupport.stream(report.path("checks").spliterator(), false)
                 .filter(finding -> finding.path("check").asText().equals(check))
@@ -77,7 +77,7 @@ class DoctorTest extends EachEngineTest {
                 .toList();
     }
 
-    /** That nothing else is wrong, and no more than that is said of that check. */
+    /** Asserts that these are the only faults, and the only findings of that check. */
     private static void assertWrong(String check, String... findings) {
         assertEquals(Arrays.stream(findings).map("wrong: "::concat).toList(), found(check));
         Command.Result result = doctor();
@@ -258,7 +258,7 @@ class DoctorTest extends EachEngineTest {
         assertWell();
     }
 
-    /** This machine may have such a daemon of its own. */
+    /** This machine may run such a daemon itself. */
     @Test
     void driverThatIsKeptAwake() throws IOException {
         Path folder = Folders.make("persistenced");
@@ -396,7 +396,7 @@ class DoctorTest extends EachEngineTest {
             lab.startDaemon();
             Folders.remove(elsewhere);
         }
-        // The engine goes on trying for 15 s, and takes no other question on that volume.
+        // The engine retries for 15 s, and answers no other request about that volume meanwhile.
         Lab.await(() -> found("plugin"));
         assertWell();
     }
@@ -429,7 +429,7 @@ class DoctorTest extends EachEngineTest {
         assertWell();
     }
 
-    /** The engine lists no volume that the plugin does not list. */
+    /** The engine lists only volumes that the plugin lists. */
     @Test
     void containerThatNvidiaDockerHasMade() {
         List<Object> words = new ArrayList<>(List.of("create", "--name", "of-old"));
@@ -450,7 +450,7 @@ class DoctorTest extends EachEngineTest {
         assertWell();
     }
 
-    /** Docker's container of a time when another driver was loaded. */
+    /** Runs docker as of a time when another driver was loaded. */
     private static void makeAsIfLoaded(String version, Object... docker) {
         String loaded = lab.host().version();
         String libraries = host(LIBRARIES).toString();
@@ -598,7 +598,7 @@ class DoctorTest extends EachEngineTest {
     @Test
     void driverFileThatWasDamaged() throws IOException {
         Path file = volume().resolve("lib64/libcuda.so." + lab.host().version());
-        // Not the host's own, with which it shares its blocks.
+        // A copy, since the host's own file shares its blocks.
         shell("cp " + file + " " + file + "x && mv " + file + "x " + file);
         shell("printf damage | dd of=" + file + " bs=1 seek=100 conv=notrunc status=none");
         assertWrong(
@@ -613,7 +613,7 @@ class DoctorTest extends EachEngineTest {
         assertWrong(
                 "volume",
                 volume() + " is not a whole driver volume; make it: jnvdocker gpu volume");
-        // Of a driver that is new there is none before the first run.
+        // A new driver has no volume before the first run.
         shell("rm -r " + volume());
         assertEquals(List.of(), found("volume"));
         doctor().ok();
@@ -654,7 +654,9 @@ class DoctorTest extends EachEngineTest {
         assertWell();
     }
 
-    /** Whoever may use the socket may ask, and what is found of others is what gpu ls shows. */
+    /**
+     * Doctor is open to all who may use the socket, and shows no more of others than gpu ls does.
+     */
     @Test
     void nothingIsLeftBehind() {
         List<String> before = lab.docker("volume", "ls", "-q").ok().out().lines().toList();

@@ -24,7 +24,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** What real drivers say of their CUDA version, on a machine that may have no GPU. */
+/** The CUDA versions that real drivers report, on a machine that may have no GPU. */
 @Tag("root")
 class DriverCudaTest {
     @ParameterizedTest

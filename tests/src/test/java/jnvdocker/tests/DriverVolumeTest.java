@@ -97,7 +97,7 @@ class DriverVolumeTest {
                     .out()
                     .lines()
                     .filter(line -> !line.matches("(bin|lib|lib64)?  [0-9]+"))
-                    // Links for linking against come from the host's own, which layouts differ in.
+                    // Links for linking against are copied from the host, where layouts differ.
                     .filter(line -> !line.matches("\\S+\\.so lib.*"))
                     .sorted()
                     .collect(Collectors.joining("\n"));
@@ -147,7 +147,7 @@ class DriverVolumeTest {
             Path volumes = folder(daemon, host).getParent();
             for (int i = 0; i < 6; i++) {
                 daemon.jnvdocker("gpu", "ls").run().ok();
-                // The daemon has begun to build by itself: let it get some way, each time further.
+                // The daemon has begun to build by itself: let it get a bit further each time.
                 while (!hasFiles(volumes, i * 5) && !Files.exists(folder(daemon, host))) {
                     LockSupport.parkNanos(1_000_000);
                 }

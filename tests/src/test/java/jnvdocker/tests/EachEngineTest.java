@@ -15,7 +15,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A lab of each engine for all tests of a class, each of which leaves nothing in it. */
+/** A lab of each engine for all tests of a class; each test leaves nothing behind in it. */
 @Tag("docker")
 @Tag("root")
 @ParameterizedClass
@@ -46,7 +46,7 @@ abstract class EachEngineTest {
         return lab.docker(arguments);
     }
 
-    /** Asks for the GPU, which makes the daemon look at its holder, and must be refused. */
+    /** Requests the GPU, which makes the daemon look at its holder, and must be refused. */
     static void assertRefused(int gpu, String holder) {
         Command.Result result = lab.gpuContainer("run", "nobody", gpu).run();
         assertEquals(125, result.exitCode(), result::toString);

@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * What earlier releases have left works on: their registries and claim files ({@code
+ * State left by earlier releases keeps working: their registries and claim files ({@code
  * fixtures/states}), and containers that carry their labels, nodes and volumes, on a real engine.
  */
 class EarlierReleaseTest extends OneEngineTest {
@@ -53,7 +53,7 @@ class EarlierReleaseTest extends OneEngineTest {
             assertEquals(6, gpus.path(0).path("lease").asInt());
             assertEquals("alice", gpus.path(0).path("user").asText());
             assertEquals("2026-11-20T11:47:12Z", gpus.path(0).path("since").asText());
-            // It runs, so it counts, though its user has released it by force.
+            // It runs, so it counts, although its user has released it by force.
             assertEquals("released", gpus.path(2).path("container_name").asText());
             assertEquals(8, gpus.path(3).path("lease").asInt());
             assertTrue(gpus.path(3).path("note").asText().contains("cordoned by root"));
@@ -139,12 +139,15 @@ class EarlierReleaseTest extends OneEngineTest {
         }
     }
 
-    /** The values of a key, in the order of a list. */
+    /** The values of a key, in the order of the list. */
     private static List<String> texts(JsonNode list, String key) {
         return list.findValues(key).stream().map(JsonNode::asText).toList();
     }
 
-    /** As that release has docker make them; the daemon has its claims, of another engine. */
+    /**
+     * Makes containers as that release has docker make them; the daemon has their claims, recorded
+     * for another engine.
+     */
     private static void containers() throws Exception {
         lab.daemon().kill();
         lay(SCHEMA_4, Map.of("boot", "an-earlier-one", "engine", "another"));
@@ -182,7 +185,7 @@ class EarlierReleaseTest extends OneEngineTest {
                 .ok();
     }
 
-    /** What is of this machine, its engine and these containers. */
+    /** The values that belong to this machine, its engine and these containers. */
     private static Map<String, String> values(String... containers) throws IOException {
         Map<String, String> values = new HashMap<>();
         values.put("boot", lab.host().read("proc/sys/kernel/random/boot_id").strip());
@@ -205,7 +208,7 @@ class EarlierReleaseTest extends OneEngineTest {
         }
     }
 
-    /** Lays the folder out, with numbers of its own for what has none. */
+    /** Lays the directory out, with made-up numbers for placeholders without a value. */
     private static void lay(Path fixture, Map<String, String> values) throws Exception {
         Path state = lab.daemon().state();
         removeRegistry();

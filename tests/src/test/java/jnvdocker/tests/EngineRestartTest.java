@@ -25,7 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Whoever of engine, daemon and machine goes away and comes back, the registry is true again. */
+/** Whichever of engine, daemon and machine goes away and comes back, the registry is true again. */
 class EngineRestartTest extends EachEngineTest {
     private static final String BOOT_ID = "proc/sys/kernel/random/boot_id";
 
@@ -83,7 +83,7 @@ class EngineRestartTest extends EachEngineTest {
         assertRefused(2, "second");
         assertEquals(leases, lab.registry().live());
         assertEquals(0, running("first"));
-        // Its end is seen by the engine that it did not start under.
+        // Its end is seen by an engine other than the one that started it.
         docker("kill", "once").ok();
         lab.run("next", 0);
         docker("restart", "always").ok();
@@ -121,7 +121,7 @@ class EngineRestartTest extends EachEngineTest {
         return begin("start started", "kill killed", "rm -f removed");
     }
 
-    /** Starts all that at once, since each command waits for the daemon. */
+    /** Starts all of them at once, since each command waits for the daemon. */
     private static List<CompletableFuture<Command.Result>> begin(String... commands) {
         return Stream.of(commands)
                 .map(line -> lab.engine().docker((Object[]) line.split(" ")))
@@ -166,7 +166,7 @@ class EngineRestartTest extends EachEngineTest {
         lab.awaitHolders(Map.of(0, "train", 1, "always"));
     }
 
-    /** What may be lost of the state folder while the daemon does not run. */
+    /** Parts of the state directory that may be lost while the daemon does not run. */
     private enum Loss {
         REGISTRY {
             @Override
@@ -201,7 +201,7 @@ class EngineRestartTest extends EachEngineTest {
         lab.daemon().stop();
         loss.happen(lab.daemon().state());
         lab.startDaemon();
-        // At once, whatever is known by now: all that is not known is held.
+        // Immediately, whatever is known by now: GPUs of unknown state count as held.
         Command.Result refused = docker("start", "created");
         assertTrue(
                 refused.err().contains("GPU 0 (GPU-5c1a0000) is held by")
@@ -229,7 +229,7 @@ class EngineRestartTest extends EachEngineTest {
         }
     }
 
-    /** The container that shares a claim has neither its label nor a GPU's node. */
+    /** The container that shares a claim has neither the claim's label nor a GPU's node. */
     @Test
     void lostStateKnowsWhoSharesAClaim() throws Exception {
         lab.run("train", 0);

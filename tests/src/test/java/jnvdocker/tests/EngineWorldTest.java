@@ -20,7 +20,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What the tests rely on in their engines, whichever release. */
+/** Properties of their engines that the tests rely on, in each release. */
 @ParameterizedClass
 @EnumSource
 @Tag("docker")
@@ -119,7 +119,7 @@ class EngineWorldTest {
                 .strip();
     }
 
-    /** By their command lines, or by mounts that they see. */
+    /** The processes that mention a directory on their command lines or see a mount of it. */
     private static List<String> processesThatKnow(String folder) throws IOException {
         try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
             return processes
@@ -132,7 +132,7 @@ class EngineWorldTest {
         }
     }
 
-    /** What cannot be read is of a process that has ended. */
+    /** Files that cannot be read belong to processes that have ended. */
     private static String read(Path file) {
         try {
             return Files.readString(file);

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.nio.file.Files;
 
-/** What people meet first: version, help, a daemon that is down, an option that is mistyped. */
+/** A new user's first contact: version, help, a daemon that is down, a mistyped option. */
 class FirstUseTest extends OneHostTest {
     private TestDaemon daemon;
 
@@ -35,7 +35,7 @@ class FirstUseTest extends OneHostTest {
         return daemon.jnvdocker(words).with("NV_DOCKER", Project.fixture("bin/docker"));
     }
 
-    /** By somebody who cannot start a daemon. */
+    /** Typed by a user who cannot start a daemon. */
     private Command typedWithoutDaemon(String line) {
         return typed((Object[]) line.split(" "))
                 .with("JNVDOCKER_SOCKET", "/run/no-such-folder/jnvdocker.sock")
@@ -118,7 +118,7 @@ class FirstUseTest extends OneHostTest {
                 wrong.err());
     }
 
-    /** Docker would look for an image that is called 5m. */
+    /** Docker would look for an image named 5m. */
     @Test
     void durationInPlaceOfTheImageIsNamed() {
         daemon.jnvdocker("gpu", "ls").run().ok();
@@ -154,7 +154,7 @@ class FirstUseTest extends OneHostTest {
                 result::toString);
     }
 
-    /** Where root's client starts the daemon, and it does not start. */
+    /** Here root's client tries to start the daemon, which does not start. */
     @Test
     void containerThatNamesNoGpuNeedsNoDaemonThatStarts() {
         daemon.config("nonsense = 1\n");

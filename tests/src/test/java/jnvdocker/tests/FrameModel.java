@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How the client must end when a daemon says these bytes and then hangs up, and what must have come
- * out of it. The programs are those of {@code SanitizedClient}.
+ * How the client must end, and what it must have printed, when a daemon sends these bytes and then
+ * hangs up. The programs are those of {@code SanitizedClient}.
  */
 final class FrameModel {
     private static final int MAX_FRAME = 8 << 20;
@@ -21,7 +21,7 @@ final class FrameModel {
     private static final int PASS = 8;
     private static final String FLOOD = "\0".repeat(5_000_000);
 
-    /** How a program ends, and what it prints. */
+    /** How a program ends, and its output. */
     private record Program(int exitCode, String out) {}
 
     private static final Map<String, Program> PROGRAMS =
@@ -40,8 +40,8 @@ final class FrameModel {
     /**
      * How the client ends.
      *
-     * @param explained whether it is the client that refuses, in words of its own
-     * @param asksAgain whether it ends only when it is ended, since it is to ask again
+     * @param explained whether the client itself refuses, in its own words
+     * @param asksAgain whether it keeps asking, and ends only when it is killed
      */
     record End(int exitCode, String out, boolean explained, boolean asksAgain) {}
 
@@ -58,7 +58,7 @@ final class FrameModel {
         }
     }
 
-    /** Whatever is cut short is refused. */
+    /** Refuses truncated input. */
     private End read() {
         while (true) {
             if (said.remaining() < HEAD) {
@@ -148,7 +148,7 @@ final class FrameModel {
         return new String(word, StandardCharsets.ISO_8859_1);
     }
 
-    /** To the kernel a word ends at its first zero. */
+    /** The kernel ends a word at its first NUL byte. */
     private static String terminated(String word) {
         int end = word.indexOf('\0');
         return end < 0 ? word : word.substring(0, end);
@@ -161,7 +161,7 @@ final class FrameModel {
                 : new End(program.exitCode(), printed() + program.out(), false, false);
     }
 
-    /** Who has a place in the queue keeps it for the next daemon. */
+    /** A client with a place in the queue keeps it for the next daemon. */
     private End desertion() {
         return waits ? again() : refusal();
     }

@@ -14,17 +14,17 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What daemons have said to the client, kept in {@code fixtures/frames}: a line that says what it
- * is, one that says how the client ends, then the bytes, a frame a line.
+ * Streams that daemons have sent to the client, kept in {@code fixtures/frames}: a line that
+ * describes the stream, one that says how the client ends, then the bytes, one frame a line.
  */
 final class FrameScripts {
     private static final Pattern END = Pattern.compile("# ends with (\\d+)(?:: (.*))?");
 
     /**
-     * One of them.
+     * One of these streams.
      *
      * @param frames in hexadecimal
-     * @param words what the client must say, empty when nothing
+     * @param words the client's expected message, empty for none
      */
     record Kept(String name, List<String> frames, int exitCode, String words) {
         byte[] bytes() {
@@ -47,7 +47,7 @@ final class FrameScripts {
         }
     }
 
-    /** Each frame of all of them, once. */
+    /** Returns each distinct frame of all streams. */
     static List<byte[]> frames() {
         return all().stream()
                 .flatMap(kept -> kept.frames().stream())

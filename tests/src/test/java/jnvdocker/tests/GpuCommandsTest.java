@@ -31,11 +31,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** {@code jnvdocker gpu …}: what people see of leases, and do about them. */
+/** {@code jnvdocker gpu …}: what users see of leases and can do about them. */
 @Tag("docker")
 @Tag("root")
 class GpuCommandsTest {
-    /** Two users who are in the socket's group, and in nothing else. */
+    /** Alice and Bob are in the socket's group, and in no other. */
     private static final int ALICE = 23456;
 
     private static final int BOB = 23457;
@@ -53,7 +53,7 @@ class GpuCommandsTest {
         engine.image("plain");
         startDaemon();
         group = Command.of("stat", "-c", "%g", daemon.socket()).run().ok().out().strip();
-        // What users need of the way to the programs and sockets.
+        // Users need access to the directories of the programs and sockets.
         Command.of("cp", "-a", Project.tree().resolve("bin/jnvdocker"), client()).run().ok();
         Command.of("chmod", "755", client().getParent(), engine.socket().getParent()).run().ok();
     }
@@ -89,7 +89,7 @@ class GpuCommandsTest {
         return daemon.jnvdocker(arguments).run();
     }
 
-    /** As that user types it, who has logged in. */
+    /** A command typed by a user who has logged in. */
     private static Command as(int user, Object... arguments) {
         String script =
                 "{ echo $0 > /proc/self/loginuid; } 2> /dev/null; gid=$1; shift;"
@@ -100,7 +100,7 @@ class GpuCommandsTest {
         return Command.of(words.toArray()).with(daemon.environment());
     }
 
-    /** Returns when the container is known by its name. */
+    /** Returns once the registry knows the container's name. */
     private static void run(Command jnvdocker, String name) {
         jnvdocker.run().ok();
         await(() -> jnvdocker("gpu", "leases").ok().out().contains("   " + name + "   "));
@@ -352,7 +352,7 @@ class GpuCommandsTest {
         assertEquals(125, result.exitCode(), result::toString);
         assertMatches(
                 "^jnvdocker: stopped containers have GPU volumes: later, train-7; ", result.err());
-        // All is as before.
+        // Everything is as before.
         run("next", "device=2");
         engine.docker("start", "later").run().ok();
     }
@@ -383,7 +383,7 @@ class GpuCommandsTest {
         engine.docker("run", "--rm", "-v", "data:/data", "plain", "true").run().ok();
         String said = engineLog().substring(known);
         assertFalse(said.contains("nvidia-docker"), said);
-        // And can be had again.
+        // It can be installed again.
         startDaemon();
         run("train-8", "device=0");
     }
@@ -410,12 +410,12 @@ class GpuCommandsTest {
         }
         await(() -> daemon.pid().isEmpty());
         startDaemon();
-        // Its own, which it has just made anew.
+        // A new daemon has just created its own volume again.
         await(() -> volumes().equals(List.of("nvidia_driver_" + host.version())));
         assertEquals("", engine.docker("ps", "-aq").run().ok().out());
     }
 
-    /** With GPUs and without: the driver's volume is there for both. */
+    /** With and without GPUs: both use the driver volume. */
     private static void createUntilTheEnd() {
         String end = "ask an administrator to start it";
         while (!as(ALICE, "create", "--gpus", "1", "plain").run().err().contains(end)

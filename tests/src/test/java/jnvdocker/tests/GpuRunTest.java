@@ -25,7 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** {@code gpu run}: programs of the host have GPUs to themselves, for as long as they last. */
+/** {@code gpu run}: programs of the host hold GPUs exclusively for as long as they run. */
 class GpuRunTest extends OneEngineTest {
     private static final String UUID_OF_1 = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
 
@@ -73,7 +73,7 @@ class GpuRunTest extends OneEngineTest {
         return lab.jnvdocker("gpu", "ls", "--json").json();
     }
 
-    /** Of GPUs 0 to 3, the first letter of each state. */
+    /** Takes the first letter of each state, of GPUs 0 to 3. */
     private static void awaitStates(String letters) {
         Lab.await(() -> {
             StringBuilder now = new StringBuilder();

@@ -22,7 +22,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** {@code jnvdocker gpu history}: who has had GPUs for how long, and for how long that is kept. */
+/**
+ * {@code jnvdocker gpu history}: which users have had GPUs for how long, and how long that is kept.
+ */
 class HistoryTest extends OneEngineTest {
     private static final String GPU_1 = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
     private static final String GONE = "GPU-99999999-1d2c-4e5f-8a9b-012345678909";
@@ -49,7 +51,7 @@ class HistoryTest extends OneEngineTest {
         }
     }
 
-    /** As an earlier daemon wrote it; no daemon runs meanwhile. */
+    /** Records a past lease as an earlier daemon would; no daemon may run meanwhile. */
     private static void past(String claim, String user, String gpu, Duration ago, Duration length) {
         long end = Instant.now().minus(ago).toEpochMilli();
         lab.registry()
@@ -134,7 +136,7 @@ class HistoryTest extends OneEngineTest {
                 lab.jnvdocker("gpu", "history", "--user", "carol").ok().out().substring(0, 27));
     }
 
-    /** Also of one that the host has not any more. */
+    /** This includes a GPU that the host no longer has. */
     @Test
     void oneGpuIsShownWithItsLeases() {
         lab.daemon().stop();
@@ -211,7 +213,7 @@ class HistoryTest extends OneEngineTest {
                         .out()
                         .contains(" is not kept (keep_history)"));
         assertTrue(json("--since", "29d").path("kept_since").isNull());
-        // Its claim is as good as before.
+        // Its claim is still valid.
         lab.docker("start", "train-7").ok();
         lab.awaitHolders(Map.of(1, "train-7"));
     }

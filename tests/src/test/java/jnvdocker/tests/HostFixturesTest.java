@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 
 /**
  * Each host of {@code fixtures/hosts} gives the driver, GPUs and nodes, or the message, that its
- * files {@code seen} and {@code nodes} expect. Its README.md says where its text comes from.
+ * files {@code seen} and {@code nodes} expect. Its README.md names the source of its text.
  */
 class HostFixturesTest {
     @TempDir Path folder;
@@ -81,7 +81,7 @@ class HostFixturesTest {
 
     private static String files(Host host) {
         if (!Files.exists(host.root().resolve("usr"))) {
-            return ""; // a host that is about other things
+            return ""; // this host tests other properties
         }
         return said(() ->
                 DriverFiles.find(host, HostDriver.readVersion(host)).files().size() + " files\n");
@@ -109,7 +109,7 @@ class HostFixturesTest {
         String at() throws IOException;
     }
 
-    /** What comes out, or the message that comes instead. */
+    /** Returns the result, or the message of the failure. */
     private static String said(Look look) {
         try {
             return look.at();
@@ -125,7 +125,10 @@ class HostFixturesTest {
                 Files.readString(expected), actual.replace(host.root().toString(), "HOST"), name);
     }
 
-    /** Whoever makes nodes makes them in the copy. Git keeps no empty folder. */
+    /**
+     * Copies a host, so that nodes are made in the copy. Git keeps no empty directory, so dev is
+     * made.
+     */
     private Host copy(String name) throws IOException {
         Path from = Project.fixture("hosts").resolve(name).resolve("root");
         try (Stream<Path> files = Files.walk(from)) {

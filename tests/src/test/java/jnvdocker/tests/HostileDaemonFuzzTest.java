@@ -21,9 +21,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Whatever a daemon says, the client ends as it must, and its memory is its own. */
+/** Whatever a daemon sends, the client ends as it must and touches only its own memory. */
 class HostileDaemonFuzzTest {
-    /** A process takes long to start, so that there are many to a try, and two at once. */
+    /** A process takes long to start, so each try runs many, two at a time. */
     private static final int AT_ONCE = Boolean.getBoolean("tests.quick") ? 20 : 100;
 
     private static final AtomicInteger PLAYED = new AtomicInteger();
@@ -85,7 +85,7 @@ class HostileDaemonFuzzTest {
         HostileDaemon.Script saying = HostileDaemon.Script.saying(script);
         Command.Result result = end.asksAgain() ? client.runAndEnd(saying) : client.run(saying);
         String hex = HexFormat.of().formatHex(script);
-        // Whether what cannot be run is there, the model does not know.
+        // The model does not know whether a program that cannot be run exists.
         int code = result.exitCode() == 126 ? 127 : result.exitCode();
         assertEquals(end.exitCode(), code, () -> hex + "\n" + result.err());
         assertEquals(end.out(), result.out(), hex);

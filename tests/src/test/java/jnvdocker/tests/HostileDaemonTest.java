@@ -26,8 +26,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 /**
- * A daemon that is broken or hostile, and surroundings that are: the client ends, says why, leaves
- * nothing behind, and never touches memory that is not its own.
+ * With a broken or hostile daemon or environment, the client ends, says why, leaves nothing behind,
+ * and never touches memory that is not its own.
  */
 class HostileDaemonTest extends SanitizedClientTest {
 
@@ -102,7 +102,7 @@ class HostileDaemonTest extends SanitizedClientTest {
         assertTrue(result.err().contains("cannot run 'failing'"), result::err);
     }
 
-    /** What the caller shares with others may be set so that a write does not wait. */
+    /** A descriptor that the caller shares with other processes may be non-blocking. */
     @Test
     void outputThatDoesNotWaitIsWrittenWhole() {
         String text = "x".repeat(KIB * KIB);
@@ -163,7 +163,7 @@ class HostileDaemonTest extends SanitizedClientTest {
         assertRefused(ended(process));
     }
 
-    /** Each of a hundred: whether the program is quicker or the client differs. */
+    /** A hundred runs, since either the program or the client may be the quicker one. */
     @Test
     void programOfADaemonThatTalksNonsenseEndsWithTheClient() {
         byte[] nonsense = new Frames().stream("endless").exit(1).toBytes();
@@ -191,7 +191,10 @@ class HostileDaemonTest extends SanitizedClientTest {
         client.assertNothingLeft();
     }
 
-    /** As often as it likes, but not as fast; and a client that watches comes back to it. */
+    /**
+     * The daemon may ask for that as often as it likes, but not at a higher rate; and a client that
+     * watches comes back to it.
+     */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 999, 1000})
     void daemonIsAskedAgainAfterASecondAtLeast(int pauseMillis) {
@@ -220,7 +223,7 @@ class HostileDaemonTest extends SanitizedClientTest {
         assertEquals(6, client.run(Script.saying(frames)).exitCode());
     }
 
-    /** Though nothing ever comes of the program, as of a pipe that nobody writes to. */
+    /** Even though the program never prints anything, like a reader of a pipe without a writer. */
     @Test
     void streamOfWhichNothingComesMayBeEnough() {
         byte[] frames =
@@ -235,7 +238,7 @@ class HostileDaemonTest extends SanitizedClientTest {
         assertRefused(client.run(Script.saying(new Frames().stream("endless").more().toBytes())));
     }
 
-    /** What a terminal would act upon is spelled out. */
+    /** Characters that a terminal would act upon are escaped. */
     @Test
     void nameOfAProgramThatCannotRunIsHarmless() {
         String name = "bad\u001b[31m\u202e\u00e9\ud83d\ude00";
@@ -246,7 +249,9 @@ class HostileDaemonTest extends SanitizedClientTest {
                 result::err);
     }
 
-    /** What is left of a program would keep a pipe open that the test reads to its end. */
+    /**
+     * Uses a log file: a program left behind would keep open a pipe that the test reads to its end.
+     */
     private static Command.Result logged(Script script) {
         Path socket = client.newSocket();
         Path log = socket.resolveSibling(socket.getFileName() + ".log");

@@ -18,14 +18,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Whoever may connect to a socket of the daemon disturbs nobody but himself. */
+/** Users who may connect to a socket of the daemon cannot disturb others. */
 class HostileSocketsTest extends OneEngineTest {
     private static final int MEBIBYTE = 1 << 20;
 
-    /** More than this is kept of nobody's request. */
+    /** No request makes the daemon grow by more than this. */
     private static final long GROWTH_KIB = 96 << 10;
 
-    /** The daemon's two, and how a request begins there. */
+    /** The daemon's two sockets, and how a request to each begins. */
     enum Socket {
         CLIENTS("Q\0\u007f\u00ff\u00ff"),
         PLUGIN("POST /VolumeDriver.Create HTTP/1.1\r\nHost: \r\nContent-Length: 1000000\r\n\r\n");
@@ -62,7 +62,7 @@ class HostileSocketsTest extends OneEngineTest {
                 SocketChannel connection = socket.connect();
                 idle.add(connection);
                 if (i % 2 == 1) {
-                    connection.write(socket.beginning()); // and no more
+                    connection.write(socket.beginning()); // and nothing more
                 }
             }
             lab.run("train", 1);
@@ -75,7 +75,10 @@ class HostileSocketsTest extends OneEngineTest {
         }
     }
 
-    /** In one connection after another: as announced, and as nothing that is a request. */
+    /**
+     * Sent on one connection after another, both in an announced request and as bytes that form
+     * none.
+     */
     @ParameterizedTest
     @EnumSource
     void aHundredMebibytesAreNotKept(Socket socket) throws IOException {
@@ -106,7 +109,7 @@ class HostileSocketsTest extends OneEngineTest {
                 }
             }
         } catch (IOException e) {
-            // Hung up on, as it should be.
+            // The daemon hung up, as it should.
         }
     }
 

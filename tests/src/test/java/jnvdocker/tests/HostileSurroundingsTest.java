@@ -22,14 +22,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/** A caller's surroundings are any: its streams, words, variables, and what is at the socket. */
+/**
+ * A caller's environment is arbitrary: its streams, arguments, variables, and the file at the
+ * socket's path.
+ */
 class HostileSurroundingsTest extends SanitizedClientTest {
     private static final Script EXIT_7 = Script.saying(new Frames().exit(7).toBytes());
 
-    /** How a client ended, and what it had said to the daemon. */
+    /** How a client ended, and what it said to the daemon. */
     private record Talk(Command.Result result, String heard) {}
 
-    /** By a script for bash whose $0 is the client. */
+    /** Runs a bash script whose $0 is the client. */
     private static Talk talk(Script script, String bash, Object... words) {
         Path socket = client.newSocket();
         Object[] all = new Object[words.length + 4];
@@ -98,7 +101,7 @@ class HostileSurroundingsTest extends SanitizedClientTest {
         assertTrue(talk.result().out().contains("descriptors= 0 1 2\n"), talk.result()::toString);
     }
 
-    /** The kernel takes 2 MiB of them, all in all. */
+    /** The kernel allows 2 MiB of arguments in total. */
     @Test
     void commandLineMayBeHuge() {
         Object[] words = new Object[15];
@@ -208,7 +211,9 @@ class HostileSurroundingsTest extends SanitizedClientTest {
         assertEquals(talk.heard().length(), head.getInt() + 5);
     }
 
-    /** The client's answer to a call of a program that ended so and printed this. */
+    /**
+     * The client's answer to a call of a program that ended with this exit code and printed this.
+     */
     private static String answer(int exitCode, String... printed) {
         String payload = "\0\0\0" + (char) exitCode + String.join("", printed);
         return "R\0\0\0" + (char) payload.length() + payload;

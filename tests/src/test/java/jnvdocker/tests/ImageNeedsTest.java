@@ -23,7 +23,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * {@code jnvdocker gpu needs}, on images in the engine and what {@code docker save} makes of them.
+ * {@code jnvdocker gpu needs}, for images in the engine and their archives by {@code docker save}.
  */
 class ImageNeedsTest extends EachEngineTest {
     private static final int ALICE = 23456;
@@ -141,7 +141,7 @@ class ImageNeedsTest extends EachEngineTest {
         }
     }
 
-    /** What a newer Docker saves is a layout as well, of which nothing else is left here. */
+    /** A newer Docker's archive is an OCI layout too; here only the layout is left in it. */
     @Test
     void layoutAloneSaysTheSame() {
         Path file = save("layout.tar", "cuda:12.4", "cuda:11.0");
@@ -176,7 +176,7 @@ class ImageNeedsTest extends EachEngineTest {
         assertEquals(1, needs("--image=cuda:12.4", file).exitCode());
     }
 
-    /** The daemon is root and could; it does not even try. */
+    /** The daemon runs as root and could read it, but does not try. */
     @Test
     void fileIsReadAsTheUser() throws IOException {
         Path file = save("secret.tar", "cuda:11.0");
@@ -218,7 +218,7 @@ class ImageNeedsTest extends EachEngineTest {
         assertTrue(
                 garbage.err().startsWith("jnvdocker: " + text + ": is damaged, cut short, or no"),
                 garbage::toString);
-        // What never ends is not read to its end, and the program that reads it is ended.
+        // An endless file is not read on, and the program that reads it is ended.
         Path endless =
                 Files.createSymbolicLink(folder.resolve("endless.tar"), Path.of("/dev/zero"));
         assertRefused(

@@ -24,7 +24,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** That a kill point strikes where it is said to, in a JVM whose SQLite writes. */
+/** A kill point strikes at the given call, in a JVM in which SQLite writes. */
 class KillPointTest {
     private static final int KILLED = 128 + 9;
     private static final int STEP = Boolean.getBoolean("tests.quick") ? 5 : 1;
@@ -32,7 +32,7 @@ class KillPointTest {
     private Path folder;
     private Path database;
 
-    /** Inserts two rows and says so after each. */
+    /** Inserts two rows and reports each. */
     static final class Writer {
         public static void main(String[] arguments) throws SQLException {
             try (Connection connection = DriverManager.getConnection(arguments[0]);
@@ -56,7 +56,7 @@ class KillPointTest {
         Folders.remove(folder);
     }
 
-    /** Before one call, amid the next; in a quick run at some of them. */
+    /** Alternates between before a call and amid a call; a quick run takes only some of them. */
     @Test
     void killedAtAnyCallSqliteKeepsWhatWasCommitted() throws Exception {
         int calls = calls();
@@ -68,7 +68,7 @@ class KillPointTest {
                 assertEquals(call, point.calls());
                 long committed = result.out().lines().count();
                 long rows = rowsOfSoundDatabase();
-                // What was being committed may have been, before anybody was told.
+                // The last row may have been committed before it was reported.
                 assertTrue(
                         rows == committed || rows == committed + 1,
                         rows + " rows at call " + call + ", " + result);
@@ -130,7 +130,8 @@ class KillPointTest {
                         Path.of(System.getProperty("java.home"), "bin/java"),
                         "-XX:TieredStopAtLevel=1",
                         "--enable-native-access=ALL-UNNAMED",
-                        // Where sqlite-jdbc unpacks its library, which a killed process leaves.
+                        // For sqlite-jdbc, which unpacks its library there; a killed process leaves
+                        // it behind.
                         "-Djava.io.tmpdir=" + folder,
                         "-cp",
                         home(Writer.class) + ":" + home(JDBC.class),

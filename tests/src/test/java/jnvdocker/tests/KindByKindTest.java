@@ -32,9 +32,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Whoever decides by a claim's origin or a lease's holder decides of each kind, so that javac names
- * all of these places when there is a new one. Who asks for one kind alone, or has a default for
- * the others, would pass the new one over in silence.
+ * Code that depends on a claim's origin or a lease's holder handles each kind explicitly, so javac
+ * names all of these places when a kind is added. A test for a single kind, or a default, would
+ * silently ignore the new one.
  */
 class KindByKindTest {
     private static final Pattern ONE_KIND = Pattern.compile("instanceof (Origin|Holder)\\b.*");
@@ -86,7 +86,7 @@ class KindByKindTest {
         }
     }
 
-    /** What javac makes of a switch by type; its arguments are the types. */
+    /** Recognizes javac's code for a switch by type; its arguments are the types. */
     private static boolean isByKind(CodeElement element) {
         return element instanceof InvokeDynamicInstruction call
                 && call.name().equalsString("typeSwitch")
@@ -96,7 +96,7 @@ class KindByKindTest {
                                         && KIND.matcher(type.descriptorString()).matches());
     }
 
-    /** Where there is none, javac has a value of a kind that it did not know throw. */
+    /** Without a default, javac makes the switch throw for an unknown kind. */
     private static boolean hasDefault(List<CodeElement> code, int at) {
         Label otherwise =
                 switch (code.get(at)) {

@@ -24,27 +24,27 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The README and the manual lead nowhere astray, and leave out nothing that can be counted. */
+/** The README and the manual contain no dead references, and omit nothing that can be counted. */
 class ManualTest {
     private static final Path README = Project.root().resolve("README.md");
     private static final Path TESTS = Project.root().resolve("tests/README.md");
     private static final Path MANUAL = Project.source("src").resolve("site/markdown");
     private static final Path INDEX = MANUAL.resolve("index.md");
 
-    /** Who opens it should see the end of it. */
+    /** A reader should see the end of it in sight. */
     private static final int LONGEST_README = 200;
 
     private static final Pattern LINK = Pattern.compile("\\[[^\\]]+\\]\\(([^)\\s]+)\\)");
 
     private static final Pattern FENCED = Pattern.compile("(?ms:^```.*?^```$)");
 
-    /** A code block, by fences or by its indentation, or a span of code. */
+    /** A code block, fenced or indented, or a code span. */
     private static final Pattern CODE =
             Pattern.compile(FENCED.pattern() + "|(?m:^ {4}.*$)|`[^`\\n]*`");
 
     private static final Pattern HEADING = Pattern.compile("(?m)^#{1,6} (.+)$");
 
-    /** What stands for some file, and what only a build makes, is not looked for. */
+    /** Placeholders for files, and files that only a build makes, are excluded. */
     private static final Pattern FILE =
             Pattern.compile(
                     "(?<![\\w./*-])(?:\\.ci|labels|native|runtime|src|tests|volume-plugin)"
@@ -64,7 +64,7 @@ class ManualTest {
         return pattern.matcher(text).results().toList();
     }
 
-    /** Where the links of a page lead to, as they are written there. */
+    /** The link targets of a page, as written. */
     private static List<String> links(Path page) throws IOException {
         String prose = CODE.matcher(Files.readString(page)).replaceAll("code");
         return all(LINK, prose).stream()
@@ -73,7 +73,7 @@ class ManualTest {
                 .toList();
     }
 
-    /** Where a link leads to. */
+    /** The file that a link leads to. */
     private static Path file(Path page, String target) {
         String file = target.replaceFirst("#.*", "");
         return file.isEmpty() ? page : page.resolveSibling(file).normalize();
@@ -94,11 +94,11 @@ class ManualTest {
         assertEquals(Set.of(), broken);
     }
 
-    /** As GitHub makes them of headings. */
+    /** The anchors that GitHub derives from headings. */
     private static Set<String> anchors(Path page) throws IOException {
         Set<String> anchors = new TreeSet<>();
         String text = Files.readString(page);
-        // What is a heading in a code block is a comment there.
+        // A line in a code block that looks like a heading is a comment.
         String prose = FENCED.matcher(text).replaceAll("");
         for (MatchResult heading : all(HEADING, prose)) {
             String anchor =
@@ -177,7 +177,7 @@ class ManualTest {
         return tests;
     }
 
-    /** A new key or variable is none before the manual says what it is. */
+    /** Every key and variable must be described in the manual. */
     @Test
     void configurationIsWhole() throws IOException {
         Path daemon = Project.source("src/main/java/jnvdocker/daemon");
@@ -206,7 +206,7 @@ class ManualTest {
         assertEquals(Set.of(), missing);
     }
 
-    /** {@code gpu doctor} prints no name that cannot be looked up. */
+    /** {@code gpu doctor} prints only names that can be looked up. */
     @Test
     void eachCheckIsExplained() throws IOException {
         String page = Files.readString(MANUAL.resolve("doctor.md"));

@@ -34,7 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** The test agent is as a real one, with a hook that changes nothing. */
+/** The test agent behaves like a real one, with a hook that changes nothing. */
 @Tag("root")
 class MesosAgentTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
@@ -72,7 +72,10 @@ class MesosAgentTest {
         }
     }
 
-    /** What a daemon may answer, done in the container; the second question is about the task. */
+    /**
+     * Carries out a typical answer of a daemon in the container; the second request is about the
+     * task.
+     */
     @Test
     void planIsDoneInTheContainerAlone() throws IOException {
         Path driver = Files.createDirectories(folder.resolve("volumes/nvidia_driver/1.0"));
@@ -130,7 +133,7 @@ class MesosAgentTest {
         assertTrue(result.err().contains("Failed to execute pre-exec command"), result::toString);
     }
 
-    /** The devices cgroup has the rules of a real one, and goes with the container. */
+    /** The devices cgroup has the rules of a real one, and is removed with the container. */
     @Test
     void containerHasCgroupsOfItsOwn() throws IOException {
         MesosContainer container =
@@ -201,7 +204,7 @@ class MesosAgentTest {
         DataInputStream in = new DataInputStream(Channels.newInputStream(client));
         in.skipNBytes(5);
         in.skipNBytes(3 * Integer.BYTES);
-        string(in); // the folder
+        string(in); // the directory
         strings(in); // docker
         List<String> words = strings(in);
         List<String> variables = strings(in);

@@ -42,9 +42,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * All who give or ask for GPUs, on one host: containers by the volume plugin, by our OCI runtime
- * and by whoever asks docker for that, programs of the host, a Mesos agent. Whatever dies
- * meanwhile, a GPU has one holder.
+ * All users and providers of GPUs on one host: containers by the volume plugin, by our OCI runtime
+ * and by any client of docker that requests it, programs of the host, a Mesos agent. Whichever
+ * process dies meanwhile, a GPU has one holder.
  */
 @Tag("docker")
 @Tag("root")
@@ -59,10 +59,12 @@ class MesosAndDockerTest {
     private static final int GROUPS_AT_A_TIME = 2;
     private static final int TRIES = 10;
 
-    /** Who asks docker does not wait, and so has to ask again and again. */
+    /** Clients of docker do not wait, and so have to retry. */
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
-    /** Nobody but one can make a folder, and it is there as long as he has the GPU. */
+    /**
+     * Only one container can make a given directory, which exists as long as that one has the GPU.
+     */
     private static final String WORK =
             """
             for node in /dev/nvidia[0-9]*; do
@@ -73,7 +75,7 @@ class MesosAndDockerTest {
             echo %1$s $(printf "%%s\\n" /dev/nvidia[0-9]* | wc -l) >> /share/done
             """;
 
-    /** The same of a program of the host, which is told them by UUID. */
+    /** The same for a program of the host, which is given its GPUs by UUID. */
     private static final String PROGRAM =
             WORK.replace(
                     "/dev/nvidia[0-9]*",
@@ -143,7 +145,10 @@ class MesosAndDockerTest {
         void run(int number) throws Exception;
     }
 
-    /** Several at a time, each on the next of that many jobs when it has done one. */
+    /**
+     * Runs several workers, each of which takes the next of that many jobs when it has finished
+     * one.
+     */
     private static List<CompletableFuture<Void>> work(int workers, int count, Job job) {
         AtomicInteger next = new AtomicInteger();
         return Stream.generate(() ->
@@ -168,7 +173,7 @@ class MesosAndDockerTest {
         }
     }
 
-    /** Looks on until so many are done, or all. */
+    /** Watches until that many are done, or all. */
     private void dieWhen(CompletableFuture<Void> all, int done, Deed deed) throws Exception {
         while (!all.isDone() && done().size() < done) {
             assertEquals(List.of(), lab.registry().heldTwice());
@@ -229,7 +234,7 @@ class MesosAndDockerTest {
         untilDone(name, () -> lab.jnvdocker(words.toArray()));
     }
 
-    /** Of docker, with no other client of ours. */
+    /** Requests GPUs from docker, without any client of ours. */
     private void asked(String name, int gpus, List<Object> container, String work)
             throws Exception {
         List<Object> words =
@@ -288,7 +293,7 @@ class MesosAndDockerTest {
         Command.Result run() throws Exception;
     }
 
-    /** As users and frameworks do: who fails for the death of another is tried again. */
+    /** Retries as users and frameworks do: a failure is excused by the death of another process. */
     private void untilDone(String name, Try once) throws Exception {
         for (int i = 0; i < TRIES; i++) {
             int before = deaths.get();
@@ -307,7 +312,7 @@ class MesosAndDockerTest {
         MesosContainer run() throws Exception;
     }
 
-    /** By an agent that lives. */
+    /** Launches while the agent is alive. */
     private MesosContainer launch(Launch launch) throws Exception {
         agentLives.readLock().lock();
         try {
@@ -317,7 +322,7 @@ class MesosAndDockerTest {
         }
     }
 
-    /** Of an agent that dies meanwhile the next one sees to its containers. */
+    /** If the agent dies meanwhile, the next one supervises its containers. */
     private Command.Result await(MesosContainer container) throws Exception {
         while (true) {
             int before = deaths.get();
@@ -329,7 +334,7 @@ class MesosAndDockerTest {
         }
     }
 
-    /** How many GPUs each of those had that are done. */
+    /** Maps each finished container to the number of GPUs that it had. */
     private Map<String, String> done() {
         try {
             Map<String, String> done = new HashMap<>();
@@ -366,7 +371,7 @@ class MesosAndDockerTest {
                 turns.add(new Turn(gpu.get("uuid").asText(), since, until));
             }
         }
-        // One is docker's, and that of programs is null.
+        // One is docker's; that of programs is null.
         assertEquals(4, engines.size(), engines::toString);
         int least = IntStream.range(0, CONTAINERS).map(MesosAndDockerTest::gpus).sum();
         assertTrue(turns.size() > least + TASKS + GROUPS * NESTED, turns.size() + " turns");

@@ -42,9 +42,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /**
- * What an agent runs in place of Mesos' helper, under sanitizers: which calls it edits, that it is
- * not there for all others, and that a launch about which the daemon cannot be asked fails with the
- * reason.
+ * The program that an agent runs in place of Mesos' helper, under sanitizers: it edits certain
+ * calls, passes all others on unchanged, and fails a launch about which it cannot ask the daemon,
+ * with the reason.
  */
 class MesosContainerizerTest {
     private static final String LAUNCH_INFO = "MESOS_CONTAINERIZER_LAUNCH_INFO";
@@ -79,9 +79,9 @@ class MesosContainerizerTest {
         Folders.remove(folder);
     }
 
-    // ---- calls that are none of our business ----
+    // ---- calls that do not concern us ----
 
-    /** No daemon is there, so that one who was asked for would be missed. */
+    /** No daemon runs, so a call that asked for one would be refused. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -175,7 +175,7 @@ class MesosContainerizerTest {
         assertTrue(result.err().contains("cannot run '" + helper.folder()), result::toString);
     }
 
-    // ---- calls about which the daemon is asked ----
+    // ---- calls that ask the daemon ----
 
     @Test
     void daemonIsAskedWithAllThatThereIsToKnow() throws IOException {
@@ -221,7 +221,7 @@ class MesosContainerizerTest {
         Files.writeString(innermost.resolve("config"), "cpus");
         assertAsked(innermost);
         Files.writeString(container.resolve("config"), "cpus");
-        Files.writeString(folder.resolve("run/config"), "gpus"); // of no container
+        Files.writeString(folder.resolve("run/config"), "gpus"); // belongs to no container
         assertPassedOn(run(launchOf(innermost, INFO), List.of("launch")));
     }
 
@@ -245,7 +245,7 @@ class MesosContainerizerTest {
         }
     }
 
-    /** The agent's fetcher empties it; the remarks are handed on to jnvdocker-prestart, too. */
+    /** The agent's fetcher empties stderr; the remarks are also passed on to jnvdocker-prestart. */
     @Test
     void remarksAreWrittenAgainWhenStderrIsEmptied() throws IOException {
         Path file = Files.createFile(folder.resolve("stderr"));
@@ -341,7 +341,7 @@ class MesosContainerizerTest {
         assertRefused(answered(Script.saying(bad.getKey()), INFO), INFO, bad.getValue());
     }
 
-    /** Whatever breaks off where. */
+    /** Wherever an answer is cut off. */
     @Test
     void keptFramesNeverDoHarm() throws IOException {
         for (FrameScripts.Kept kept : FrameScripts.all()) {
@@ -395,7 +395,7 @@ class MesosContainerizerTest {
         assertFalse(helper.wasCalled());
     }
 
-    /** Quotes, controls and what is no UTF-8 in the reason: it names a socket of such a path. */
+    /** The reason names a socket whose path has quotes, control characters and invalid UTF-8. */
     @Test
     void anyReasonIsAStringOfJson() throws IOException {
         String odd = "/nowhere/\"quoted\\\" \u0001\n\t\u007f \u00e4 \u20ac \ud83d\ude00 ";
@@ -420,7 +420,7 @@ class MesosContainerizerTest {
                 "answers at " + odd + "\ufffd".repeat(10) + " (No such file or directory)");
     }
 
-    // ---- what the kernel takes ----
+    // ---- the kernel's limits ----
 
     @Test
     void launchInfoMayBeAsLongAsTheKernelTakes() throws IOException {
@@ -505,7 +505,7 @@ class MesosContainerizerTest {
         return variables;
     }
 
-    /** With these variables and no other. */
+    /** Runs it with these variables and no others. */
     private Command.Result run(List<String> variables, List<String> words) {
         List<Object> all = new ArrayList<>(List.of("env", "-i", "ASAN_OPTIONS=detect_leaks=0"));
         all.addAll(variables);
@@ -522,7 +522,7 @@ class MesosContainerizerTest {
         }
     }
 
-    /** In a container that has the driver volume. */
+    /** Runs it in a container that has the driver volume. */
     private Command.Result task(String... words) {
         String script = "mount -t tmpfs tmpfs \"$1\" && shift && exec \"$0\" \"$@\"";
         Path volume = folder.resolve("rootfs/usr/local/nvidia");

@@ -33,8 +33,9 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * The daemon, or what an agent launches, is killed at any moment of a launch. Of the many moments
- * of the daemon each test takes a few, or all with {@code KILL_POINTS=all} in the environment.
+ * The daemon, or a process that an agent launches, is killed at any moment of a launch. Each test
+ * takes a few of the many moments of the daemon, or all with {@code KILL_POINTS=all} in the
+ * environment.
  */
 @Tag("root")
 class MesosCrashTest {
@@ -88,7 +89,7 @@ class MesosCrashTest {
         killAt(KillPoint.never(), moment.at);
     }
 
-    /** What it hears and says, and all that is between the two. */
+    /** Covers each request and answer, and all that happens in between. */
     @Test
     void daemonKilledWhileItHearsOrAnswersHasGivenOneLeaseOrNone() throws Exception {
         Path socket = daemon.socket();
@@ -131,7 +132,10 @@ class MesosCrashTest {
         }
     }
 
-    /** It has the one GPU that the registry says, or is refused; then all can be had. */
+    /**
+     * Launches a container, which has the one GPU that the registry says or is refused, and ends
+     * it; then all GPUs are available.
+     */
     private void launchAndEnd() {
         MesosContainer container = agent.launch(task(1));
         Lab.await(() ->
@@ -185,7 +189,7 @@ class MesosCrashTest {
         assertAllCanBeHad();
     }
 
-    /** The wrapper has become the helper by then: what is killed is one process all along. */
+    /** The wrapper has become the helper by then, in the same process. */
     @Test
     void helperKilledWithItsAnswerHasNoLeaseLeft() throws IOException {
         Path helper = agent.folder().resolve("libexec/mesos-containerizer");
@@ -223,7 +227,7 @@ class MesosCrashTest {
         assertNothingIsLeft();
     }
 
-    /** As the kernel does when memory is short: one process, and the agent sees to the rest. */
+    /** Kills one process, like the kernel when memory is short; the agent ends the others. */
     private static void kill(MesosContainer container) {
         Command.of("kill", "-KILL", pid(container)).run().ok();
     }

@@ -19,7 +19,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** What {@code gpu doctor} says of a host's Mesos agents, which it knows by their flags. */
+/**
+ * The findings of {@code gpu doctor} on a host's Mesos agents, which it recognizes by their flags.
+ */
 class MesosDoctorTest extends OneDaemonTest {
     private static final String FLAGS =
             "start it with the flags that 'jnvdocker mesos flags' prints";
@@ -47,7 +49,7 @@ class MesosDoctorTest extends OneDaemonTest {
         Folders.remove(folder);
     }
 
-    /** A process of an agent's name, with its flags: nothing else of it is looked at. */
+    /** Starts a process with an agent's name and flags, the only properties that are looked at. */
     private String agent(String... flags) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(folder.resolve("mesos-agent").toString());
@@ -154,7 +156,7 @@ class MesosDoctorTest extends OneDaemonTest {
                 findings());
     }
 
-    /** Where only Mesos tasks get GPUs, nothing is wrong without Docker. */
+    /** Where only Mesos tasks get GPUs, a missing Docker is no fault. */
     @Test
     void hostWithoutDockerNeedsNone() throws IOException {
         Files.deleteIfExists(daemon.state().resolve("mesos-install"));

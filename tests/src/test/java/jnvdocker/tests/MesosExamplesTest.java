@@ -23,7 +23,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The task definitions that are installed: each asks for GPUs, in the Mesos containerizer. */
+/** The installed task definitions: each requests GPUs, in the Mesos containerizer. */
 @Tag("tree")
 class MesosExamplesTest {
     private static final Path EXAMPLES = Project.tree().resolve("examples");
@@ -52,7 +52,7 @@ class MesosExamplesTest {
         assertEquals("MESOS", app.at("/container/type").asText());
         assertImage(app.at("/container/docker/image").asText());
         assertEquals("host", app.at("/networks/0/mode").asText());
-        // A second copy would need as many GPUs again.
+        // A second copy would need the same number of GPUs again.
         assertEquals(0, app.at("/upgradeStrategy/maximumOverCapacity").asInt(-1));
         boolean service = name.equals("service");
         assertEquals(service ? 1 : 0, app.path("portDefinitions").size());
@@ -73,7 +73,7 @@ class MesosExamplesTest {
         assertEquals(port.path("begin"), port.path("end"));
     }
 
-    /** Chronos knows no GPUs, so its jobs have mesos-execute ask for them. */
+    /** Chronos does not support GPUs, so its jobs have mesos-execute request them. */
     @ParameterizedTest
     @ValueSource(strings = {"gpu-test", "tensorflow", "service"})
     void jobsOfChronosHaveMesosExecuteAsk(String name) throws IOException {
@@ -124,7 +124,7 @@ class MesosExamplesTest {
         return JSON.missingNode();
     }
 
-    /** With a tag, so that it does not become another one by itself. */
+    /** Asserts that the image has a tag, so that it does not change by itself. */
     private static void assertImage(String image) {
         assertTrue(image.matches("[a-z]+/[a-z-]+:[a-z0-9.-]+"), image);
     }

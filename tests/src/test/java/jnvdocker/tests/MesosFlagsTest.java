@@ -20,7 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** {@code jnvdocker mesos flags}: what a Mesos agent of this host is to be started with. */
+/** {@code jnvdocker mesos flags}: the flags to start a Mesos agent of this host with. */
 @Tag("root")
 class MesosFlagsTest {
     private static final String FIRST = "GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900";
@@ -56,7 +56,7 @@ class MesosFlagsTest {
         return flags(options).ok().out().lines().findFirst().orElseThrow();
     }
 
-    /** The remarks about GPUs: nothing is installed yet, and Docker is not told of. */
+    /** The remarks about GPUs, without those on the missing installation and on Docker. */
     private List<String> remarks(Command.Result result) {
         return result.err()
                 .lines()
@@ -89,7 +89,10 @@ class MesosFlagsTest {
                 result.err());
     }
 
-    /** A driver upgrade would change them, and with that keep the agent from starting. */
+    /**
+     * They are optional: a driver upgrade would change them, which would keep the agent from
+     * starting.
+     */
     @Test
     void attributesArePrintedOnRequest() {
         assertFalse(flags().ok().out().contains("--attributes"));

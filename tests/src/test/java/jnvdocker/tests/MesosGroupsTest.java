@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The default executor runs groups of tasks, each in a container that is nested in its own. */
+/** The default executor runs groups of tasks, each in a container nested in its own. */
 class MesosGroupsTest extends OneAgentTest {
     private static final String NODES =
             "for n in 0 1 2 3; do [ ! -e /dev/nvidia$n ] || echo $n $(tryopen /dev/nvidia$n);"
@@ -34,7 +34,7 @@ class MesosGroupsTest extends OneAgentTest {
         return MesosTask.of(script).gpus(gpus).needsDriver();
     }
 
-    /** The index of its only GPU, which it can open. */
+    /** The index of the only GPU that the container can open. */
     private static int gpu(MesosContainer container) {
         List<String> nodes = container.out().lines().takeWhile(it -> !it.equals("up")).toList();
         assertEquals(1, nodes.size(), container::out);
@@ -87,7 +87,7 @@ class MesosGroupsTest extends OneAgentTest {
         awaitStates("ffff".substring(0, gpu) + "h" + "ffff".substring(gpu + 1));
     }
 
-    /** Another of the group may have it next, and opens it under the executor's own cgroup. */
+    /** Another task of the group may get it next, and opens it in the executor's own cgroup. */
     @Test
     void groupsLaterTaskHasTheGpuOfAnEarlierOne() {
         MesosContainer executor = lasting(MesosTask.groups(1));
@@ -100,7 +100,7 @@ class MesosGroupsTest extends OneAgentTest {
         }
     }
 
-    /** As of an agent before 1.10, which says the resources of the executor alone. */
+    /** As with an agent before 1.10, which passes only the executor's resources. */
     @Test
     void tasksWithoutSharesHaveTheExecutorsTogether() {
         MesosContainer executor = lasting(MesosTask.groups(2).named("old"));
@@ -120,7 +120,7 @@ class MesosGroupsTest extends OneAgentTest {
         awaitStates("ffff");
     }
 
-    /** A group's are launched all at once. */
+    /** All tasks of a group are launched at once. */
     @Test
     void tasksWithoutSharesThatAreLaunchedTogetherHaveTheSameGpu() throws Exception {
         MesosContainer executor = lasting(MesosTask.groups(1));
@@ -177,7 +177,7 @@ class MesosGroupsTest extends OneAgentTest {
         assertEquals("up\n", task.debug("echo up").await().ok().out());
     }
 
-    /** Mesos gives it the variables of the image and the task, and not what we have added. */
+    /** Mesos gives it the variables of the image and the task, without our additions. */
     @Test
     void healthCheckFindsTheDriversLibraries() {
         MesosContainer executor = lasting(MesosTask.groups(1));

@@ -20,11 +20,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Tasks of a Mesos agent get what they ask for, and nothing else. */
+/** Tasks of a Mesos agent get the GPUs that they request, and no others. */
 class MesosHookTest extends OneAgentTest {
     private static final String NODES = "for n in /dev/nvidia*; do echo $n $(tryopen $n); done; ";
 
-    /** By nodes of its own making: 0 to 3 are the host's GPUs. */
+    /** Tries nodes that the task makes itself: 0 to 3 are the host's GPUs. */
     private static final String RIGHTS =
             "for n in 0 1 2 3 255; do mknod $MESOS_SANDBOX/n$n c 195 $n; echo $n $(TRYOPEN"
                     + " $MESOS_SANDBOX/n$n); done; ";
@@ -39,7 +39,7 @@ class MesosHookTest extends OneAgentTest {
         return MesosTask.of(script.replace("TRYOPEN", "tryopen"));
     }
 
-    /** The only one that has a node. */
+    /** The number of the only GPU with a node. */
     private static String gpu(List<String> nodes) {
         List<String> gpus =
                 nodes.stream().filter(it -> it.matches("/dev/nvidia[0-3] ENXIO")).toList();
@@ -89,7 +89,7 @@ class MesosHookTest extends OneAgentTest {
                 lines.subList(9, lines.size()));
     }
 
-    /** As under Mesos' own support: it is for those that bring a driver of their own. */
+    /** As with Mesos' own support; this is for images that bring their own driver. */
     @ParameterizedTest
     @ValueSource(strings = {"void", ""})
     void imageThatDeclinesGpusHasNodesAndNoDriver(String visible) {
@@ -148,7 +148,7 @@ class MesosHookTest extends OneAgentTest {
 
     @ParameterizedTest
     @CsvSource({
-        // of the image, of the task: PATH and LD_LIBRARY_PATH
+        // PATH and LD_LIBRARY_PATH of the image, of the task, and as expected
         "/opt/bin:/bin, , , , /opt/bin:/bin:/usr/local/nvidia/bin, OURS",
         "/usr/local/nvidia/bin:/bin, /usr/local/nvidia/lib64, , ,"
                 + " /usr/local/nvidia/bin:/bin, /usr/local/nvidia/lib64",

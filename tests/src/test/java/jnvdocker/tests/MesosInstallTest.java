@@ -22,7 +22,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** {@code jnvdocker mesos install}: the folder that a Mesos agent starts its helpers from. */
+/** {@code jnvdocker mesos install}: the directory from which a Mesos agent starts its helpers. */
 class MesosInstallTest extends OneDaemonTest {
     private static final List<String> HELPERS =
             List.of("mesos-executor", "mesos-fetcher", "mesos-io-switchboard");
@@ -43,7 +43,7 @@ class MesosInstallTest extends OneDaemonTest {
         Folders.remove(folder);
     }
 
-    /** An agent's helpers, each of which says its name and arguments. */
+    /** Makes an agent's helpers, each of which prints its name and arguments. */
     private Path libexec(String name) throws IOException {
         Path made = Files.createDirectories(folder.resolve(name));
         for (String helper : HELPERS) {
@@ -120,7 +120,7 @@ class MesosInstallTest extends OneDaemonTest {
                 Files.readAllBytes(launcher.resolve("jnvdocker-prestart")));
     }
 
-    /** It is settled on the agent's own, wherever it is started from. */
+    /** The path of the agent's own helper is fixed, wherever the program is started from. */
     @Test
     void whatIsNoLaunchGoesToTheAgentsOwnHelper() throws IOException {
         install("launcher", "./libexec/").ok();
@@ -150,7 +150,7 @@ class MesosInstallTest extends OneDaemonTest {
                         .contains("does not have jnvdocker's"));
     }
 
-    /** After an upgrade nobody has to say again what they said before. */
+    /** An upgrade needs no options: the earlier ones are remembered. */
     @Test
     void foldersAreRemembered() throws IOException {
         install().ok();

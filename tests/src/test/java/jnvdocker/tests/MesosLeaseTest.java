@@ -21,7 +21,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A task has its GPUs for as long as anything of it lives, whatever becomes of agent and daemon.
+ * A task holds its GPUs as long as any of its processes lives, whatever happens to agent and
+ * daemon.
  */
 class MesosLeaseTest extends OneAgentTest {
     private final List<Process> started = new ArrayList<>();
@@ -33,7 +34,7 @@ class MesosLeaseTest extends OneAgentTest {
         }
     }
 
-    /** A program of the host that has all GPUs but these first ones. */
+    /** Starts a program of the host that holds these GPUs. */
     private Process hold(String gpus) {
         Process process = daemon.jnvdocker("gpu", "run", "--gpus", gpus, "sleep", "1000").start();
         started.add(process);
@@ -85,7 +86,7 @@ class MesosLeaseTest extends OneAgentTest {
         assertEquals(executor.id() + "." + task.id(), lease.path("container_id").asText());
     }
 
-    /** Marathon tells each task its id, and so do others. */
+    /** Marathon and other frameworks tell each task its id. */
     @Test
     void nestedTaskIsNamedByItsIdIfThatIsKnown() {
         MesosContainer executor = lasting(MesosTask.groups(1).named("pod"));
@@ -123,7 +124,7 @@ class MesosLeaseTest extends OneAgentTest {
     void leaseEndsWithTheLastProcessOfTheContainer() throws Exception {
         MesosContainer task =
                 lasting(on(2).command("setsid sleep 1000 > /dev/null 2>&1 & echo up; sleep 1000"));
-        agent.kill(); // a live one would end what is left
+        agent.kill(); // a running agent would end the other processes
         Command.of("kill", "-KILL", task.pid()).run().ok();
         Lab.await(() -> {
             String why = jnvdocker("gpu", "why", "2").ok().out();
@@ -189,7 +190,7 @@ class MesosLeaseTest extends OneAgentTest {
         agent.kill();
         daemon.kill();
         startDaemon();
-        awaitStates("hfff"); // on the evidence of no process, while the agent's folder is there
+        awaitStates("hfff"); // no process is the evidence, but the agent's directory
         agent.recover();
         ends.await();
         assertEquals("hfff", states());
@@ -220,7 +221,7 @@ class MesosLeaseTest extends OneAgentTest {
         assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 (GPU-5c1a0000) after "));
     }
 
-    /** The agent's fetcher empties stderr after the hook has written there. */
+    /** The agent's fetcher empties stderr after the hook has written to it. */
     @Test
     void waitingTaskSaysSoAlthoughTheFetcherEmptiesItsStderr() throws Exception {
         Process holder = hold("device=0");
@@ -237,7 +238,9 @@ class MesosLeaseTest extends OneAgentTest {
         assertTrue(remarks.get(1).startsWith("jnvdocker: got GPU 0 "), result::toString);
     }
 
-    /** The daemon has answered before the fetcher starts: jnvdocker-prestart repeats it. */
+    /**
+     * The daemon has answered before the fetcher starts, so jnvdocker-prestart repeats the remark.
+     */
     @Test
     void remarksOfAShortWaitAreRepeatedAfterTheFetcher() throws Exception {
         Process holder = hold("device=0");
@@ -275,7 +278,7 @@ class MesosLeaseTest extends OneAgentTest {
         }
     }
 
-    /** An agent offers GPUs again before the container is gone that had them. */
+    /** An agent offers GPUs again before the container that had them is gone. */
     @Test
     void taskWaitsForAnotherTask() {
         MesosContainer first = lasting(sleeper(4).named("first"));

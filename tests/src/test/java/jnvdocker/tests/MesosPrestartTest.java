@@ -24,8 +24,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What Mesos' helper runs before it enters a container, whose image is hostile: it does as it is
- * told, and nothing on the host.
+ * The program that Mesos' helper runs before it enters a container with a hostile image: it follows
+ * its instructions, and changes nothing on the host.
  */
 @Tag("root")
 class MesosPrestartTest {
@@ -34,9 +34,7 @@ class MesosPrestartTest {
             "jnvdocker: the agent has not put the container into a devices cgroup of its own; start"
                     + " it with --isolation=...,cgroups/devices\n";
 
-    /**
-     * A host whose mounts are shared, and in it a container's namespace as the helper leaves it.
-     */
+    /** A host with shared mounts, and in it a container's namespace as the helper leaves it. */
     private static final String HOST =
             """
             mount --make-rshared /
@@ -68,7 +66,7 @@ class MesosPrestartTest {
         Files.createDirectories(root.resolve("usr"));
         Files.createDirectory(root.resolve("dev"));
         Files.writeString(Files.createDirectory(driver).resolve("libcuda.so.1"), "driver");
-        // All is denied before there is anything in it: later the kernel would not have it.
+        // All devices are denied while it is empty, since the kernel would refuse that later.
         for (Path one : List.of(cgroup, nested)) {
             Files.createDirectories(one);
             Files.writeString(one.resolve("devices.deny"), "a");
@@ -86,7 +84,7 @@ class MesosPrestartTest {
         Folders.remove(folder);
     }
 
-    // ---- the driver's folder ----
+    // ---- the driver's directory ----
 
     @Test
     void driverIsReadOnlyAndNotOnTheHost() {
@@ -121,7 +119,7 @@ class MesosPrestartTest {
         assertTrue(empty(root.resolve(place).resolve("nvidia")));
     }
 
-    /** The host has such a folder, or has none: neither makes a difference. */
+    /** Whether or not the host has such a directory makes no difference. */
     @ParameterizedTest
     @CsvSource({
         "true,''",
@@ -142,7 +140,7 @@ class MesosPrestartTest {
         assertFalse(Files.exists(root.resolve(escape.toString().substring(1))));
     }
 
-    /** The same as the last part. */
+    /** Here the link is the last component of the path. */
     @Test
     void linkInThePlaceItselfIsRefused() throws IOException {
         Files.createDirectories(root.resolve("usr/local"));
@@ -234,7 +232,7 @@ class MesosPrestartTest {
         assertFailed(device("umount \"$root/dev\""), none);
         assertFailed(device("umount \"$root/dev\"; umount \"$root/dev\""), none);
         assertFailed(device("mount --bind /dev \"$root/dev\""), none);
-        // All of the image is in a tmpfs, which is not the same.
+        // The whole image lies in a tmpfs, which is not a /dev of its own.
         assertFailed(device("mount -t tmpfs tmpfs \"$root\"; mkdir \"$root/dev\""), none);
         assertTrue(empty(root.resolve("dev")));
         assertFalse(Files.exists(Path.of("/dev/nvidia4095"), LinkOption.NOFOLLOW_LINKS));
@@ -392,7 +390,7 @@ class MesosPrestartTest {
         assertEquals(0, sound(prestart(), "apply").exitCode());
     }
 
-    /** What is opened must not come in the place of what is closed: words would become rules. */
+    /** No file that is opened may take a closed stream's number: messages would become rules. */
     @Test
     void closedStandardDescriptorsAreNoRules() throws IOException {
         Command.Result result =
@@ -430,8 +428,8 @@ class MesosPrestartTest {
     }
 
     /**
-     * Runs the script in the container's namespace, and sees to it that nothing of it is on the
-     * host.
+     * Runs the script in the container's namespace, and asserts that none of its mounts appears on
+     * the host.
      */
     private Command.Result run(String script) {
         Command.Result result =
@@ -456,7 +454,7 @@ class MesosPrestartTest {
         return result;
     }
 
-    /** What it still has when it ends is the kernel's to free. */
+    /** Runs a command without leak checks: the kernel frees memory still in use at its end. */
     private static Command.Result sound(Object... words) {
         return Command.of(words).with("ASAN_OPTIONS", "detect_leaks=0").run();
     }

@@ -33,8 +33,8 @@ import java.util.stream.Stream;
 /**
  * Every call of a real agent and of its executors, replayed through our mesos-containerizer and a
  * daemon. A launch info {@code X.json} of {@code fixtures/mesos} becomes {@code X.expected.json}
- * where there is one, and else stays as it is, like everything else of the call. What came out is
- * in {@code tests/target/mesos}.
+ * where that exists; otherwise it stays unchanged, like everything else in the call. The results
+ * are in {@code tests/target/mesos}.
  */
 @Tag("root")
 class MesosRecordingTest {
@@ -42,7 +42,7 @@ class MesosRecordingTest {
     private static final Path RECORDINGS = Project.fixture("mesos");
     private static final String EXPECTED = ".expected.json";
 
-    /** Named by a task of the recordings. */
+    /** A task of the recordings names this UUID. */
     private static final String UUID = "GPU-1a1b2c3d-0000-1111-2222-333344445555";
 
     private static DriverRoot host;
@@ -91,7 +91,7 @@ class MesosRecordingTest {
         }
     }
 
-    /** What the agent had written down, and the same as protobuf's own library decodes it. */
+    /** Compares the agent's checkpoint with the same data as decoded by protobuf's own library. */
     @ParameterizedTest
     @MethodSource("recordings")
     void configIsReadAsItWasMeant(String recording, @TempDir Path agent) throws Exception {

@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which GPUs a task gets, and the reasons for which it gets none. */
+/** Which GPUs a task gets, and for which reasons it is refused. */
 class MesosRefusalTest extends OneAgentTest {
     private static final String GPUS =
             "for n in 0 1 2 3; do [ ! -e /dev/nvidia$n ] || echo $n; done";
@@ -105,7 +105,7 @@ class MesosRefusalTest extends OneAgentTest {
             assertTrue(remarks.getFirst().contains(reason), result::toString);
             lines(requiring(need, gpus).variable("NVIDIA_DISABLE_REQUIRE", "1"));
         }
-        // Without a driver in it, it is the image's own affair.
+        // Without our driver, the requirement is the image's own affair.
         lines(requiring(need, 1).imageVariable("NVIDIA_VISIBLE_DEVICES=void"));
     }
 
@@ -201,7 +201,7 @@ class MesosRefusalTest extends OneAgentTest {
         assertRefusedWith("5 GPUs requested, but this host has", task(5));
     }
 
-    /** What a task may not have is not kept for it while it waits for something else. */
+    /** A waiting task keeps no GPU that it may not have. */
     @Test
     void taskThatWaitsKeepsNothingThatItCanNotHave() {
         configure("mesos_gpus = ['1']\n");
@@ -245,7 +245,7 @@ class MesosRefusalTest extends OneAgentTest {
 
     @Test
     void onlyAgentsMayAsk() {
-        // The folder of a test is root's alone, the one of a real daemon is not.
+        // A test's directory is accessible to root alone, that of a real daemon to everyone.
         Path folder = daemon.socket().getParent().getParent();
         Command.of("chmod", "755", folder).run().ok();
         Path client = folder.resolve("jnvdocker");

@@ -25,8 +25,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * A Mesos agent and a daemon for all tests of a class, on a host with four GPUs, each of which
- * leaves nothing in it.
+ * A Mesos agent and a daemon on a host with four GPUs, for all tests of a class; each test leaves
+ * nothing behind.
  */
 @Tag("root")
 abstract class OneAgentTest {
@@ -57,7 +57,7 @@ abstract class OneAgentTest {
         awaitStates("ffff");
     }
 
-    /** Returns when it serves. */
+    /** Returns once the daemon serves. */
     static void startDaemon() {
         jnvdocker("gpu", "ls").ok();
     }
@@ -88,7 +88,7 @@ abstract class OneAgentTest {
         return jnvdocker(arguments).json();
     }
 
-    /** Of GPUs 0 to 3, the first letter of each state. */
+    /** The first letter of each state, of GPUs 0 to 3. */
     static String states() {
         StringBuilder now = new StringBuilder();
         gpus().findValuesAsText("state").forEach(state -> now.append(state.charAt(0)));
@@ -102,17 +102,17 @@ abstract class OneAgentTest {
         });
     }
 
-    /** Lasts until it is ended, and runs. */
+    /** Launches a task that runs until it is ended, and returns once it runs. */
     static MesosContainer lasting(MesosTask task) {
         return agent.launch(task).awaitLine("up");
     }
 
-    /** With that many GPUs, until it is ended. */
+    /** A task with that many GPUs that runs until it is ended. */
     static MesosTask sleeper(double gpus) {
         return MesosTask.of("echo up; sleep 1000").gpus(gpus).needsDriver();
     }
 
-    /** Until the hook has the daemon's ear: its connection is what else it has open. */
+    /** Waits until the hook is connected to the daemon, which shows as an open socket. */
     static void awaitQuestion(MesosContainer container) {
         Lab.await(() -> {
             String pid = "$(cat " + container.runtime().resolve("pid") + " 2> /dev/null)";
@@ -123,7 +123,7 @@ abstract class OneAgentTest {
         });
     }
 
-    /** What a task prints as it ends well. */
+    /** Asserts that the task succeeds, and returns its output. */
     static List<String> lines(MesosTask task) {
         return lines(agent.run(task));
     }
@@ -136,19 +136,22 @@ abstract class OneAgentTest {
         assertRefused(reason, agent.run(task));
     }
 
-    /** It is said once, and to the task's user, and nothing of the task has run. */
+    /**
+     * Asserts that the task's user is told the reason exactly once, and that no part of the task
+     * has run.
+     */
     static void assertRefused(String reason, Command.Result result) {
         assertEquals(1, result.exitCode(), result::toString);
         assertEquals("", result.out(), result::toString);
         assertEquals(List.of("jnvdocker: " + reason), remarks(result.err()), result::toString);
     }
 
-    /** What we say, without what Mesos' helper says of it. */
+    /** Our messages, without those of Mesos' helper. */
     static List<String> remarks(String err) {
         return err.lines().filter(line -> line.startsWith("jnvdocker: ")).toList();
     }
 
-    /** What a container's devices cgroup allows of GPUs, in order. */
+    /** The GPUs that a container's devices cgroup allows, in order. */
     static List<String> gpuRules(MesosContainer container) {
         return read(container.cgroup("devices").resolve("devices.list"))
                 .lines()

@@ -8,9 +8,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/**
- * A lab for all tests of a class, each of which leaves nothing in it, nor a daemon that is down.
- */
+/** A lab for all tests of a class; each test leaves nothing behind in it, and the daemon up. */
 @Tag("docker")
 @Tag("root")
 abstract class OneEngineTest {

@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** The options that a docker client lists, each with a value that it takes. */
+/** The options that a docker client lists, each with a value that it accepts. */
 final class OptionSamples {
     /** {@code -e, --env list Set environment variables}, or {@code --rm Automatically …}. */
     private static final Pattern LINE =
@@ -18,7 +18,7 @@ final class OptionSamples {
 
     private static final Pattern WORD = Pattern.compile("\\s*((?:[^\\s']|'[^']*')+)");
 
-    /** For those that take no word of any kind. */
+    /** Values of options that do not accept an arbitrary word. */
     private static final Map<String, String> VALUES =
             Map.ofEntries(
                     Map.entry("add-host", "box:1.2.3.4"),
@@ -77,17 +77,17 @@ final class OptionSamples {
 
     /**
      * @param letter its short name, or empty
-     * @param value that it takes; empty for one that takes none
+     * @param value a value that it accepts, empty for an option without one
      */
     record Option(String name, String letter, String value) {
-        /** The plainest first. */
+        /** The spellings, the plainest first. */
         List<List<String>> spellings() {
             List<List<String>> all = new ArrayList<>();
             String full = "--" + name;
             if (value.isEmpty()) {
                 all.add(List.of(full));
                 all.add(List.of(full + "=true"));
-                // To leave the checking of signatures on asks a server for them.
+                // With signature checks left on, docker would ask a server for the signatures.
                 if (!name.equals("disable-content-trust")) {
                     all.add(List.of(full + "=false"));
                 }
@@ -109,7 +109,7 @@ final class OptionSamples {
         }
     }
 
-    /** Those that the client's help of a verb lists, but for those that no container has. */
+    /** The options in the client's help of a verb, without those that apply to no container. */
     static List<Option> listed(Path client, String verb) {
         return Command.of(client, verb, "--help")
                 .run()
@@ -128,13 +128,13 @@ final class OptionSamples {
         String letter = line.group(1) == null ? "" : line.group(1);
         boolean takesNone = line.group(3) == null;
         return switch (name) {
-            // The one asks for no container, the other is refused for those with GPUs.
+            // help requests no container, and privileged containers are refused GPUs.
             case "help", "privileged" -> null;
             default -> new Option(name, letter, takesNone ? "" : VALUES.getOrDefault(name, "1"));
         };
     }
 
-    /** Words parted by blanks; {@code '…'} is one word, in which {@code \n} is a line break. */
+    /** Splits at blanks; {@code '…'} is one word, in which {@code \n} is a line break. */
     static List<String> words(String line) {
         List<String> words = new ArrayList<>();
         Matcher word = WORD.matcher(line);

@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What the lab allows: cordons, quotas, and for how long one may wait. */
+/** The lab's rules: cordons, quotas, and the longest wait. */
 class PolicyTest extends OneEngineTest {
     private static final int ALICE = 61001;
     private static final int BOB = 61002;
@@ -42,7 +42,7 @@ class PolicyTest extends OneEngineTest {
         lab.jnvdocker("gpu", "uncordon", "0", "1", "2", "3").ok();
     }
 
-    /** By the daemon's next start, which is now. */
+    /** Restarts the daemon, as changes take effect with its start. */
     private static void configure(String toml) {
         lab.daemon().config(toml);
         lab.daemon().stop();
@@ -53,7 +53,7 @@ class PolicyTest extends OneEngineTest {
         return lab.daemon().environment().get("JNVDOCKER_CONFIG");
     }
 
-    /** As a user types it who has become root by sudo. */
+    /** A command typed by a user who has become root by sudo. */
     private static Command as(int user, Object... arguments) {
         return lab.as(user, arguments);
     }
@@ -186,7 +186,7 @@ class PolicyTest extends OneEngineTest {
         assertTrue(another.err().endsWith("wait with --gpu-wait, or stop one of them\n"));
     }
 
-    /** On a shared host most images would ask for more than there is. */
+    /** On a shared host, most images would request more GPUs than are free. */
     @Test
     void imageWhoseUserRequestsNothingIsRefusedInItsOwnWords() {
         lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");

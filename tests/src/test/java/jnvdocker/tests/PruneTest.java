@@ -27,7 +27,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
-/** {@code jnvdocker gpu prune}: what nobody needs any more goes, and nothing else. */
+/** {@code jnvdocker gpu prune}: files that are no longer needed are removed, and no others. */
 class PruneTest extends OneEngineTest {
     private static final String REAL = "535.261.03";
     private static final String OLDER = "525.60.13";
@@ -77,7 +77,7 @@ class PruneTest extends OneEngineTest {
         }
     }
 
-    /** What became of each volume: {@code removed}, {@code would_go}, or why it is kept. */
+    /** The fate of each volume: {@code removed}, {@code would_go}, or why it is kept. */
     private static Map<String, String> fates(JsonNode pruned) {
         Map<String, String> fates = new TreeMap<>();
         for (JsonNode volume : pruned.path("volumes")) {
@@ -135,7 +135,10 @@ class PruneTest extends OneEngineTest {
                 lab.docker("volume", "ls", "-q").ok().out().lines().toList());
     }
 
-    /** Hard links of what the host still has: its manifest is all that takes room. */
+    /**
+     * The volume consists of hard links to files that the host still has; only its manifest takes
+     * room.
+     */
     @Test
     void whatIsTheHostsAsWellFreesNothing() throws IOException {
         long manifest = Files.size(folder(REAL).resolve("manifest.json"));
@@ -158,7 +161,7 @@ class PruneTest extends OneEngineTest {
         assertFalse(pruned.path("dry_run").asBoolean());
     }
 
-    /** A container that names another driver's volume was served this one's files. */
+    /** A container that names another driver's volume was served this driver's files. */
     @Test
     void whatRunsKeepsTheFilesThatItWasServed() throws IOException {
         lab.docker(
@@ -260,7 +263,7 @@ class PruneTest extends OneEngineTest {
         assertFalse(Files.exists(claimFolder("abcdefabcdef")));
     }
 
-    /** The daemon was told of another engine than before, or that engine was made anew. */
+    /** The daemon was pointed to another engine, or that engine was made anew. */
     @Test
     void claimsOfAnotherEngineGoWhenThatIsAskedFor() {
         lab.create("train-7", 0);
@@ -306,7 +309,7 @@ class PruneTest extends OneEngineTest {
         assertEquals(2, lab.jnvdocker("gpu", "prune", "all").exitCode());
     }
 
-    /** Whatever is made while it is pruned can be started, or was refused at once. */
+    /** A container that is created during a prune can be started, or was refused immediately. */
     @Test
     void whatIsCreatedMeanwhileStarts() throws Exception {
         load(NEWER);

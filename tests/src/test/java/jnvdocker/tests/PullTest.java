@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Images by every name that they have, and from where they come: as docker does it. */
+/** Images by each of their names, and their source: the same as with docker. */
 class PullTest extends EachEngineTest {
     private static final String NODES = "ls /dev/nvidia[0-9]* 2> /dev/null; true";
 
@@ -44,7 +44,10 @@ class PullTest extends EachEngineTest {
         registry.close();
     }
 
-    /** Alone and by way of us, from the same beginning; the same must be seen. */
+    /**
+     * Runs docker directly and through jnvdocker, from the same initial state, and expects the same
+     * output.
+     */
     private static Command.Result assertLikeDockers(boolean there, Object... words) {
         start(there);
         long before = pulls();
@@ -76,8 +79,9 @@ class PullTest extends EachEngineTest {
     }
 
     /**
-     * Layers end in any order. What docker pull says, which is called for it, differs from what
-     * docker run says in a last line with the image's name, and in what stands around an error.
+     * Sorts the lines, since layers end in any order. jnvdocker calls docker pull, whose output
+     * differs from that of docker run in a last line with the image's name, and in the text around
+     * an error.
      */
     private static List<String> words(String err) {
         return err.lines()

@@ -32,9 +32,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The files of a real driver where other distributions and careful administrators have them, with
- * the loader cache that ldconfig makes of that: however they lie, the volume is the same. Small
- * hosts, and what is wrong with them, are in volume-plugin's HostLayoutsTest.
+ * The files of a real driver where other distributions and careful administrators put them, with
+ * the loader cache that ldconfig makes of them: the volume is the same in every layout. Small hosts
+ * and their faults are in volume-plugin's HostLayoutsTest.
  */
 @Tag("root")
 class RealHostLayoutsTest {
@@ -122,7 +122,7 @@ class RealHostLayoutsTest {
         assertTrue(text.endsWith("; run ldconfig to write it again"), text);
     }
 
-    /** All that a library says of itself may be in the part that is there. */
+    /** The remaining part may contain all of the library's headers. */
     @ParameterizedTest
     @ValueSource(ints = {1, 50, 90, 98})
     void libraryThatLostItsEnd(int percent) throws IOException {
@@ -159,7 +159,7 @@ class RealHostLayoutsTest {
                 problems);
     }
 
-    /** Those that Debian's packages have; it has nvoptix.bin among the libraries. */
+    /** The graphics files of Debian's packages, in which nvoptix.bin is among the libraries. */
     @ParameterizedTest
     @EnumSource
     void graphicsFilesOfEachRelease(DriverRoot.Release release) throws IOException {
@@ -197,7 +197,7 @@ class RealHostLayoutsTest {
         return assertThrows(DriverVolumeException.class, () -> build("refused")).getMessage();
     }
 
-    /** Names, where links lead, sizes. */
+    /** Names, link targets, sizes. */
     private List<String> contents(DriverVolume volume) throws IOException {
         assertEquals(List.of(), volume.verify(host()));
         return Command.of("find", ".", "-path", "./*/*", "-printf", "%P %l %s\n")
@@ -218,7 +218,7 @@ class RealHostLayoutsTest {
                 .orElseThrow();
     }
 
-    /** Moves what a pattern names from one folder into another, sub-folders too. */
+    /** Moves the files that match a pattern from one directory into another, subdirectories too. */
     private void move(String from, String to, String pattern) throws IOException {
         Path there = Files.createDirectories(root.folder().resolve(to));
         try (Stream<Path> files = stream(root.folder().resolve(from), pattern)) {
@@ -238,7 +238,7 @@ class RealHostLayoutsTest {
         Command.of("ldconfig", "-r", root.folder()).run().ok();
     }
 
-    /** Replaces it, since it has other names elsewhere. */
+    /** Replaces the file rather than writing to it, since it has other hard links. */
     private void cut(String file, int percent) throws IOException {
         Path path = root.folder().resolve(file);
         byte[] bytes = Files.readAllBytes(path);

@@ -29,7 +29,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Our runtime before runc and crun, and as a runtime of a real engine. */
+/** Our runtime in front of runc and crun, and as a runtime of a real engine. */
 @Tag("root")
 class RealRuntimeTest {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -42,7 +42,7 @@ class RealRuntimeTest {
         Folders.remove(folder);
     }
 
-    /** Edits whatever it is asked about. */
+    /** Edits every container and process that it is asked about. */
     private static Frames edit(List<String> arguments) {
         boolean create = arguments.get(1).equals("create");
         String text = arguments.get(create ? 6 : 4);
@@ -106,7 +106,10 @@ class RealRuntimeTest {
         assertTrue(Files.notExists(folder.resolve("state").resolve(id)));
     }
 
-    /** crun starts nothing on a machine with cgroups of both kinds: it is shown those of one. */
+    /**
+     * Shows crun only cgroup v2, since it starts nothing on a machine with cgroups of both
+     * versions.
+     */
     private Command call(RuntimeProgram runtime, String name, Object... words) {
         boolean crun = name.equals("crun");
         String script =
@@ -156,7 +159,10 @@ class RealRuntimeTest {
         }
     }
 
-    /** As a daemon does that has docker's files before it, and that marks what it has edited. */
+    /**
+     * Answers like a daemon that is given docker's files, and marks the containers that it has
+     * edited.
+     */
     private Frames editDocker(List<String> arguments) {
         try {
             if (arguments.get(1).equals("create")) {

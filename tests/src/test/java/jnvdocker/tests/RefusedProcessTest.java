@@ -40,8 +40,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Containers whose start is refused, in real runtimes: whatever they are, they print why and end
- * with 125, and nothing of theirs is run, mounted or changed.
+ * Containers of all kinds whose start is refused, in real runtimes: they print the reason and end
+ * with 125, and none of their programs, mounts or hooks takes effect.
  */
 @Tag("root")
 class RefusedProcessTest {
@@ -52,7 +52,7 @@ class RefusedProcessTest {
     private final Path program = folder.resolve("own/jnvdocker-refused");
     private final Path image = folder.resolve("image");
 
-    /** What a user has of a container; the rest is as {@code runc spec} has it. */
+    /** A container's properties that users set; the rest is as {@code runc spec} writes it. */
     private enum Kind {
         PLAIN(_ -> {}),
         TERMINAL(spec -> process(spec).put("terminal", true)),
@@ -140,10 +140,13 @@ class RefusedProcessTest {
         }
     }
 
-    /** As in the tree, and an image whose /dev leads to where it has something. */
+    /**
+     * Lays out the program as in the tree, and an image whose /dev is a link to a directory of the
+     * image.
+     */
     @BeforeEach
     void layOut() throws IOException {
-        // Its root is not ours where users are mapped.
+        // With mapped users, the container's root is not ours.
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.createDirectories(program.resolveSibling("dev"));
         Files.createDirectories(program.resolveSibling("proc"));
@@ -168,7 +171,7 @@ class RefusedProcessTest {
     @ParameterizedTest
     @EnumSource(
             value = Kind.class,
-            // Without cgroups, which this crun does not know how to use here.
+            // This case needs cgroups, which this crun does not support here.
             names = {"LITTLE_MEMORY"},
             mode = EnumSource.Mode.EXCLUDE)
     void crunRunsOurProgram(Kind kind) throws Exception {
@@ -179,7 +182,7 @@ class RefusedProcessTest {
         return RuntimeCall.scenarios();
     }
 
-    /** Whose images and volumes are all gone. */
+    /** Containers whose images and volumes are all gone. */
     @ParameterizedTest
     @MethodSource("creations")
     void recordedContainers(String scenario) throws Exception {
@@ -190,14 +193,14 @@ class RefusedProcessTest {
                 for (JsonNode namespace : spec.at("/linux/namespaces")) {
                     ((ObjectNode) namespace).remove("path");
                 }
-                // Left out of the recording, but for the word that says so.
+                // The recording has only a placeholder for it.
                 spec.withObjectProperty("linux").remove("seccomp");
                 assertRefuses("runc", spec, spec.at("/process/terminal").asBoolean());
             }
         }
     }
 
-    /** At the third start its GPU is free. */
+    /** The GPU is free at the third start. */
     @ParameterizedTest
     @EnumSource
     @Tag("docker")
@@ -282,7 +285,7 @@ class RefusedProcessTest {
         String before = files();
         Command.Result result = call(runtime, bundle, id, terminal).run();
         assertEquals(125, result.exitCode(), result::toString);
-        // Where script's own input has ended it types a character, which is echoed amid the output.
+        // At the end of its own input, script types a character, which is echoed amid the output.
         String said = terminal ? result.out().replace("\r", "").replace("^@", "") : result.err();
         assertTrue(said.contains(TEXT + "\n"), result::toString);
         assertEquals(before, files());
@@ -292,7 +295,10 @@ class RefusedProcessTest {
         return RefusedProcess.of(spec.toString(), program, TEXT);
     }
 
-    /** crun starts nothing on a machine with cgroups of both kinds: it is shown those of one. */
+    /**
+     * Shows crun only cgroup v2, since it starts nothing on a machine with cgroups of both
+     * versions.
+     */
     private Command call(String runtime, Path bundle, String id, boolean terminal) {
         boolean crun = runtime.equals("crun");
         String cgroups = crun ? "mount -t cgroup2 cgroup2 /sys/fs/cgroup && " : "";
@@ -305,7 +311,7 @@ class RefusedProcessTest {
                 : Command.of("unshare", "-m", "sh", "-c", words);
     }
 
-    /** All of the image's and of our root. */
+    /** All files of the image and of our root. */
     private String files() {
         return Command.of("find", image, program.getParent(), "-printf", "%p %l %s %m %T@\n")
                 .run()

@@ -18,7 +18,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** The registry's disk fails: nobody is given anything, and everybody is told why. */
+/** The registry's disk fails: no GPU is given out, and every client is told why. */
 class RegistryDiskTest extends OneEngineTest {
     @ParameterizedTest
     @EnumSource
@@ -30,7 +30,7 @@ class RegistryDiskTest extends OneEngineTest {
             assertTold(125, lab.gpuContainer("run", "next", 2).run());
             assertTold(1, lab.docker("start", "old"));
 
-            // The end of a lease cannot be written either: it goes on.
+            // The end of a lease cannot be written either, so the lease goes on.
             lab.docker("rm", "-f", "train");
             assertTold(125, lab.gpuContainer("run", "next", 0).run());
             assertEquals(Map.of(0, "train"), lab.registry().holders());
@@ -43,7 +43,7 @@ class RegistryDiskTest extends OneEngineTest {
         lab.awaitHolders(Map.of(0, "next", 1, "old"));
     }
 
-    /** What runs goes on, also from anew; what has ended is shown with a word of why. */
+    /** Running containers go on, also after a restart; ended ones are shown with the reason. */
     @ParameterizedTest
     @EnumSource(names = {"FULL", "READ_ONLY"})
     void whatHasAGpuKeepsItThroughARestart(KillPoint.DiskError error) {
@@ -71,7 +71,7 @@ class RegistryDiskTest extends OneEngineTest {
         assertEquals("true", lab.inspect("train", "{{.State.Running}}"));
     }
 
-    /** A real one, which the engine has, too. */
+    /** On a real file system, which the engine sees too. */
     @Test
     void whatHasAGpuKeepsItWhereNothingMoreFits() throws IOException {
         Path state = lab.daemon().state();
@@ -104,7 +104,7 @@ class RegistryDiskTest extends OneEngineTest {
         }
     }
 
-    /** Restarts the daemon on a disk that fails as soon as it has found everything as it was. */
+    /** Restarts the daemon on a disk that fails once the daemon has checked the state. */
     private static KillPoint launchOn(KillPoint disk) {
         lab.daemon().stop();
         lab.daemon().launch(disk.turnedOff().environment());
@@ -133,7 +133,7 @@ class RegistryDiskTest extends OneEngineTest {
             assertEquals(Map.of(), lab.registry().holders());
             lab.run("second", 0);
             lab.awaitHolders(Map.of(0, "second"));
-            lab.daemon().stop(); // it cannot go on counting once the point is gone
+            lab.daemon().stop(); // it cannot count calls once the kill point's files are gone
         }
     }
 

@@ -24,8 +24,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A state folder in which the registry is older than what runs: somebody has put a copy of it back,
- * or a byte of its log is wrong. A GPU has one holder all the same.
+ * A state directory in which the registry is older than the running containers, because a copy was
+ * put back or a byte of its log is wrong. A GPU has one holder all the same.
  */
 class RolledBackStateTest extends OneEngineTest {
 
@@ -37,7 +37,7 @@ class RolledBackStateTest extends OneEngineTest {
         lab.run("train", 0);
         Set<String> folders = lab.folders();
         putBack(copy);
-        // At once, before the engine has told anything.
+        // Immediately, before the engine has reported anything.
         assertHeld(lab.docker("start", "older"));
         lab.awaitHolders(Map.of(0, "train", 1, "stays"));
         assertEquals(folders, lab.folders());
@@ -65,7 +65,8 @@ class RolledBackStateTest extends OneEngineTest {
     }
 
     /**
-     * Neither the registry nor a file tells of the claim; its cgroup does, where that has rules.
+     * Neither the registry nor a file mentions the claim; its cgroup shows its GPUs, where that has
+     * rules.
      */
     @Test
     void aClaimOfWhichNothingTellsKeepsWhatItCanOpen() throws Exception {
@@ -123,7 +124,7 @@ class RolledBackStateTest extends OneEngineTest {
         return gpus().path(gpu).path("state").asText();
     }
 
-    /** As {@code cp} makes it while the daemon runs; the log is copied with the rest. */
+    /** Copies the registry as {@code cp} does while the daemon runs, with its log. */
     private static Path copy() throws IOException {
         lab.awaitTruth();
         Path copy = Folders.make("copy");

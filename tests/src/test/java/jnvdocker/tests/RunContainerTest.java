@@ -29,7 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The main job, on real driver files and a real engine. */
+/** The main function, with real driver files and a real engine. */
 @Tag("docker")
 @Tag("root")
 @ParameterizedClass
@@ -144,7 +144,7 @@ class RunContainerTest {
                 "tryopen /dev/nvidia1; ls -d /dev/nvidia[0-9]*;"
                         + " mknod /dev/nvidia0 c 195 0 && tryopen /dev/nvidia0; true";
         Command.Result result = jnvdocker("cuda", "sh", "-c", script).with("NV_GPU", "1").run();
-        // The node is there and has no driver behind it; the other's cgroup does not let through.
+        // GPU 1's node exists without a driver behind it; the cgroup denies access to GPU 0.
         assertEquals("ENXIO\n/dev/nvidia1\nEPERM\n", result.ok().out());
     }
 
@@ -187,7 +187,7 @@ class RunContainerTest {
 
     @Test
     void gpuThatIsNamedInTwoOptionsIsGivenOnce() {
-        // Not started: this machine has no such node.
+        // Only created, since this machine has no such node.
         String id =
                 daemon.jnvdocker("create", "--gpus", "device=0", "--device", "/dev/nvidia0", "cuda")
                         .run()
@@ -224,7 +224,7 @@ class RunContainerTest {
 
     @Test
     void deviceOptionAsksForItsGpuWithEverythingElse() {
-        // Only seen in what docker is run with: the simulated host's node is not in our own /dev.
+        // Checked by docker's arguments alone: our own /dev lacks the simulated host's node.
         Command.Result result =
                 jnvdocker("--device", "/dev/nvidia2", "plain")
                         .with("NV_DOCKER", Project.fixture("bin/docker"))
@@ -345,7 +345,7 @@ class RunContainerTest {
         Command.Result result = run("--privileged", "cuda", "true");
         assertEquals(125, result.exitCode());
         assertTrue(result.err().contains("allow_privileged = true"), result::toString);
-        // Not started: not every machine that runs tests lets a container have all rights.
+        // Only created, since some test machines cannot run a container with all rights.
         daemon.jnvdocker("create", "--privileged", "plain", "true").run().ok();
     }
 
@@ -361,7 +361,7 @@ class RunContainerTest {
 
     @Test
     void otherEngineOnThisMachineGetsTheSameEdits() {
-        // The same engine by another name: what is asked of it goes by way of the user's docker.
+        // The same engine at another address: requests to it go through the user's docker.
         var other = UnixDomainSocketAddress.of(daemon.state().resolveSibling("other.sock"));
         try (SocketRelay _ = new SocketRelay(other, engine.socket())) {
             Command.Result result =
@@ -379,7 +379,7 @@ class RunContainerTest {
                             .ok();
             assertTrue(result.out().contains("/dev/nvidia1\n"), result::toString);
             assertFalse(result.out().contains("/dev/nvidia0\n"), result::toString);
-            // Whatever its runtimes are: "void" keeps NVIDIA's from adding GPUs.
+            // This holds for any runtime: "void" keeps NVIDIA's from adding GPUs.
             assertTrue(result.out().contains("NVIDIA_VISIBLE_DEVICES=void\n"), result::toString);
         }
     }
@@ -444,7 +444,7 @@ class RunContainerTest {
                                         + " 0.1; done")
                         .start();
         assertEquals("ready", process.inputReader().readLine());
-        // Not destroy(), which closes the pipes too.
+        // Not destroy(), which would close the pipes too.
         Command.of("kill", "-TERM", process.pid()).run().ok();
         assertEquals("caught", process.inputReader().readLine());
         assertEquals(7, process.waitFor());

@@ -29,14 +29,17 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Those who ask an engine and know nothing of us, each with what its manual says: two that ask for
- * two of four GPUs get different ones, and the third is told who has them. With {@code
+ * Clients of an engine that know nothing of jnvdocker, each used as its manual says: two that
+ * request two of four GPUs get different ones, and a third is told their holders. With {@code
  * ENGINE=DEBIAN_STABLE} the engine is the installed one.
  */
 @Tag("docker")
 @Tag("root")
 class RuntimeClientsTest {
-    /** A service as both releases of compose read it; its name is that of the project's. */
+    /**
+     * A service that both releases of compose can read; its container's name begins with the
+     * project's.
+     */
     private static final String SERVICE =
             """
             version: "3.8"
@@ -76,7 +79,9 @@ class RuntimeClientsTest {
         awaitNumbers(Map.of());
     }
 
-    /** Waits until containers whose names begin so, and no others, have so many. */
+    /**
+     * Waits until containers with these name prefixes, and no others, hold these numbers of GPUs.
+     */
     private static void awaitNumbers(Map<String, Integer> numbers) {
         Lab.await(() -> {
             Map<String, Integer> now = new TreeMap<>();
@@ -204,7 +209,7 @@ class RuntimeClientsTest {
                         "--name",
                         name,
                         "--network=none",
-                        // What podman would set takes rights that a container's root may lack.
+                        // Podman's own limits would need rights that a container's root may lack.
                         "--ulimit=nofile=1024:1024",
                         "--ulimit=nproc=1000:1000",
                         "--runtime=nvidia",
@@ -223,7 +228,7 @@ class RuntimeClientsTest {
                                 "--root",
                                 folder.resolve("containers"),
                                 "--runroot",
-                                // Podman takes 50 characters at most.
+                                // Podman limits this path to 50 characters.
                                 folder.resolve("r"),
                                 "--cgroup-manager=cgroupfs",
                                 "--events-backend=file"));

@@ -32,8 +32,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Containers of whoever asks the engine, with our OCI runtime: docker alone is typed here, as
- * compose and all others would ask it.
+ * Containers of any client of the engine, with our OCI runtime: the tests use plain docker, like
+ * compose and all others would.
  */
 @Tag("docker")
 @Tag("root")
@@ -114,7 +114,9 @@ class RuntimeContainersTest {
         assertTrue(result.err().contains(why), result::toString);
     }
 
-    /** Its own can be opened, and those that it makes nodes for cannot. */
+    /**
+     * Asserts that the container can open its own GPUs, and not the others by nodes that it makes.
+     */
     private static void assertOpensItsOwn(String container) {
         String out = lab.docker("exec", container, "sh", "-c", NODES).ok().out();
         for (int gpu = 0; gpu < 4; gpu++) {
@@ -123,7 +125,7 @@ class RuntimeContainersTest {
         }
     }
 
-    /** How many it can open. */
+    /** Counts the GPUs that it could open. */
     private static long opened(String out) {
         return out.lines().filter(line -> line.endsWith(" ENXIO")).count();
     }
@@ -140,7 +142,7 @@ class RuntimeContainersTest {
         return gpus;
     }
 
-    /** Waits until these containers, and no others, have so many. */
+    /** Waits until these containers, and no others, hold these numbers of GPUs. */
     private static void awaitNumbers(Map<String, Integer> numbers) {
         Lab.await(() -> {
             Map<String, Integer> now = new TreeMap<>();
@@ -278,7 +280,7 @@ class RuntimeContainersTest {
                 "allow_privileged");
     }
 
-    /** A refused create would be final to the policy, which waits twice as long each time. */
+    /** The policy does not retry after a refused create, and doubles its delay each time. */
     @Test
     void restartPolicyTriesAgainWhileItsGpuIsTaken() throws Exception {
         start("one", "--label=jnvdocker.gpus=device=0", "--restart=always");
@@ -322,7 +324,7 @@ class RuntimeContainersTest {
         }
     }
 
-    /** Both that it has said, and why it was refused. */
+    /** Returns the container's own output and the reason of its refusal. */
     private static String logs(String container) {
         Command.Result logs = lab.docker("logs", container).ok();
         return logs.out() + logs.err();

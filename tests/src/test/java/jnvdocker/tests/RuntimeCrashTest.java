@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Our runtime is killed at each of its system calls, in a creation that is edited. */
+/** Our runtime is killed at each of its system calls, while it edits a container's creation. */
 @Tag("root")
 class RuntimeCrashTest {
     private static final String OLD = "{\"env\":[\"NVIDIA_VISIBLE_DEVICES=all\"]}";
@@ -43,8 +43,8 @@ class RuntimeCrashTest {
     }
 
     /**
-     * Between the new file and its renaming it lies beside the old one; the next creation takes it
-     * away. At every other moment there is nothing else.
+     * Until it is renamed, the new file lies beside the old one; the next creation removes it. At
+     * every other moment the old file is alone.
      */
     @Test
     void killedAtAnyCallItLeavesTheOldTextOrTheNewOne() throws IOException {
@@ -82,7 +82,9 @@ class RuntimeCrashTest {
         }
     }
 
-    /** What it calls until it is another program, each as strace names it for an injection. */
+    /**
+     * The system calls until it becomes another program, each as strace names it for an injection.
+     */
     private List<String> calls(RuntimeProgram runtime) throws IOException {
         create(runtime);
         Files.delete(folder.resolve("bin/called.status"));

@@ -38,9 +38,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /**
- * The creation of a container that may have GPUs, under sanitizers: what the daemon says is done,
- * and where it says nothing sensible the container is refused, with the reason where engines read
- * it.
+ * The creation of a container that may have GPUs, under sanitizers: the daemon's answer is carried
+ * out, and without a valid answer the container is refused, with the reason where engines read it.
  */
 class RuntimeCreateTest {
     private static final String OLD = "{\"env\":[\"NVIDIA_VISIBLE_DEVICES=all\"]}";
@@ -190,7 +189,7 @@ class RuntimeCreateTest {
         assertNothingElse();
     }
 
-    /** Whatever breaks off where. */
+    /** Wherever an answer is cut off. */
     @Test
     void keptFramesNeverDoHarm() throws IOException {
         for (FrameScripts.Kept kept : FrameScripts.all()) {
@@ -221,7 +220,7 @@ class RuntimeCreateTest {
         assertTrue(Duration.between(began, Instant.now()).toSeconds() < 8);
     }
 
-    /** What it remarks is no answer. */
+    /** A remark does not count as an answer. */
     @Test
     void talkativeDaemonIsLeft() throws IOException {
         Script talkative =
@@ -250,7 +249,7 @@ class RuntimeCreateTest {
     @Test
     void daemonThatComesIsAsked() throws Exception {
         try (HostileDaemon _ = new HostileDaemon(runtime.socket(), Script.hanging(0))) {
-            // Leaves a socket behind that refuses.
+            // This leaves behind a socket that refuses connections.
         }
         Process process = command("json").start();
         Thread.sleep(1_500);
@@ -360,7 +359,7 @@ class RuntimeCreateTest {
         assertEquals(3, lines.size());
     }
 
-    /** The reason stays readable for those who have it from standard error. */
+    /** Standard error always has the reason too. */
     @ParameterizedTest
     @ValueSource(strings = {"", "/nowhere/log", "link", "pipe", "bundle", "journald:x", "file:log"})
     void logMayBeAnything(String path) throws IOException {

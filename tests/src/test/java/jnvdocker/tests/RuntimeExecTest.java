@@ -32,8 +32,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Commands in containers, and the end of containers, under sanitizers: the daemon hears of those
- * that it has marked, and nothing that it does or leaves undone stops them.
+ * Commands in containers, and the end of containers, under sanitizers: the daemon is told of those
+ * that it has marked, and no failure of the daemon stops them.
  */
 class RuntimeExecTest {
     private static final String ID = "c1";
@@ -82,7 +82,7 @@ class RuntimeExecTest {
         assertNothingLeft();
     }
 
-    /** A daemon is there, and would edit. */
+    /** A daemon is present, and would edit the command. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -164,7 +164,7 @@ class RuntimeExecTest {
 
     // ---- delete ----
 
-    /** Each says its container to whoever listens. */
+    /** Each call sends its container's id to the daemon's socket. */
     @Test
     void endOfAMarkedContainerWakesTheDaemon() throws Exception {
         String server =
@@ -187,7 +187,9 @@ class RuntimeExecTest {
         }
     }
 
-    /** A socket of one who is stopped takes ten datagrams, or however many; the rest is dropped. */
+    /**
+     * The socket of a stopped process takes a limited number of datagrams; the rest are dropped.
+     */
     @Test
     void endOfAContainerWaitsForNobody() throws Exception {
         assertPassedOn("delete c1");

@@ -37,8 +37,8 @@ import java.util.stream.Collectors;
 
 /**
  * Daemon, runtime and engine are killed at any moment while docker has our runtime create
- * containers: no GPU ever has two holders, and nothing is left. Of the many moments each test takes
- * a few, or all with {@code KILL_POINTS=all} in the environment.
+ * containers: no GPU ever has two holders, and nothing is left behind. Each test takes a few of the
+ * many moments, or all with {@code KILL_POINTS=all} in the environment.
  */
 @Tag("docker")
 @Tag("root")
@@ -100,7 +100,7 @@ class RuntimeKillTest {
                 option.equals("-d") ? "1000" : "0");
     }
 
-    /** What users do, whether or not it succeeds. */
+    /** Typical commands of users, which may fail. */
     private static void useGpus() {
         start("train", 1, "-d");
         start("big", 2, "-d");
@@ -111,7 +111,10 @@ class RuntimeKillTest {
         start("short", 2, "--rm");
     }
 
-    /** What is not as it should be: each container that runs has what it asked for, by a lease. */
+    /**
+     * Returns the violations of this rule: each running container has a lease of the GPUs that it
+     * requested, and no other has one.
+     */
     private static List<String> untruths() {
         List<String> twice = lab.registry().heldTwice();
         if (!twice.isEmpty()) {
@@ -153,7 +156,7 @@ class RuntimeKillTest {
         }
     }
 
-    /** Where the daemon is killed. */
+    /** When the daemon is killed. */
     enum Strike {
         BEFORE_A_WRITE(KillPoint::before),
         AMID_A_WRITE(KillPoint::amid),
@@ -165,7 +168,7 @@ class RuntimeKillTest {
             this.at = at;
         }
 
-        /** How many moments there are. */
+        /** Counts the moments. */
         private int moments() {
             lab.daemon().stop();
             try (KillPoint point = this == IN_ITS_TALK ? at.apply(0) : KillPoint.never()) {
@@ -196,7 +199,7 @@ class RuntimeKillTest {
         }
     }
 
-    /** The engine is told that the creation failed, and nothing has a GPU. */
+    /** The engine is told that the creation failed, and no GPU is held. */
     @Test
     void runtimeIsKilledAtItsSystemCalls() throws Exception {
         lab.startDaemon();
@@ -221,7 +224,9 @@ class RuntimeKillTest {
                 "true");
     }
 
-    /** What it calls until it is the real runtime, each as strace names it for an injection. */
+    /**
+     * The system calls until it becomes the real runtime, each as strace names it for an injection.
+     */
     private static List<String> calls() throws IOException {
         killed("").ok();
         Map<String, Integer> seen = new HashMap<>();
@@ -237,7 +242,7 @@ class RuntimeKillTest {
         return calls.subList(1, calls.size());
     }
 
-    /** Each of them at the same time as the daemon, or alone. */
+    /** Each is killed alone or together with the daemon. */
     @ParameterizedTest
     @EnumSource
     void engineIsKilled(Victims victims) throws Exception {
@@ -257,14 +262,14 @@ class RuntimeKillTest {
             lab.startDaemon();
         }
         if (victims != Victims.SHIMS) {
-            // What runs on without an engine keeps its GPUs.
+            // Containers that run on without an engine keep their GPUs.
             assertEquals(3, lab.registry().holders().size());
             lab.engine().start();
         }
         assertSound(victims.toString());
     }
 
-    /** With a daemon that runs, and one that comes a moment after the engine. */
+    /** The daemon runs, or starts a moment after the engine. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void engineThatStartsHasItsContainersBack(boolean late) throws Exception {
@@ -301,7 +306,7 @@ class RuntimeKillTest {
         assertSound("after the engine's start");
     }
 
-    /** Who is killed. */
+    /** The processes to kill. */
     enum Victims {
         SHIMS,
         ENGINE,

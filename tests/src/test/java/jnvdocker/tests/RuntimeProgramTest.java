@@ -33,8 +33,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What an engine runs in place of its runtime, under sanitizers: every call arrives at the real
- * runtime as it was made, and the daemon is asked about containers that may have GPUs, alone.
+ * The program that an engine runs in place of its runtime, under sanitizers: every call reaches the
+ * real runtime unchanged, and the daemon is asked only about containers that may have GPUs.
  */
 class RuntimeProgramTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
@@ -60,9 +60,12 @@ class RuntimeProgramTest {
         Folders.remove(folder);
     }
 
-    // ---- what engines were seen to do ----
+    // ---- recorded calls of engines ----
 
-    /** Whatever has nothing to do with GPUs finds no daemon here, and would be late by seconds. */
+    /**
+     * No daemon runs for calls that do not concern GPUs, which would be delayed by seconds if they
+     * asked.
+     */
     @ParameterizedTest
     @MethodSource("scenarios")
     void everyRecordedCallArrivesAsItWasMade(String scenario) throws IOException {
@@ -104,14 +107,14 @@ class RuntimeProgramTest {
                 docker(call, "hostconfig.json"));
     }
 
-    /** Of one scenario the recording lacks them. */
+    /** The recording of one scenario lacks them. */
     private static String docker(RuntimeCall call, String name) {
         boolean ofDocker =
                 call.texts().get("config.json").contains("/containers/" + call.id() + "/hosts\"");
         return call.texts().getOrDefault(name, ofDocker ? "{}" : "");
     }
 
-    // ---- what makes it ask ----
+    // ---- calls that ask the daemon ----
 
     @ParameterizedTest
     @ValueSource(
@@ -164,7 +167,7 @@ class RuntimeProgramTest {
         assertPassedOn(runtime.command(call).run());
     }
 
-    /** With the ordinary container's own mounts kept, by which docker's folder is found. */
+    /** Keeps the ordinary container's own mounts, which show where docker's directory is. */
     private RuntimeCall ordinary(String name, String text) throws IOException {
         RuntimeCall call = RuntimeCall.of(ORDINARY, folder).getFirst();
         String kept = call.texts().get(name);
@@ -190,7 +193,7 @@ class RuntimeProgramTest {
 
     // ---- docker's files ----
 
-    /** With --network container:OTHER it is the other's files that are mounted. */
+    /** With --network container:OTHER, the other container's files are mounted. */
     @Test
     void filesOfAContainerInAnothersNetworkAreFound() throws IOException {
         RuntimeCall call = RuntimeCall.of("docker-28.5.2/label-only", folder).getFirst();
@@ -244,7 +247,7 @@ class RuntimeProgramTest {
 
     // ---- the command line ----
 
-    /** Each is a create of a container with GPUs, for which there is no daemon at once. */
+    /** Each line creates a container with GPUs, while no daemon is up at first. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -303,7 +306,7 @@ class RuntimeProgramTest {
         }
     }
 
-    /** No daemon, no bundle: whoever looked for one would be refused. */
+    /** There is neither a daemon nor a bundle: a call that looked for one would be refused. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -30,8 +30,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * docker takes some words of a runtime for the kernel's about the container's program, and ends
- * with another code. None of ours has them, nor what others say through us.
+ * docker takes certain phrases of a runtime for the kernel's error about the container's program,
+ * and then ends with another exit code. Neither our messages nor those that we pass on contain
+ * them.
  */
 class RuntimeWordingTest {
     private static final List<String> PHRASES =
@@ -42,7 +43,7 @@ class RuntimeWordingTest {
                     "is a directory",
                     "not a directory");
 
-    /** Also side by side, which the compiler joins. */
+    /** Also matches adjacent literals, which the compiler joins. */
     private static final Pattern LITERAL =
             Pattern.compile("\"(?:[^\"\\\\\n]|\\\\.)*\"(?:\\s*\"(?:[^\"\\\\\n]|\\\\.)*\")*");
 
@@ -102,7 +103,7 @@ class RuntimeWordingTest {
         }
     }
 
-    /** Of each errno that a create can meet, the kernel's own text. */
+    /** The kernel's own text for each errno that a create can meet. */
     @ParameterizedTest
     @CsvSource({
         "--log nowhere/log create -b nowhere c1, No such file or folder",
@@ -119,7 +120,9 @@ class RuntimeWordingTest {
         assertTrue(said.contains(shown), said);
     }
 
-    /** As of a runtime without the right to be executed, a folder, a path through a file. */
+    /**
+     * The errors of a runtime that is not executable, of a directory, and of a path through a file.
+     */
     @ParameterizedTest
     @CsvSource({
         "config.json, Permission refused",

@@ -21,9 +21,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What tools of this kind were broken by, and that we are not. */
+/** Vulnerabilities of similar tools, which jnvdocker must not have. */
 class SecurityTest extends OneEngineTest {
-    /** Wherever an image can say something, it says this. */
+    /** The value of each field that an image can set. */
     private static final String EVIL = "EVIL $(touch /tmp/evil) --privileged\n../../etc/passwd";
 
     @BeforeAll
@@ -66,7 +66,7 @@ class SecurityTest extends OneEngineTest {
                         "USER nobody",
                         "--change",
                         "VOLUME /EVIL");
-        // Asks for what would name a file or an option, were it taken for one.
+        // The images request volumes whose names would be a file or an option if taken for one.
         lab.engine()
                 .image(
                         "files",
@@ -77,7 +77,7 @@ class SecurityTest extends OneEngineTest {
                 .image("option", "--small", "--label", "com.nvidia.volumes.needed=--privileged");
     }
 
-    /** Of an image, its search paths alone are passed on, each in one word behind its option. */
+    /** Only an image's search paths are passed on, each as a single word after its option. */
     @Test
     void nothingThatAnImageSaysReachesDockersOptionsOrSurroundings() throws IOException {
         Command.Result plain = typed("plain", "--gpus", "device=1");
@@ -95,7 +95,7 @@ class SecurityTest extends OneEngineTest {
         assertFalse(lab.log().contains("EVIL"), lab::log);
     }
 
-    /** By way of a program that prints what it was given, in place of docker. */
+    /** Runs a program that prints its arguments in place of docker. */
     private static Command.Result typed(String image, Object... options) {
         List<Object> words = new ArrayList<>(List.of("run"));
         words.addAll(List.of(options));
@@ -127,7 +127,7 @@ class SecurityTest extends OneEngineTest {
         }
     }
 
-    /** An image's environment is the container's, and of nobody on the host. */
+    /** An image's environment applies to its container, and to no process of the host. */
     @Test
     void whatAnImageSetsStaysInItsContainer() throws IOException {
         lab.jnvdocker(
@@ -151,7 +151,7 @@ class SecurityTest extends OneEngineTest {
                         .strip());
         String daemon = Files.readString(Path.of("/proc/" + pid() + "/environ"));
         assertFalse(daemon.contains("EVIL"), daemon);
-        // No label of an image is taken for one of ours.
+        // None of the image's labels is taken for one of ours.
         assertEquals(1, lab.registry().live().size());
         assertTrue(
                 lab.inspect("evil", "{{index .Config.Labels \"jnvdocker.claim\"}}")
@@ -191,7 +191,7 @@ class SecurityTest extends OneEngineTest {
         assertEquals(before, files());
     }
 
-    /** Of the state folder, but for the registry's own and what is in a volume. */
+    /** The files of the state directory, except for the registry and the contents of volumes. */
     private static Set<Path> files() throws IOException {
         try (Stream<Path> all = Files.walk(lab.daemon().state(), 3)) {
             return all.filter(file -> !file.toString().contains("registry.db"))
@@ -215,7 +215,7 @@ class SecurityTest extends OneEngineTest {
                 .out();
     }
 
-    /** A container has what it needs and no more: not a node to be made, not a file to be set. */
+    /** A container has only the access that it needs: it can make no node and change no file. */
     @Test
     void containerGetsItsNodesToReadAndWriteAndTheDriverToRead() {
         lab.jnvdocker(
@@ -259,7 +259,7 @@ class SecurityTest extends OneEngineTest {
         assertEquals("[]", lab.inspect("train", "{{.HostConfig.CapAdd}}"));
     }
 
-    /** Nvidia-docker 1.0 told everybody on the host over TCP. */
+    /** Nvidia-docker 1.0 answered all users of the host over TCP. */
     @Test
     void nobodyIsServedOverTheNetwork() throws IOException {
         Set<String> sockets;
@@ -284,11 +284,11 @@ class SecurityTest extends OneEngineTest {
         try {
             return Files.readSymbolicLink(link).toString();
         } catch (IOException e) {
-            return ""; // closed in between
+            return ""; // closed meanwhile
         }
     }
 
-    /** Only root's and the group's: what names a claim or a process is nobody else's business. */
+    /** Access is for root and the group only: data that names a claim or a process is private. */
     @Test
     void foldersAndSocketsAreForThoseWhoMayUseThem() {
         lab.run("train", 1);

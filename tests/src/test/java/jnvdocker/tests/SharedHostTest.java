@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 
-/** What doctor says of users, and of daemons, that share a host. */
+/** Findings of doctor about users and daemons that share a host. */
 class SharedHostTest extends OneHostTest {
     private TestDaemon daemon;
 

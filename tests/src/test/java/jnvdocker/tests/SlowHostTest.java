@@ -22,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
-/** Parts of a host that never answer: whoever does not need them notices nothing of it. */
+/** Parts of a host never answer: operations that do not need them are not affected. */
 class SlowHostTest extends OneEngineTest {
     private static final int USER = 4_000_000;
 
@@ -50,14 +50,15 @@ class SlowHostTest extends OneEngineTest {
         Folders.remove(folder);
     }
 
-    /** A folder that never answers, as seen by some. */
+    /** A directory that never answers in some mount namespaces. */
     private static final class Hanging implements AutoCloseable {
         private final Path folder;
         private final Object[] namespace;
         private final Process process;
 
         /**
-         * @param namespace the words before a command that has it run where the folder is to hang
+         * @param namespace the command prefix that enters the mount namespace in which the
+         *     directory hangs
          */
         Hanging(Path folder, Object... namespace) throws IOException {
             this.folder = folder;
@@ -66,7 +67,7 @@ class SlowHostTest extends OneEngineTest {
             assertEquals("mounted", process.inputReader().readLine());
         }
 
-        /** Whoever waits for it gets an error. */
+        /** Processes that wait for the directory get an error. */
         @Override
         public void close() {
             process.destroyForcibly().onExit().join();
@@ -74,9 +75,7 @@ class SlowHostTest extends OneEngineTest {
         }
     }
 
-    /**
-     * What docker does to a container that it cannot start: it has it locked as long as it tries.
-     */
+    /** Docker holds a container's lock for as long as it tries to start it. */
     @Test
     void containerWhoseInspectHangsDisturbsNobody() throws Exception {
         lab.run("train", 0);
@@ -152,7 +151,7 @@ class SlowHostTest extends OneEngineTest {
         }
     }
 
-    /** Names are for people to read: their number does as well. */
+    /** Names are for display only, so the uid serves as well. */
     @Test
     void userWhomNoNameServiceKnowsIsANumber() throws Exception {
         Path names = Files.writeString(folder.resolve("nsswitch.conf"), "passwd: files silent\n");

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 
-/** The units, under a real systemd and beside Debian's own of Docker. */
+/** The units, under a real systemd and together with Debian's own units of Docker. */
 @Tag("docker")
 @Tag("root")
 class SystemdTest {
@@ -59,7 +59,7 @@ class SystemdTest {
         host.close();
     }
 
-    /** With a volume that docker remembers, so that it asks for the plugin. */
+    /** Creates a volume that docker remembers, so that docker calls the plugin. */
     @BeforeEach
     void makeAllWell() {
         shell("rm -rf /etc/jnvdocker /etc/systemd/system/jnvdocker.service.d");
@@ -198,7 +198,7 @@ class SystemdTest {
                 .run()
                 .ok();
         systemctl("stop", DOCKER);
-        // Longer than the daemon waits between its looks at the engine and at the leases.
+        // Longer than the daemon's intervals between looks at the engine and at the leases.
         Thread.sleep(6_000);
         assertInactive(DOCKER);
         assertActive("docker.socket");
@@ -412,7 +412,9 @@ class SystemdTest {
         return "/var/lib/jnvdocker/volumes/nvidia_driver/" + host.version();
     }
 
-    /** By a script of the same size, without which the volume would not be whole. */
+    /**
+     * Replaces nvidia-smi by a script of the same size, as otherwise the volume would not be whole.
+     */
     private static void replaceNvidiaSmi(String script) {
         String text = "#!/bin/sh\n" + script + "\nexit\n";
         String replace =
@@ -427,7 +429,9 @@ class SystemdTest {
         machine.command("sh", "-ec", replace, folder() + "/bin", text).run().ok();
     }
 
-    /** Systemd sets the rights of every cgroup anew, and looks devices up in /dev/char for that. */
+    /**
+     * Systemd sets the device rules of every cgroup again, and looks the devices up in /dev/char.
+     */
     @Test
     void doctorFindsThatAReloadOfSystemdWouldTakeGpus() {
         shell(NODES_MADE);
@@ -474,7 +478,7 @@ class SystemdTest {
         machine.jnvdocker("run", "-d", "--name", name, device, "cuda", "sleep", "1000").run().ok();
     }
 
-    /** Why a container cannot open its GPU, for which there is no driver here in any case. */
+    /** The error of a container that opens its GPU, which always fails: there is no driver here. */
     private static String opens(String name, int gpu) {
         Command.Result result = docker("exec", name, "sh", "-c", ": <> /dev/nvidia" + gpu);
         return result.err().strip().replaceFirst("(?s).*: ", "");

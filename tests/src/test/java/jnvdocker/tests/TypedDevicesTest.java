@@ -21,11 +21,11 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** Docker's own options for devices give nobody a GPU that another one has. */
+/** Docker's own device options give no container a GPU that another one holds. */
 class TypedDevicesTest extends OneEngineTest {
     @TempDir static Path made;
 
-    /** Nodes that are called as no GPU's is, and links to those of the host. */
+    /** Makes nodes with names unlike those of GPUs, and links to the host's nodes. */
     @BeforeAll
     static void makeNodes() throws IOException {
         Path dev = lab.host().folder().resolve("dev");
@@ -39,7 +39,7 @@ class TypedDevicesTest extends OneEngineTest {
         Files.createSymbolicLink(below.resolve("not-followed"), dev.resolve("nvidia3"));
     }
 
-    /** Blanks in an option are written as ~. */
+    /** ~ stands for a blank within an option. */
     private static Command.Result typed(String verb, String options) {
         List<Object> words = new ArrayList<>(List.of(verb, "--name", "second"));
         words.addAll(verb.equals("run") ? List.of("-d") : List.of());
@@ -76,7 +76,7 @@ class TypedDevicesTest extends OneEngineTest {
     @ParameterizedTest
     @CsvSource({
         "--device MADE/link, 1",
-        // A link in a folder is not followed.
+        // Links in a directory are not followed.
         "--device MADE/folder, 1",
         "--device-cgroup-rule c~195:*~rwm, 0 1 2 3",
         "--gpus device=0 --device MADE/node:/dev/mine, 0 1",

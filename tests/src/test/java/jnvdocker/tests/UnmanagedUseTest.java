@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
-/** GPUs that are used behind our back are seen, and not given out. */
+/** GPUs that are used without a lease are detected, and not given out. */
 class UnmanagedUseTest extends EachEngineTest {
     private static final long FOUND_WITHIN_NANOS = 5_000_000_000L;
 
@@ -42,7 +42,7 @@ class UnmanagedUseTest extends EachEngineTest {
 
     private final List<Process> started = new ArrayList<>();
 
-    /** Has the engine know NVIDIA's hook and runtime, which here add nothing. */
+    /** Makes NVIDIA's hook and runtime known to the engine; here they add nothing. */
     @BeforeParameterizedClassInvocation
     static void installNvidia(TestEngine.Release release) throws IOException {
         Path hook = programs.resolve("nvidia-container-runtime-hook");
@@ -77,7 +77,7 @@ class UnmanagedUseTest extends EachEngineTest {
         return lab.host().folder().resolve(file);
     }
 
-    /** A process of this machine that has a node of the host open. */
+    /** Starts a process of this machine that holds a node of the host open. */
     private long open(String node) {
         Process process = Command.of(holdopen(), host("dev/" + node)).start();
         started.add(process);
@@ -88,7 +88,7 @@ class UnmanagedUseTest extends EachEngineTest {
         ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
     }
 
-    /** Plain docker's container, in which {@code holdopen} is at {@code /holdopen}. */
+    /** A container of plain docker, with {@code holdopen} at {@code /holdopen}. */
     private static Command.Result plain(String name, String options, String... command) {
         List<Object> words = new ArrayList<>(List.of("run", "-d", "--name", name));
         words.addAll(List.of("--network", "none", "-v", holdopen() + ":/holdopen:ro"));
@@ -114,7 +114,7 @@ class UnmanagedUseTest extends EachEngineTest {
         return gpus().findValuesAsText("state");
     }
 
-    /** Of GPUs 0 to 3, one letter each. */
+    /** Takes one letter for each of GPUs 0 to 3. */
     private static void awaitStates(String letters) {
         long deadline = System.nanoTime() + FOUND_WITHIN_NANOS;
         while (true) {
@@ -200,7 +200,7 @@ class UnmanagedUseTest extends EachEngineTest {
         assertEquals(List.of("free", "free", "free", "free"), states());
     }
 
-    /** A blank in an option is written as ~. */
+    /** ~ stands for a blank within an option. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -256,7 +256,7 @@ class UnmanagedUseTest extends EachEngineTest {
         assertEquals(List.of("free", "free", "free", "free"), states());
     }
 
-    /** The older engine asks for more rights than the machine of a test may have. */
+    /** Privileged containers of the older engine need more rights than a test machine may have. */
     private boolean hasPrivilegedContainers() {
         return release == TestEngine.Release.NEWEST;
     }
@@ -334,7 +334,7 @@ class UnmanagedUseTest extends EachEngineTest {
                 gpus().path(0).path("note").asText().equals(note) ? List.of() : List.of("no note"));
         assertEquals("held", gpus().path(0).path("state").asText());
         assertEquals("ours", gpus().path(0).path("container_name").asText());
-        // Nothing is taken back: it may be restarted.
+        // The lease stays: the container can be restarted.
         lab.docker("restart", "ours").ok();
         lab.awaitHolders(Map.of(0, "ours"));
     }
@@ -399,7 +399,7 @@ class UnmanagedUseTest extends EachEngineTest {
         }
     }
 
-    /** He can reach the folder, and mount it wherever he has made a namespace. */
+    /** The user can reach the directory, and mount it in a namespace of their own. */
     @Test
     void nobodyHoldsAGpuByAMountOfHisOwn() {
         lab.run("ours", 0);
@@ -431,7 +431,7 @@ class UnmanagedUseTest extends EachEngineTest {
         assertTrue(forger.isAlive());
     }
 
-    /** Another daemon's containers are of another engine, mostly; what counts is their mount. */
+    /** Another daemon's containers usually belong to another engine; the mount is what counts. */
     @Test
     void claimOfAnotherStateFolderIsAUse() throws IOException {
         Path mount = programs.resolve("other/claims/0123456789ab/mount");
@@ -459,7 +459,7 @@ class UnmanagedUseTest extends EachEngineTest {
         String doctor = lab.jnvdocker("gpu", "doctor").out();
         assertTrue(doctor.contains(user + "; stop it with its own engine's docker"), doctor);
 
-        // What anybody could have written says nothing.
+        // A file that other users could have written is not evidence.
         Command.of("chown", "65534", mount.resolve("lease.json")).run().ok();
         awaitStates("ffff");
         doctor = lab.jnvdocker("gpu", "doctor").out();

@@ -23,7 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What a user without any rights tries against the daemon. */
+/** Attacks on the daemon by a user without any rights. */
 class UnprivilegedTest extends OneHostTest {
     private final List<Process> attackers = new ArrayList<>();
     private TestDaemon daemon;
@@ -31,7 +31,7 @@ class UnprivilegedTest extends OneHostTest {
     @BeforeEach
     void startDaemon() {
         daemon = new TestDaemon(host);
-        // The folder of a test is root's alone, the one of a real daemon is not.
+        // A test's directory is accessible to root alone, that of a real daemon to everyone.
         Command.of("chmod", "755", folder()).run().ok();
         daemon.config("socket_group = 'nogroup'\n");
         daemon.jnvdocker("gpu", "ls").run().ok();
@@ -47,7 +47,7 @@ class UnprivilegedTest extends OneHostTest {
         return daemon.socket().getParent().getParent();
     }
 
-    /** A script of Perl's as the user nobody, who has said "ready". */
+    /** Runs a Perl script as the user nobody, until it has printed "ready". */
     private Process asNobody(String script, Object... arguments) throws IOException {
         List<Object> words = new ArrayList<>(List.of("perl", "-we", script));
         words.addAll(List.of(arguments));
@@ -57,7 +57,9 @@ class UnprivilegedTest extends OneHostTest {
         return attacker;
     }
 
-    /** Locks each file for reading that can be opened, as SQLite and others do, and keeps it. */
+    /**
+     * Takes and keeps a read lock, of the kind that SQLite uses, on each file that can be opened.
+     */
     private static final String LOCK_ALL =
             """
             use Fcntl;
@@ -90,7 +92,10 @@ class UnprivilegedTest extends OneHostTest {
         daemon.jnvdocker("gpu", "history").run().ok();
     }
 
-    /** Files of a release before, or out of a backup, which somebody had opened in time. */
+    /**
+     * The files are of an earlier release or a backup, and a user opened them while they were
+     * readable.
+     */
     @Test
     void whoHasLockedFilesThatWereOpenToHimKeepsNobodyOut() throws IOException {
         daemon.stop();
@@ -118,7 +123,7 @@ class UnprivilegedTest extends OneHostTest {
         for (String part : List.of("", "-wal", "-shm")) {
             assertEquals("600", mode(Path.of(registry + part)), part);
         }
-        // There is one daemon at a time as before.
+        // Still only one daemon can run.
         assertEquals(125, daemon.jnvdockerd().run().exitCode());
     }
 
@@ -126,7 +131,7 @@ class UnprivilegedTest extends OneHostTest {
         return Command.of("stat", "-c", "%a", file).run().ok().out().strip();
     }
 
-    /** What others may read is for containers, or says nothing. */
+    /** Files that other users can read are meant for containers, or reveal nothing. */
     @Test
     void filesAreRootsAlone() {
         List<String> open = new ArrayList<>();
@@ -143,7 +148,7 @@ class UnprivilegedTest extends OneHostTest {
                 open.stream().sorted().toList());
     }
 
-    /** Connects so often, and says on each all but the end of a long request. */
+    /** Makes that many connections, and sends all but the end of a long request on each. */
     private static final String FLOOD =
             """
             use IO::Socket::UNIX;
@@ -179,7 +184,7 @@ class UnprivilegedTest extends OneHostTest {
         }
     }
 
-    /** As root, it would do whatever it is told. */
+    /** Otherwise root's client would do whatever that daemon says. */
     @Test
     void rootObeysNobodysDaemon() throws IOException {
         Path folder = folder().resolve("foreign");
@@ -213,7 +218,7 @@ class UnprivilegedTest extends OneHostTest {
 
     private static final int LEASES = 100_000;
 
-    /** Written by the daemon, in years. */
+    /** Writes a history that would take the daemon years. */
     private void fillHistory() {
         Registry registry = new Registry(daemon);
         String numbers =
@@ -241,7 +246,7 @@ class UnprivilegedTest extends OneHostTest {
                 "INSERT INTO lease_gpu (lease, gpu, live) SELECT id, " + gpu + ", 0 FROM lease");
     }
 
-    /** With the memory that it has everywhere. */
+    /** The daemon has its usual amount of memory. */
     @Test
     void historyIsPrintedWholeHoweverLongItIs() throws Exception {
         daemon.stop();
@@ -249,7 +254,7 @@ class UnprivilegedTest extends OneHostTest {
         daemon.config("socket_group = 'nogroup'\nkeep_history = 'forever'\n");
         daemon.jnvdocker("gpu", "ls").run().ok();
         long pid = daemon.pid().orElseThrow();
-        // Who does not read his output keeps neither memory nor a place from others.
+        // A client that does not read its output takes no memory or connection from others.
         Process deaf = daemon.jnvdocker("gpu", "leases", "--all", "-n", LEASES).start();
         attackers.add(deaf);
         String[] history = {
@@ -265,7 +270,7 @@ class UnprivilegedTest extends OneHostTest {
         assertEquals(pid, daemon.pid().orElseThrow());
     }
 
-    /** Nobody knows why a GPU is not given out else. */
+    /** Otherwise there would be no explanation why the GPU is not given out. */
     @Test
     void clientThatIsStoppedIsNamed() throws Exception {
         Process client = daemon.jnvdocker("gpu", "run", "--gpus", "1", "sleep", "1000").start();

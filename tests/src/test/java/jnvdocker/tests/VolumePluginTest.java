@@ -166,7 +166,7 @@ class VolumePluginTest {
             load(newer);
             Command.Result started = engine.docker("start", "-a", id).run().ok();
             assertTrue(started.out().contains(newer.version()), started::toString);
-            // So it is when the old volume is gone, by whatever accident.
+            // The same holds when the old volume is lost.
             Folders.remove(daemon.state().resolve("volumes/nvidia_driver/" + host.version()));
             engine.docker("start", "-a", id).run().ok();
         }
@@ -222,7 +222,7 @@ class VolumePluginTest {
                         .ok()
                         .out()
                         .strip();
-        // Asked directly, as an engine that has forgotten the container would.
+        // A direct request, as of an engine that has forgotten the container.
         Command.Result result = plugin("VolumeDriver.Remove", "{\"Name\":\"" + volume + "\"}");
         assertTrue(result.out().contains("is mounted (1 times)"), result::toString);
         engine.docker("rm", "-f", id).run().ok();

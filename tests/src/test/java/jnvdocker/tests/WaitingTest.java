@@ -27,11 +27,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** {@code --gpu-wait}: first come, first served, and nobody starves. */
+/** {@code --gpu-wait}: first come, first served, and no client starves. */
 @Tag("docker")
 @Tag("root")
 class WaitingTest {
-    /** Those who wait are not those who have what they wait for. */
+    /** The user who waits, other than the one whose containers hold the GPUs. */
     private static final int ALICE = 61001;
 
     private static final AtomicInteger NUMBERS = new AtomicInteger();
@@ -59,7 +59,7 @@ class WaitingTest {
         lab.clear();
     }
 
-    /** A client on its way, and what it has said. */
+    /** A running client, and its output so far. */
     private record Client(Process process, Path said) {
         String err() {
             try {
@@ -112,7 +112,7 @@ class WaitingTest {
     void whatIsFreeIsGivenAtOnceAndWithoutAWord() throws Exception {
         Client client = waiting("next", "8");
         assertEquals(0, client.code());
-        // Docker may have words of its own, of how the host forwards packets.
+        // Docker may print warnings of its own about packet forwarding on the host.
         assertFalse(client.err().contains("jnvdocker:"), client::err);
     }
 
@@ -161,7 +161,7 @@ class WaitingTest {
                 result.err());
     }
 
-    /** The eight are not passed by, neither by who waits nor by who does not. */
+    /** The request for eight GPUs is overtaken by no other client, waiting or not. */
     @Test
     void whoCameFirstIsServedFirstAlsoWhenItWantsMore() throws Exception {
         lab.run("train", 3);
@@ -179,7 +179,7 @@ class WaitingTest {
         assertEquals(0, one.code(), one::err);
     }
 
-    /** Who waits for one that is taken keeps nobody from the others. */
+    /** A client that waits for a held GPU does not block the other GPUs. */
     @Test
     void otherGpusAreGivenMeanwhile() throws Exception {
         lab.run("train", 3);
@@ -192,7 +192,7 @@ class WaitingTest {
         assertEquals(0, client.code(), client::err);
     }
 
-    /** Nobody but she can end what she waits for; so nothing free is kept for her. */
+    /** Only she can end what she waits for, so no free GPU is kept for her. */
     @Test
     void whoWaitsForWhatSheHasHerselfIsPassedByAndToldWhy() throws Exception {
         lab.as(ALICE, "run", "-d", "--name", "own", "--gpus", "2", "plain", "sleep", "1000")
@@ -292,7 +292,7 @@ class WaitingTest {
                 lab.daemon().kill();
             }
             lab.startDaemon();
-            // Before anybody has come back nobody else is served.
+            // No other client is served before the waiting ones have come back.
             Command.Result hasty = lab.jnvdocker("run", "--rm", "--gpus", "1", "plain", "true");
             assertEquals(125, hasty.exitCode(), hasty::toString);
         }
@@ -307,7 +307,7 @@ class WaitingTest {
         assertEquals(0, second.code(), second::err);
     }
 
-    /** Nobody has to start the daemon: the first of them does, after a while. */
+    /** The daemon need not be started by hand: the first waiting client does so after a while. */
     @Test
     void whoWaitsStartsTheDaemonWhenNobodyElseDoes() throws Exception {
         lab.run("train", 3);
@@ -318,7 +318,10 @@ class WaitingTest {
         assertEquals(0, client.code(), client::err);
     }
 
-    /** Sixty-four at once, and a mix: all end well, and never two have one GPU. */
+    /**
+     * Starts 64 clients at once with various numbers of GPUs: all succeed, and no two ever hold one
+     * GPU.
+     */
     @Test
     void manyAreServedAndNeverTwoByOneGpu() throws Exception {
         List<Client> clients = new ArrayList<>();

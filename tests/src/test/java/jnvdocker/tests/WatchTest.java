@@ -22,9 +22,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** What people see who watch, in a terminal and elsewhere, and who waits. */
+/** The output of {@code --watch}, in a terminal and elsewhere, and the queue. */
 class WatchTest extends OneEngineTest {
-    /** Why is known at the latest when the line was looked at. */
+    /** The reason is known once the queue has been looked at. */
     private static final String OTHERS_PASS =
             "( +others are served first: \\S+ already holds GPU 1)?";
 
@@ -125,7 +125,7 @@ class WatchTest extends OneEngineTest {
         assertTrue(result.err().contains(": " + message), result::toString);
     }
 
-    /** Neither help nor a request that is wrong is asked for again. */
+    /** Help and invalid requests are not repeated. */
     @Test
     void whatIsNotShownIsNotShownAgain() {
         assertEquals(0, gpu("ls", "--watch=1", "--help").run().exitCode());
@@ -169,7 +169,7 @@ class WatchTest extends OneEngineTest {
         }
     }
 
-    /** In the locale C more would be rubbish. */
+    /** In the locale C, other characters would be garbled. */
     @Test
     void whoReadsAsciiAloneSeesNothingElse() throws Exception {
         String reason = "der Lüfter ist laut, der Techniker kommt am Freitag";
@@ -248,7 +248,7 @@ class WatchTest extends OneEngineTest {
         assertEquals("nobody waits for GPUs\n", gpu("queue").run().ok().out());
     }
 
-    /** Returns when it has its place. */
+    /** Returns once the client has its place in the queue. */
     private Process waiting(String gpus, int place) {
         Process process =
                 lab.daemon()

@@ -25,7 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Whatever is typed, no container changes the driver's files, which are the host's own. */
+/** No command makes a container change the driver's files, which are the host's own. */
 @Tag("docker")
 @Tag("root")
 @ParameterizedClass
@@ -41,7 +41,7 @@ class WrittenVolumeTest {
 
     @Parameter TestEngine.Release release;
 
-    /** With a libcuda that no other host of a test has. */
+    /** Starts a host with a libcuda that no other test host has. */
     @BeforeParameterizedClassInvocation
     static void start(TestEngine.Release release) {
         engine = new TestEngine(release);
@@ -109,7 +109,7 @@ class WrittenVolumeTest {
                 result::toString);
     }
 
-    /** What undoes a read-only bind mount leaves this one as it is. */
+    /** Commands that make a read-only bind mount writable leave this one read-only. */
     @Test
     void remountWithTheRightToMountGivesNone() {
         String write = "; (echo x >> " + inVolume + ")";
@@ -201,7 +201,7 @@ class WrittenVolumeTest {
         run("ls " + inVolume).ok();
         assertEquals(before, fileSystem());
         assertEquals(List.of(point().toString()), Folders.mountedBelow(run()));
-        // Whatever becomes of ours, a container has its own.
+        // A container has its own mount, whatever happens to ours.
         daemon.stop();
         Command.of("umount", point()).run().ok();
         daemon.jnvdocker("gpu", "volume").run().ok();
@@ -210,13 +210,13 @@ class WrittenVolumeTest {
         assertTrue(run("echo x >> " + inVolume).err().contains("Read-only file system"));
     }
 
-    /** As 'gpu volume --verify' tells people to do. */
+    /** As {@code gpu volume --verify} advises. */
     @Test
     void volumeThatWasMadeAnewIsMountedAnew() {
         Folders.remove(folder());
         run("ls " + inVolume).ok();
         assertEquals(List.of(point().toString()), Folders.mountedBelow(run()));
-        // Also where nobody was there to see it.
+        // This also works when no daemon saw it happen.
         daemon.stop();
         Folders.remove(folder());
         daemon.jnvdocker("gpu", "volume").run().ok();

@@ -1,2 +1,2 @@
-/** Holds it all to its word: what a user could notice, against real engines and driver files. */
+/** Tests of everything that a user could notice, against real engines and driver files. */
 package jnvdocker.tests;

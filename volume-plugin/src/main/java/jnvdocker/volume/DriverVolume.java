@@ -13,13 +13,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The files of one driver version, laid out as a folder that containers get at {@code
+ * The files of one driver version, laid out as a directory that containers get at {@code
  * /usr/local/nvidia}. It was whole when this was made.
  *
- * @param path the folder on this machine
+ * @param path the directory on this machine
  */
 public record DriverVolume(DriverVersion version, Path path, Manifest manifest) {
-    /** What docker calls such a volume is this, an underscore and the version. */
+    /** The beginning of such a volume's name, before an underscore and the version. */
     public static final String KIND = "nvidia_driver";
 
     /** {@code nvidia_driver_535.104.05}. */
@@ -28,7 +28,7 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
     }
 
     /**
-     * @throws IOException when the folder is missing, has no valid manifest or lacks a file; the
+     * @throws IOException when the directory is missing, has no valid manifest or lacks a file; the
      *     message says what
      */
     static DriverVolume open(Path folder, DriverVersion version) throws IOException {
@@ -74,7 +74,7 @@ public record DriverVolume(DriverVersion version, Path path, Manifest manifest) 
      * host's files as far as they still exist. What the host has got since is missing. Reads up to
      * twice {@link #bytes}.
      *
-     * @return what is wrong, in words; empty when all is well
+     * @return the faults, in words; empty when there are none
      * @throws IOException when the volume or a file of the host cannot be read
      */
     public List<String> verify(Host host) throws IOException {

@@ -28,7 +28,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The driver volumes on this machine. Several processes may use one folder. This class alone
+ * The driver volumes on this machine. Several processes may use one directory. This class alone
  * changes what is in it:
  *
  * <pre>
@@ -116,7 +116,7 @@ public final class DriverVolumeStore {
         return versions().stream().map(this::find).flatMap(Optional::stream).toList();
     }
 
-    /** The drivers that there is a folder of, with a whole volume in it or not; oldest first. */
+    /** The drivers that there is a directory of, with a whole volume in it or not; oldest first. */
     public List<DriverVersion> versions() throws IOException {
         List<DriverVersion> versions = new ArrayList<>();
         for (String name : FolderTree.names(root)) {
@@ -147,7 +147,7 @@ public final class DriverVolumeStore {
     }
 
     /**
-     * Makes the folder of the volumes and checks that programs can run from it.
+     * Makes the directory of the volumes and checks that programs can run from it.
      *
      * @throws DriverVolumeException when it cannot be made, or is on a mount with {@code noexec}
      */
@@ -268,7 +268,7 @@ public final class DriverVolumeStore {
         }
     }
 
-    /** Whoever holds the lock knows that nobody works in these folders. */
+    /** Whoever holds the lock knows that nobody works in these directories. */
     private void sweep() throws IOException {
         for (String name : FolderTree.names(root)) {
             if (name.startsWith(BUILDING) || name.startsWith(REMOVED)) {
@@ -277,7 +277,7 @@ public final class DriverVolumeStore {
         }
     }
 
-    /** The folder that has all volumes. */
+    /** The directory that has all volumes. */
     public Path root() {
         return root;
     }

@@ -21,8 +21,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Brings files of the host into a folder: by hard link, else by reflink, else by copy, each file by
- * itself. What can only be copied is copied at the end, when it is known how much there is.
+ * Brings files of the host into a directory: by hard link, else by reflink, else by copy, each file
+ * by itself. What can only be copied is copied at the end, when it is known how much there is.
  *
  * <p>A link that is refused is never an error, whatever the reason: another file system (EXDEV),
  * {@code fs.protected_hardlinks} (EPERM), too many links (EMLINK), or a file system without links.

@@ -26,7 +26,7 @@ record FolderStamp(List<Part> parts) {
     private record Part(Object inode, FileTime changed, long size) {}
 
     /**
-     * @throws IOException when one of the folders or the manifest is not there
+     * @throws IOException when one of the directories or the manifest is not there
      */
     static FolderStamp of(Path volume) throws IOException {
         List<Part> parts = new ArrayList<>();

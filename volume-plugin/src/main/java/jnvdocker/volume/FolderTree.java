@@ -22,7 +22,7 @@ public final class FolderTree {
 
     private FolderTree() {}
 
-    /** The names in a folder, sorted; none when it does not exist. */
+    /** The names in a directory, sorted; none when it does not exist. */
     public static List<String> names(Path folder) throws IOException {
         SortedSet<String> names = new TreeSet<>();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
@@ -35,7 +35,7 @@ public final class FolderTree {
         return List.copyOf(names);
     }
 
-    /** Deletes a folder; links in it are deleted, not followed. */
+    /** Deletes a directory; links in it are deleted, not followed. */
     static void delete(Path folder) throws IOException {
         Files.walkFileTree(
                 folder,

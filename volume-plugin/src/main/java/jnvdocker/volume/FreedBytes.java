@@ -11,11 +11,11 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What a disk gets back when a folder is deleted. */
+/** The space that a disk gets back when a directory is deleted. */
 public final class FreedBytes {
     private FreedBytes() {}
 
-    /** A file and how many of its names are in the folder. */
+    /** A file and how many of its names are in the directory. */
     private record Found(long size, int links, int here) {
         Found again() {
             return new Found(size, links, here + 1);
@@ -27,10 +27,10 @@ public final class FreedBytes {
     }
 
     /**
-     * The sizes of the files that have no name outside the folder: a hard link frees nothing while
-     * the host has the file as well, and all of it once the host has not any more. Blocks that a
-     * file shares with others by reflink are counted, since nobody can tell. A folder that is not
-     * there frees nothing.
+     * The sizes of the files that have no name outside the directory: a hard link frees nothing
+     * while the host has the file as well, and all of it once the host has not any more. Blocks
+     * that a file shares with others by reflink are counted, since nobody can tell. A directory
+     * that is not there frees nothing.
      */
     public static long of(Path folder) throws IOException {
         Map<Object, Found> files = new HashMap<>();

@@ -24,8 +24,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What is in a driver volume, as {@code manifest.json} in it says. It is written last: a folder
- * with a valid one is whole.
+ * The contents of a driver volume, as {@code manifest.json} in it lists them. It is written last: a
+ * directory with a valid one is whole.
  *
  * @param format {@value #FORMAT}; a later one that is read differently gets another number
  * @param version the driver's
@@ -95,7 +95,7 @@ public record Manifest(
                 found.leftOut());
     }
 
-    /** Every file, those of the folder {@code share} last. */
+    /** Every file, those of the directory {@code share} last. */
     public List<Content> contents() {
         return Stream.concat(
                         files.stream()

@@ -23,12 +23,12 @@ import java.util.Optional;
 /**
  * Driver volumes that nobody can write to, whatever rights he has in his container: each is seen
  * through a file system of its own that is read-only as a whole, an overlay without an upper
- * folder. A read-only mount alone could be mounted writable again, and the files below may be the
- * host's own.
+ * directory. A read-only mount alone could be mounted writable again, and the files below may be
+ * the host's own.
  *
  * <pre>
  * RUN/volumes/nvidia_driver/
- *     .empty/          an overlay has two folders below at least
+ *     .empty/          an overlay has two directories below at least
  *     535.104.05/      where the volume of the loaded driver is mounted
  * </pre>
  *
@@ -40,7 +40,7 @@ final class SealedVolumes {
     static final String TYPE = "overlay";
     private static final String EMPTY = ".empty";
 
-    /** What the kernel takes apart in the options of an overlay, or writes otherwise. */
+    /** Characters that the kernel splits the options of an overlay at, or writes otherwise. */
     private static final String PLAIN = "[A-Za-z0-9_./+@=-]+";
 
     /** Somebody may have mounted another one above ours. */
@@ -63,7 +63,7 @@ final class SealedVolumes {
         this.folder = folder.toAbsolutePath().normalize();
     }
 
-    /** What mountinfo shows as the source of a sealed volume. */
+    /** The source of a sealed volume in mountinfo. */
     static String source(Path volume) {
         return "jnvdocker:" + volume;
     }
@@ -94,7 +94,7 @@ final class SealedVolumes {
 
     /** Whether a process finds a sealed volume where we do: it may have other mounts than we. */
     static boolean isSeenBy(int pid, Sealed sealed) {
-        // What is mounted there in its eyes, as the kernel follows the path for it.
+        // The mount that it sees there, as the kernel follows the path for it.
         return isThere(sealed, Path.of("/proc/" + pid + "/root" + sealed.point()));
     }
 
@@ -130,7 +130,7 @@ final class SealedVolumes {
         release(version.text());
     }
 
-    /** Takes every mount away, and the folders they were at; containers keep theirs. */
+    /** Takes every mount away, and the directories they were at; containers keep theirs. */
     synchronized void releaseAll() throws IOException {
         for (String name : FolderTree.names(folder)) {
             release(name);
@@ -167,7 +167,7 @@ final class SealedVolumes {
             return false;
         }
         try {
-            // Its folder may have been deleted and made again, and then this one is empty.
+            // Its directory may have been deleted and made again, and then this one is empty.
             DriverVolume.open(point, volume.version());
             return Arrays.equals(manifest(point), manifest(volume.path()));
         } catch (IOException e) {

@@ -26,7 +26,7 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * What containers get of the driver volumes, so that nothing that is written in one reaches the
+ * The driver volumes as containers get them, so that nothing that is written in one reaches the
  * host's files: the volume as {@link SealedVolumes} mounts it, or, where the engine does not see
  * that, the volume itself if nothing in it is a hard link, else a copy.
  */
@@ -42,7 +42,7 @@ public final class ServedVolumes {
     private final Map<DriverVersion, Served> last = new ConcurrentHashMap<>();
 
     /**
-     * A folder for containers.
+     * A directory for containers.
      *
      * @param copied why it is not mounted read-only for everybody; empty when it is
      */
@@ -61,7 +61,7 @@ public final class ServedVolumes {
     }
 
     /**
-     * The folder for a container.
+     * The directory for a container.
      *
      * @param viewer the pid of the process that mounts it there: what it sees decides
      * @throws DriverVolumeException when there is none and none can be made
@@ -133,7 +133,8 @@ public final class ServedVolumes {
     }
 
     /**
-     * What a container was given last, or what it would get once {@link #prepare} has mounted it.
+     * The volume that a container was given last, or would get once {@link #prepare} has mounted
+     * it.
      */
     public Served known(DriverVolume volume) {
         Served served = last.get(volume.version());
@@ -165,7 +166,7 @@ public final class ServedVolumes {
         sealed.releaseAll();
     }
 
-    /** The drivers that there is a folder of, of the volume or of its copy; oldest first. */
+    /** The drivers that there is a directory of, of the volume or of its copy; oldest first. */
     public List<DriverVersion> versions() throws IOException {
         return Stream.concat(store.versions().stream(), copies.versions().stream())
                 .distinct()
@@ -173,7 +174,9 @@ public final class ServedVolumes {
                 .toList();
     }
 
-    /** What a disk gets back when the volume of a driver is removed, its copy included. */
+    /**
+     * The space that a disk gets back when the volume of a driver is removed, its copy included.
+     */
     public long freedBytes(DriverVersion version) throws IOException {
         return FreedBytes.of(store.path(version)) + FreedBytes.of(copies.path(version));
     }
@@ -188,7 +191,10 @@ public final class ServedVolumes {
         return problems;
     }
 
-    /** The folders that have a folder for each driver, of which containers may have been given. */
+    /**
+     * The directories that have a directory for each driver, of which containers may have been
+     * given.
+     */
     public List<Path> folders() {
         return List.of(store.root(), copies.root());
     }
@@ -218,7 +224,7 @@ public final class ServedVolumes {
         return folders.stream().flatMap(folder -> processes.spell(folder).stream()).toList();
     }
 
-    /** What mountinfo shows as the source of a sealed volume, but for its version at the end. */
+    /** The source of a sealed volume in mountinfo, without the version at its end. */
     public String source() {
         return SealedVolumes.source(store.root()) + "/";
     }

@@ -43,7 +43,7 @@ final class StoreLock {
         }
     }
 
-    /** A second store on the same folder in this process cannot wait in the kernel. */
+    /** A second store on the same directory in this process cannot wait in the kernel. */
     private void lock(FileChannel channel) throws IOException {
         while (true) {
             try {

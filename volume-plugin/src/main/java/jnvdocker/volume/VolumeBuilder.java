@@ -18,7 +18,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Set;
 
-/** Fills one folder with a driver's files. */
+/** Fills one directory with a driver's files. */
 final class VolumeBuilder {
     private static final Set<PosixFilePermission> ANYONE_ENTERS =
             PosixFilePermissions.fromString("rwxr-xr-x");
@@ -70,7 +70,7 @@ final class VolumeBuilder {
         sync(folder);
     }
 
-    /** Waits until the names in a folder are on disk. */
+    /** Waits until the names in a directory are on disk. */
     static void sync(Path folder) throws IOException {
         try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
             channel.force(true);

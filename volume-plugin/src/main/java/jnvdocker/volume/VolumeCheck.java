@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Compares the folder of a volume with its manifest. */
+/** Compares the directory of a volume with its manifest. */
 final class VolumeCheck {
     private final Path volume;
     private final Manifest manifest;
@@ -33,7 +33,7 @@ final class VolumeCheck {
         this.manifest = manifest;
     }
 
-    /** What is missing or of another size. Looks at every file, opens none. */
+    /** Lists files that are missing or of another size. Looks at every file, opens none. */
     List<String> damage() throws IOException {
         List<String> problems = new ArrayList<>();
         for (Manifest.Content entry : manifest.contents()) {

@@ -44,7 +44,7 @@ final class CommandLineParser {
         return verb.isEmpty() ? NOT_OURS : container(globals.get(), verb.get(), word + 1);
     }
 
-    /** What stands behind the global options, empty when they cannot be read. */
+    /** The words after the global options, empty when these cannot be read. */
     List<String> words() throws IOException {
         Optional<TypedOptions> globals = read(0, KnownOptions.only(DockerOptions.GLOBAL));
         return globals.isEmpty() ? List.of() : argv.subList(globals.get().operands(), argv.size());

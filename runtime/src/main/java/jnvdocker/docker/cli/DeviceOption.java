@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
  * A {@code --device}: {@code HOST[:CONTAINER][:RIGHTS]}, as docker's parseDevice takes it apart.
  *
  * @param typed its value
- * @param host a node, a link to one, or a folder
+ * @param host a node, a link to one, or a directory
  * @param container where that is in the container
  * @param opened whether it may be read or written there, or only be made
  */

@@ -28,7 +28,8 @@ public final class DockerArguments {
 
     /**
      * Not {@code --volume-driver}, which would take the user's own volumes too. Without {@code
-     * volume-nocopy} an image that has the folder makes docker mount the volume at create already.
+     * volume-nocopy} an image that has the directory makes docker mount the volume at create
+     * already.
      */
     private static String mount(VolumeMount mount) {
         StringBuilder text = new StringBuilder();

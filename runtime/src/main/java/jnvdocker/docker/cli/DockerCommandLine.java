@@ -5,7 +5,7 @@ import jnvdocker.request.InvalidGpuRequestException;
 import java.io.IOException;
 import java.util.List;
 
-/** What somebody typed after {@code docker}. */
+/** The words that a user typed after {@code docker}. */
 public sealed interface DockerCommandLine
         permits DockerCommandLine.NotOurs,
                 DockerCommandLine.LeaveToDocker,

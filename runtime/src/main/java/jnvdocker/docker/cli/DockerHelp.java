@@ -9,7 +9,7 @@ import java.io.IOException;
 @FunctionalInterface
 public interface DockerHelp {
     /**
-     * What {@code docker run --help} or {@code docker create --help} prints; anything else, the
+     * The output of {@code docker run --help} or {@code docker create --help}; anything else, the
      * empty text included, teaches nothing and does no harm.
      */
     String text(Verb verb) throws IOException;

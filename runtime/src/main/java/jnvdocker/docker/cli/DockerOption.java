@@ -9,7 +9,7 @@ package jnvdocker.docker.cli;
 record DockerOption(String name, char letter, Value value) {
     static final char NO_LETTER = '\0';
 
-    /** What comes after the name. */
+    /** The argument after the name. */
     enum Value {
         /** Nothing, or {@code =true}, {@code =0} and the like. */
         BOOLEAN,

@@ -60,7 +60,7 @@ public final class RunCommand implements DockerCommandLine {
         return argv.get(options.operands());
     }
 
-    /** What was said of waiting for GPUs: the value, empty for the option alone. */
+    /** The value of {@code --gpu-wait}, empty for the option alone. */
     public Optional<String> gpuWait() {
         return options.last(DockerOptions.GPU_WAIT);
     }
@@ -86,7 +86,7 @@ public final class RunCommand implements DockerCommandLine {
         return globals.last("context");
     }
 
-    /** The folder of docker's configuration. */
+    /** The directory of docker's configuration. */
     public Optional<String> config() {
         return globals.last("config");
     }
@@ -113,12 +113,12 @@ public final class RunCommand implements DockerCommandLine {
         return options.isSet("privileged");
     }
 
-    /** What {@code --gpus} asks for. */
+    /** The request of {@code --gpus}. */
     public Optional<GpuRequest> gpus() {
         return Optional.ofNullable(gpus);
     }
 
-    /** What {@code --device} gives to the container, but for devices of the engine's CDI. */
+    /** The devices of {@code --device}, but for those of the engine's CDI. */
     public List<DeviceOption> devices() {
         return options.values("device").stream()
                 .flatMap(device -> DeviceOption.parse(device).stream())
@@ -164,7 +164,7 @@ public final class RunCommand implements DockerCommandLine {
         return MountTargets.of(options);
     }
 
-    /** What was typed, as far as it is docker's. */
+    /** The words typed, as far as they are docker's. */
     public List<String> typed() {
         return new RunCommand(
                         argv,
@@ -179,7 +179,7 @@ public final class RunCommand implements DockerCommandLine {
 
     /**
      * The same command once its image has been pulled, as {@code --pull} asked. What the registry
-     * has may be of another platform than was asked for, and docker would pull it once more.
+     * has may be of another platform than was requested, and docker would pull it once more.
      */
     public RunCommand pulled() {
         List<String> never = platform().isPresent() ? List.of("--pull=never") : List.of();

@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** What the engine's answer, of which any part may be missing, says of a container's GPUs. */
+/** A container's GPUs by the engine's answer, of which any part may be missing. */
 final class AccessRecords {
     private static final Pattern CDI = Pattern.compile("^(?:nvidia\\.com|jnvdocker)/gpu=(.*)");
     private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES=";

@@ -87,7 +87,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * What an image says of itself, or empty when the engine does not have it, or takes the name
+     * The configuration of an image, or empty when the engine does not have it, or takes the name
      * for none.
      *
      * @param name as docker takes it: a name with tag or digest, or an id
@@ -120,12 +120,12 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         return memory.runtimes(() -> askForSomebody("list runtimes", LIMIT, EngineRuntimes::ask));
     }
 
-    /** So that they need not be asked for when the next container starts. */
+    /** So that the engine need not be asked when the next container starts. */
     EngineRuntimes learnRuntimes() throws EngineException {
         return memory.runtimes(() -> askInBackground("list runtimes", LIMIT, EngineRuntimes::ask));
     }
 
-    /** What the engine says of itself now, whatever is remembered. */
+    /** The engine's facts as it tells them now, whatever is remembered. */
     public EngineFacts facts(Duration limit) throws EngineException {
         return askInBackground("describe itself", limit, EngineFacts::ask);
     }
@@ -159,7 +159,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                 askInBackground("tell its id", limit, docker -> docker.infoCmd().exec().getId()));
     }
 
-    /** What is remembered of the engine, as long as somebody follows what happens to it. */
+    /** The remembered facts of the engine, as long as its events are followed. */
     EngineMemory memory() {
         return memory;
     }
@@ -381,7 +381,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     }
 
     /**
-     * What happens to containers and to the engine itself, from now on until the engine ends or the
+     * The events of containers and of the engine itself, from now on until the engine ends or the
      * stream is closed. What is told is passed on in the order in which it happened.
      */
     Closeable events(ResultCallback<Event> listener) throws EngineException {
@@ -427,7 +427,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     private <T> T askInBackground(String what, Duration limit, Function<DockerClient, T> question)
             throws EngineException {
         if (!Files.exists(socket)) {
-            // What a client would find out, once it had been built.
+            // A client would find out as well, once it had been built.
             throw noAnswer("No such file or directory", null);
         }
         return ask(what, limit, question);

@@ -6,10 +6,10 @@ import com.github.dockerjava.api.model.Info;
 import java.util.Objects;
 
 /**
- * What an engine says of itself.
+ * The facts that an engine tells of itself.
  *
  * @param version its own, {@code 28.5.2}
- * @param cgroupDriver who makes its containers' cgroups: {@code systemd} or {@code cgroupfs}
+ * @param cgroupDriver the maker of its containers' cgroups: {@code systemd} or {@code cgroupfs}
  */
 public record EngineFacts(String version, String cgroupDriver, EngineRuntimes runtimes) {
     static EngineFacts ask(DockerClient docker) {

@@ -3,8 +3,8 @@ package jnvdocker.docker.engine;
 import java.util.Optional;
 
 /**
- * What an engine has said of itself, kept as long as its events are followed: it tells when it
- * changes. Asking anew takes it some ten milliseconds each time.
+ * The facts that an engine has told of itself, kept as long as its events are followed: it tells
+ * when it changes. Asking anew takes it some ten milliseconds each time.
  */
 final class EngineMemory {
     private boolean followed;

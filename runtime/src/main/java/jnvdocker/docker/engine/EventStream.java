@@ -13,7 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** What an engine tells, until it ends or nobody listens any more. */
+/** The events of an engine, until it ends or nobody listens any more. */
 final class EventStream extends ResultCallback.Adapter<Event> {
     private static final Logger LOG = LoggerFactory.getLogger(EventStream.class);
 

@@ -27,7 +27,7 @@ public final class ChoiceText {
 
     private ChoiceText() {}
 
-    /** Who has what is asked for. */
+    /** The holders of the requested GPUs. */
     public static String reason(GpuChoice.Busy busy) {
         return switch (busy) {
             case GpuChoice.OverQuota over ->
@@ -156,7 +156,7 @@ public final class ChoiceText {
         return free.isEmpty() ? "" : words + " (free: " + indices(free) + ")";
     }
 
-    /** What cannot be had as things are, and why. */
+    /** The reason why a request cannot be met as things are. */
     public static Refusal refusal(GpuChoice.Impossible why) {
         return switch (why) {
             case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->

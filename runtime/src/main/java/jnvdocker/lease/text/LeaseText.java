@@ -72,7 +72,7 @@ public final class LeaseText {
                         .orElse("of image " + Quote.shown(claim.origin().title()));
     }
 
-    /** What reserves GPUs before it becomes docker, or the user's own program. */
+    /** The command that reserves GPUs before it becomes docker, or the user's own program. */
     public static String command(Claim claim, ProcessId client) {
         String pid = " (pid " + client.pid() + ")";
         return switch (claim.origin()) {
@@ -89,7 +89,7 @@ public final class LeaseText {
         return "Mesos task " + Quote.shown(name);
     }
 
-    /** What somebody waits for GPUs with: an image, a program, or {@code Mesos task train}. */
+    /** The purpose of a waiting client: an image, a program, or {@code Mesos task train}. */
     public static String purpose(Ticket ticket) {
         return ticket.origin()
                 .map(origin ->
@@ -103,7 +103,7 @@ public final class LeaseText {
                 .orElse("?");
     }
 
-    /** What somebody does who wants a claim's GPUs free. */
+    /** The step that frees a claim's GPUs. */
     public static String toEnd(Claim claim) {
         return switch (claim.origin()) {
             case Origin.DockerContainer _, Origin.OciContainer _ -> "stop the container";
@@ -230,7 +230,7 @@ public final class LeaseText {
         return Quote.shown(process.name()) + " (pid " + process.id().pid() + ")";
     }
 
-    /** Whose it is. Root in a container says nothing of who started that. */
+    /** The owner. Root in a container says nothing of the user who started that. */
     public static Optional<Owner> owner(GpuUse use) {
         return use.process()
                 .map(GpuUse.User::uid)
@@ -272,7 +272,7 @@ public final class LeaseText {
         };
     }
 
-    /** What an administrator does to have it given out again, after "to". */
+    /** The command that returns it to service. */
     public static String toUncordon(Cordon cordon, int index) {
         return switch (cordon) {
             case Cordon.ByFile(String key) -> "take it out of " + key + ", then restart jnvdockerd";
@@ -315,7 +315,7 @@ public final class LeaseText {
         return String.join(", ", clauses(gpus, leases, unmanaged, kept));
     }
 
-    /** What {@link #taken} puts together. */
+    /** The parts of {@link #taken}. */
     static List<String> clauses(
             List<ClaimedGpu> gpus,
             List<Lease> leases,
@@ -371,7 +371,7 @@ public final class LeaseText {
                 + time(ticket.since());
     }
 
-    /** What a scheduler waits with, rather than a user. */
+    /** The purpose of a scheduler that waits, rather than a user. */
     private static Optional<String> task(Origin origin) {
         return switch (origin) {
             case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
@@ -380,7 +380,7 @@ public final class LeaseText {
         };
     }
 
-    /** What somebody asks for: {@code 2 GPUs}. */
+    /** The request in words: {@code 2 GPUs}. */
     public static String asked(GpuRequest request) {
         return switch (request) {
             case GpuRequest.All _ -> "all GPUs";

@@ -1,5 +1,5 @@
 /**
- * What people are told of leases: who has a GPU, why somebody gets none, what to do. Start at
- * {@link LeaseText}.
+ * The texts about leases: the holder of a GPU, the reason of a refusal, the remedy. Start at {@link
+ * LeaseText}.
  */
 package jnvdocker.lease.text;

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * The flags with which a Mesos agent of this host offers the GPUs that its tasks can get. Wrong
  * combinations are refused in the words of Mesos' own GPU support.
  *
- * @param attributes empty unless they were asked for: an agent whose attributes change does not
+ * @param attributes empty unless they were requested: an agent whose attributes change does not
  *     start again
  * @param remarks for people: what they may not expect
  */
@@ -48,7 +48,7 @@ public record AgentFlags(
     }
 
     /**
-     * What an administrator wants.
+     * The administrator's request.
      *
      * @param resources the agent's resources without GPUs, or with their number; may be empty
      * @param devices the value of {@code --nvidia_gpu_devices}; empty when any GPU will do

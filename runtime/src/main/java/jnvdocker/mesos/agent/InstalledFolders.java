@@ -14,11 +14,11 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * What {@code jnvdocker mesos install} was last told, so that it and {@code mesos flags} need not
- * be told again. A file of two lines in the state folder.
+ * The last options of {@code jnvdocker mesos install}, so that it and {@code mesos flags} need not
+ * be told again. A file of two lines in the state directory.
  *
- * @param launcherDir the folder that was installed
- * @param libexec the folder of the agent's own helpers
+ * @param launcherDir the directory that was installed
+ * @param libexec the directory of the agent's own helpers
  */
 public record InstalledFolders(Path launcherDir, Path libexec) {
     /** Where they are unless somebody says otherwise. */
@@ -31,7 +31,7 @@ public record InstalledFolders(Path launcherDir, Path libexec) {
     private static final Pattern LINE = Pattern.compile("/[^\\p{Cntrl}]{0,4095}");
 
     /**
-     * @param state the state folder
+     * @param state the state directory
      * @return empty before the first {@code mesos install}
      * @throws RefusedException when the file is damaged
      */

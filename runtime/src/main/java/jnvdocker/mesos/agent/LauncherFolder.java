@@ -16,12 +16,12 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The folder that an agent's {@code --launcher_dir} names:
+ * The directory that an agent's {@code --launcher_dir} names:
  *
  * <pre>
  * mesos-containerizer   ours, which asks the daemon and then becomes the agent's own
  * jnvdocker-prestart    ours, which gives a container its GPUs
- * mesos-executor, …     links to all the others in the agent's own folder
+ * mesos-executor, …     links to all the others in the agent's own directory
  * </pre>
  *
  * The agent may use it at any time, so each file is replaced as a whole, and the one that uses the
@@ -48,10 +48,10 @@ public final class LauncherFolder {
     }
 
     /**
-     * What was installed.
+     * The installation.
      *
      * @param linked the names of the agent's helpers, in order
-     * @param dangling links in the agent's folder that lead to nothing, and so were skipped
+     * @param dangling links in the agent's directory that lead to nothing, and so were skipped
      */
     public record LaidOut(List<String> linked, List<Path> dangling) {
         public LaidOut {
@@ -60,19 +60,19 @@ public final class LauncherFolder {
         }
     }
 
-    /** Whether an agent with this folder would ask us. */
+    /** Whether an agent with this directory would ask us. */
     public boolean isLaidOut() throws IOException {
         return isOurs(folder.resolve(CONTAINERIZER));
     }
 
     /**
-     * Creates the folder, or updates it. Only root can.
+     * Creates the directory, or updates it. Only root can.
      *
-     * @param libexec the folder of the agent's own helpers
-     * @param programs the folder of our programs
+     * @param libexec the directory of the agent's own helpers
+     * @param programs the directory of our programs
      * @param socket the daemon's
-     * @throws RefusedException when one of these folders cannot be used, or the folder has files
-     *     that are not ours; nothing was changed then
+     * @throws RefusedException when one of these directories cannot be used, or the directory has
+     *     files that are not ours; nothing was changed then
      */
     public LaidOut layOut(Path libexec, Path programs, Path socket)
             throws RefusedException, IOException {
@@ -180,7 +180,7 @@ public final class LauncherFolder {
         }
     }
 
-    /** All files in the agent's folder except the one that ours replaces. */
+    /** All files in the agent's directory except the one that ours replaces. */
     private static LaidOut others(Path libexec) throws IOException {
         Set<String> names = new TreeSet<>();
         Set<Path> dangling = new TreeSet<>();

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 /**
  * A Mesos agent that runs on this host.
  *
- * @param root the folder that is {@code /} for it
+ * @param root the directory that is {@code /} for it
  * @param flags by their names: from its command line, {@code --isolation=…}, or else from its
  *     variables, {@code MESOS_ISOLATION}
  */

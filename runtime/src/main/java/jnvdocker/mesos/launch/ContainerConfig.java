@@ -14,9 +14,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a container is to be, as its agent writes it down before the launch: the message {@code
- * ContainerConfig} of Mesos, as far as it concerns us. The numbers of its fields are the same in
- * every Mesos that writes the file.
+ * The configuration of a container, as its agent writes it down before the launch: the message
+ * {@code ContainerConfig} of Mesos, as far as it concerns us. The numbers of its fields are the
+ * same in every Mesos that writes the file.
  *
  * @param directory its sandbox on the host
  * @param user whom it runs as; empty for whom the agent runs as

@@ -76,7 +76,7 @@ public final class LaunchInfo {
         return values(info.path(ENVIRONMENT));
     }
 
-    /** What a command executor is told of its task's environment: that of the image. */
+    /** The environment of its task that a command executor is told: that of the image. */
     public Map<String, String> taskEnvironment() throws IOException {
         Optional<Integer> place = taskEnvironmentArgument();
         return place.isPresent() ? values(taskEnvironment(place.get())) : Map.of();

@@ -32,7 +32,7 @@ public final class Prestart {
      * @param rootfs the container's root on the host; empty for the host's own, to which nothing is
      *     added
      * @param folders of the volumes that are mounted, by their names
-     * @param cgroups folders in which the devices are allowed, one that holds another before it
+     * @param cgroups directories in which the devices are allowed, one that holds another before it
      * @throws IOException when a device node cannot be looked at
      */
     public static List<String> apply(

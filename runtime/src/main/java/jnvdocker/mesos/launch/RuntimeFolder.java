@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The agent's folder of a container, {@code <runtime_dir>/containers/<id>}, and of one that is
+ * The agent's directory of a container, {@code <runtime_dir>/containers/<id>}, and of one that is
  * nested in it, {@code …/containers/<id>} below that.
  *
  * @param ids from that of the outermost container to that of this one

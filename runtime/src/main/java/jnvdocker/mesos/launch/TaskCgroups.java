@@ -16,9 +16,10 @@ import java.util.Optional;
  * The cgroups of version 1 that an agent has made for a container before it launches it: {@code
  * <root>/ID}, and {@code <root>/ID/mesos/NESTED} for one that is nested.
  *
- * @param freezer the container's own folder, which every container has
- * @param devices the folders that decide which devices it may use, outer ones first: that of the
- *     outermost container and, if nested containers have their own, all from there to the innermost
+ * @param freezer the container's own directory, which every container has
+ * @param devices the directories that decide which devices it may use, outer ones first: that of
+ *     the outermost container and, if nested containers have their own, all from there to the
+ *     innermost
  */
 public record TaskCgroups(String freezer, List<String> devices) {
     private static final String FREEZER = "freezer";
@@ -61,7 +62,7 @@ public record TaskCgroups(String freezer, List<String> devices) {
             throws RefusedException {
         String outermost = "/" + folder.ids().getFirst();
         List<String> found = new ArrayList<>();
-        // A cgroup allows no more than its parents do, even a parent that is only a folder.
+        // A cgroup allows no more than its parents do, even a parent that is only a directory.
         Path next = innermost(root, folder, controllers).orElse(null);
         while (next != null && (found.isEmpty() || !found.getFirst().endsWith(outermost))) {
             found.addFirst(next.toString());

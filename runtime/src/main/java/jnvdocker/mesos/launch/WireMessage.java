@@ -49,7 +49,7 @@ final class WireMessage {
         return all.isEmpty() ? Optional.empty() : Optional.of(all.getLast());
     }
 
-    /** What is not UTF-8 in them becomes U+FFFD. */
+    /** Bytes in them that are not UTF-8 become U+FFFD. */
     List<String> texts(int field) {
         return strings.getOrDefault(field, List.of()).stream()
                 .map(ByteString::toStringUtf8)

@@ -9,11 +9,11 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What our CDI file offers.
+ * The devices in our CDI file.
  *
  * @param gpus each with its node
  * @param control nodes that each container with GPUs has
- * @param driver the folder of the driver volume, as it is served
+ * @param driver the directory of the driver volume, as it is served
  */
 public record CdiDevices(List<Device> gpus, List<DeviceNode> control, Path driver) {
     public CdiDevices {

@@ -76,7 +76,7 @@ final class ContainerdToml implements EngineSettings {
                 entry.program().toString(),
                 toml.getTable(options(plugin, RUNC)));
         String result = ours.append(END).toString();
-        // What stands there may leave no room for a table of ours, {@code runtimes = {}} say.
+        // The text there may leave no room for a table of ours, {@code runtimes = {}} say.
         parse(result, entry.file());
         return result;
     }

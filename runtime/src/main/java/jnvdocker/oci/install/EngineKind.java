@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What can be told of our OCI runtime. */
+/** The kinds of engines that our OCI runtime can be installed for. */
 public enum EngineKind {
     DOCKER("/etc/docker/daemon.json"),
     /** A file of our own, which it reads beside its others. */
@@ -47,7 +47,7 @@ public enum EngineKind {
         };
     }
 
-    /** What is to be typed so that it reads its configuration again, where it must be told. */
+    /** The command that makes it read its configuration again, where it must be told. */
     public Optional<String> reload() {
         return switch (this) {
             case DOCKER -> Optional.of("systemctl reload docker");

@@ -6,12 +6,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * What an engine's configuration says of its runtimes, and how it is made to say something else.
- */
+/** The runtimes in an engine's configuration, and the edits of these. */
 interface EngineSettings {
     /**
-     * What it is to say.
+     * The entry to write.
      *
      * @param file it stands in, for messages
      * @param name of the runtime
@@ -29,7 +27,7 @@ interface EngineSettings {
             Optional<CdiDevices> devices) {}
 
     /**
-     * What it says.
+     * An entry of the configuration.
      *
      * @param program which the name stands for
      * @param standard whether containers get it that name no runtime

@@ -24,7 +24,7 @@ public final class OwnConfig {
         this.file = file;
     }
 
-    /** What it says of images; empty when it does not. */
+    /** Its {@code image_need}; empty when it has none. */
     public Optional<String> imageNeed() throws IOException, RefusedException {
         return Optional.ofNullable(parse(SettingsFile.read(file)).getString(TABLE + "." + KEY));
     }

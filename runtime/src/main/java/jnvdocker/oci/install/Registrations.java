@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What was laid out for which engines: {@code runtimes.json} in the state folder. */
+/** The runtimes installed for engines: {@code runtimes.json} in the state directory. */
 final class Registrations {
     private static final int MODE = 0644;
     private static final JsonMapper MAPPER = JsonMapper.builder().build();

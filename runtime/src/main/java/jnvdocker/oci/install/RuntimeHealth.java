@@ -13,16 +13,17 @@ import java.util.Optional;
 /**
  * Whether a runtime of ours that was laid out works.
  *
- * @param real what it becomes; empty when it does not know, and for CDI's hook
+ * @param real the runtime that it becomes; empty when it does not know, and for CDI's hook
  * @param standard whether containers get it that name no runtime, by the engine's configuration
- * @param wrong what is wrong, and how to mend it; empty when nothing is
+ * @param wrong its fault and the remedy; empty when there is none
  */
 public record RuntimeHealth(
         Registration registration, Optional<Path> real, boolean standard, Optional<Refusal> wrong) {
 
     /**
      * @param socket of this daemon
-     * @param engine what the engine says that is asked; empty for one that isn't, or doesn't answer
+     * @param engine the answer of the engine that is asked; empty for one that is not, or does not
+     *     answer
      */
     public static RuntimeHealth of(
             Registration registration, Path socket, Optional<EngineRuntimes> engine) {

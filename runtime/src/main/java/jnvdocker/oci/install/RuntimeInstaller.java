@@ -24,13 +24,13 @@ import java.util.regex.Pattern;
  * goes last.
  */
 public final class RuntimeInstaller {
-    /** What it is called unless somebody says otherwise: many tools ask for this name. */
+    /** Its default name: many tools ask for this one. */
     public static final String NAME = "nvidia";
 
-    /** What our CDI devices are called. */
+    /** The name of our CDI devices. */
     public static final String CDI_KIND = CdiFile.KIND;
 
-    /** Below it there is a folder for each engine, since each has its own real runtime. */
+    /** Below it there is a directory for each engine, since each has its own real runtime. */
     public static final String FOLDER = "/usr/libexec/jnvdocker-runtime";
 
     /** Where dockerd finds programs, whoever starts it. */
@@ -45,10 +45,10 @@ public final class RuntimeInstaller {
     private final Registrations registrations;
 
     /**
-     * What the program must know of the daemon.
+     * The paths of the daemon that the program must know.
      *
-     * @param state its folder
-     * @param markers the folder in which a file is named like each container with GPUs
+     * @param state its directory
+     * @param markers the directory in which a file is named like each container with GPUs
      * @param socket where it is asked
      * @param wake where it is told what is being deleted
      */
@@ -64,7 +64,7 @@ public final class RuntimeInstaller {
     }
 
     /**
-     * What somebody wants.
+     * The wanted installation.
      *
      * @param real the runtime that ours becomes; else the engine's own
      * @param standard whether containers get it that name no runtime
@@ -84,11 +84,11 @@ public final class RuntimeInstaller {
             Optional<CdiDevices> devices) {}
 
     /**
-     * What is to be done.
+     * The planned changes.
      *
      * @param settings of the program
-     * @param before what the engine's configuration says; empty without one
-     * @param after what it is to say
+     * @param before the engine's configuration; empty without one
+     * @param after the configuration to write
      * @param nvidiasHook which has the place of ours
      */
     public record Plan(
@@ -252,7 +252,7 @@ public final class RuntimeInstaller {
                 Optional.of(devices));
     }
 
-    /** What was laid out, and not removed since. */
+    /** The runtimes that were installed, and not removed since. */
     public List<Registration> registered() throws IOException, RefusedException {
         return registrations.all();
     }
@@ -260,7 +260,7 @@ public final class RuntimeInstaller {
     /**
      * How each that was laid out fares.
      *
-     * @param engine what docker says; asked at most once, empty when it does not answer
+     * @param engine docker's answer; asked at most once, empty when it does not answer
      */
     public List<RuntimeHealth> health(Supplier<Optional<EngineRuntimes>> engine)
             throws IOException, RefusedException {

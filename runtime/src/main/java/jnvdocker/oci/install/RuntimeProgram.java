@@ -13,7 +13,7 @@ import java.util.Optional;
 
 /** Our {@code nvidia-container-runtime}, in whose place an engine would run runc or crun. */
 public final class RuntimeProgram {
-    /** What it is called wherever it lies: devcontainers' tools look for that name. */
+    /** Its file name in every directory: devcontainers' tools look for that name. */
     public static final String NAME = "nvidia-container-runtime";
 
     private static final int LIMIT = 4 << 20;
@@ -30,10 +30,10 @@ public final class RuntimeProgram {
     private RuntimeProgram() {}
 
     /**
-     * What the program needs to know.
+     * The settings of the program.
      *
      * @param real runc or crun, which it becomes
-     * @param markers the folder in which a file is named like each container with GPUs
+     * @param markers the directory in which a file is named like each container with GPUs
      * @param socket the daemon's
      * @param wake to which it says what is being deleted
      */
@@ -64,7 +64,7 @@ public final class RuntimeProgram {
                 List.of(settings.real(), settings.markers(), settings.socket(), settings.wake()));
     }
 
-    /** What a program was told; empty when it is not ours, is not settled, or cannot be read. */
+    /** The settings of a program; empty when it is not ours, has none, or cannot be read. */
     public static Optional<Settings> read(Path program) {
         try {
             return bytes(program)

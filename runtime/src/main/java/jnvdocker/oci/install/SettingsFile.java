@@ -49,7 +49,7 @@ final class SettingsFile {
     /**
      * Writes another text, with mode and owner of the old one. A link to it stays one.
      *
-     * @param before what it said when that was decided
+     * @param before its text when that was decided
      * @throws RefusedException when it says something else by now, or others than root could do the
      *     same
      */

@@ -14,7 +14,7 @@ final class TomlText {
     private TomlText() {}
 
     /**
-     * @param otherwise what is said of a file with errors, between its line and the first of them
+     * @param otherwise the words for a file with errors, between its line and the first of them
      */
     static TomlParseResult parse(String text, Path file, String otherwise) throws RefusedException {
         TomlParseResult toml = Toml.parse(text);

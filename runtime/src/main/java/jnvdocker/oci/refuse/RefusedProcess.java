@@ -45,9 +45,9 @@ public final class RefusedProcess {
 
     /**
      * @param configJson as the engine wrote it; {@code process.terminal} stays as it is
-     * @param program our {@code jnvdocker-refused}, by its absolute path. The folder that it is in
-     *     becomes the container's root: it has the folders {@code dev} and {@code proc}, nothing
-     *     else that matters to anybody, and every user may enter it
+     * @param program our {@code jnvdocker-refused}, by its absolute path. The directory that it is
+     *     in becomes the container's root: it has the directories {@code dev} and {@code proc},
+     *     nothing else that matters to anybody, and every user may enter it
      * @param text to be printed; what one argument cannot have is cut off
      * @throws RefusedException when that is no container's {@code config.json}
      */

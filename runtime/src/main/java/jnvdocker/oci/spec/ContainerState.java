@@ -11,7 +11,7 @@ import java.nio.file.Path;
  * A container's state, as a runtime tells it to hooks.
  *
  * @param pid of its first process
- * @param bundle the folder with its {@code config.json}; absolute
+ * @param bundle the directory with its {@code config.json}; absolute
  */
 public record ContainerState(String id, int pid, Path bundle) {
     /**

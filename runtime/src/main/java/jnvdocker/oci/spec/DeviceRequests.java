@@ -9,12 +9,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What {@code docker run --gpus} and compose's {@code devices} have become in docker's own words.
+ * The requests of {@code docker run --gpus} and compose's {@code devices} in docker's own words.
  */
 final class DeviceRequests {
     private DeviceRequests() {}
 
-    /** Empty when no GPU is asked for. Of CDI devices the engine has given the nodes already. */
+    /** Empty when no GPU is requested. Of CDI devices the engine has given the nodes already. */
     static Optional<GpuRequest> of(List<DockerContainer.Request> requests) throws RefusedException {
         Optional<GpuRequest> all = Optional.empty();
         for (DockerContainer.Request request : requests) {

@@ -15,21 +15,21 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What docker has written down of a container before it has it created: {@code config.v2.json} and
- * {@code hostconfig.json} in its data folder. Labels and variables of the image and of the user are
- * one there.
+ * Docker's files about a container before it has it created: {@code config.v2.json} and {@code
+ * hostconfig.json} in its data directory. Labels and variables of the image and of the user are one
+ * there.
  *
  * @param imageName as its user typed it
  * @param imageId {@code sha256:} and 64 hexadecimal digits, as long as nobody has tampered with it
  * @param manifest the digest of its manifest, where containerd keeps the images
  * @param driver which keeps the images
- * @param dataRoot docker's data folder
+ * @param dataRoot docker's data directory
  * @param restarting whether a restart policy starts it
  * @param hasPolicy whether it has one
  * @param privileged whether it may open all devices
  * @param devices where in the container its user has devices put
  * @param rules of the device cgroup that its user gives it: {@code c 195:* rw}
- * @param mounted what its user has mounted, by its place in the container
+ * @param mounted the user's mounts, by their place in the container
  */
 public record DockerContainer(
         String name,
@@ -121,7 +121,7 @@ public record DockerContainer(
         return paths;
     }
 
-    /** Docker mounts a container's own files from its folder there. */
+    /** Docker mounts a container's own files from its directory there. */
     static Optional<Path> dataRoot(RuntimeSpec spec, String id) {
         return spec.binds().stream()
                 .flatMap(bind -> dataRoot(bind.source(), "/containers/" + id + "/").stream())

@@ -4,7 +4,7 @@ import jnvdocker.request.GpuRequest;
 
 import java.util.Set;
 
-/** What a container asks for. */
+/** The request of a container. */
 public sealed interface GpuWish {
 
     /** It mounts the volume of a claim, and has its lease from that. */

@@ -19,8 +19,8 @@ import java.util.TreeSet;
 
 /**
  * Decides what a container asks for: the first counts of what it has of us, of what its user says,
- * of what docker was asked for, of the devices that it is given, and of what its image needs. What
- * an image says is never taken for its user's word.
+ * of docker's own request, of the devices that it is given, and of what its image needs. What an
+ * image says is never taken for its user's word.
  */
 public final class GpuWishes {
     private static final String VARIABLE = "JNVDOCKER_GPUS";
@@ -28,12 +28,12 @@ public final class GpuWishes {
     private final Settings settings;
 
     /**
-     * What the lab's configuration says.
+     * The lab's settings.
      *
      * @param envSelects whether a variable of the user's says which GPUs
      * @param imagesGetNone whether an image that needs GPUs gets none when nobody else asks
-     * @param defaultGpus what it gets else
-     * @param allMeans what somebody gets who asks for all
+     * @param defaultGpus the GPUs that it gets otherwise
+     * @param allMeans the GPUs for a request of all
      * @param swarmResources names of Swarm's generic resources that are GPUs
      * @param configFile where this was said, for messages
      */
@@ -49,7 +49,7 @@ public final class GpuWishes {
             swarmResources = Set.copyOf(swarmResources);
         }
 
-        /** What somebody gets who asks for that. */
+        /** The GPUs for such a request. */
         GpuRequest means(GpuRequest request) {
             return request instanceof GpuRequest.All ? allMeans : request;
         }
@@ -58,7 +58,7 @@ public final class GpuWishes {
     /** The claims that were made for containers. */
     @FunctionalInterface
     public interface Claims {
-        /** What a claim was made for; empty when it is not that container's. */
+        /** The request of a claim; empty when it is not that container's. */
         Optional<GpuRequest> of(String claim) throws IOException;
     }
 
@@ -66,7 +66,7 @@ public final class GpuWishes {
      * The GPUs of the host.
      *
      * @param minors of those that it has
-     * @param claims the folder of our claims
+     * @param claims the directory of our claims
      */
     public record World(Set<Integer> minors, Majors majors, Path claims) {
         public World {
@@ -147,7 +147,7 @@ public final class GpuWishes {
         };
     }
 
-    /** What docker's user has named, and not the engine for a request: CDI puts nodes in, too. */
+    /** The nodes that docker's user has named, not those of a request: CDI puts nodes in, too. */
     private static Set<Integer> named(
             RuntimeSpec spec, DockerContainer docker, Set<Integer> given, Majors majors) {
         Set<Integer> named = new TreeSet<>(spec.gpuMinorsAt(majors.gpu(), docker.devices()));

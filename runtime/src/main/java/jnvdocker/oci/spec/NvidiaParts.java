@@ -13,8 +13,9 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * What NVIDIA's container toolkit has put into a {@code config.json}, or would have done by what is
- * there: its hooks, the driver's nodes and rules for them, and its mounts of the driver's files.
+ * The additions of NVIDIA's container toolkit to a {@code config.json}, or those that it would make
+ * by what is there: its hooks, the driver's nodes and rules for them, and its mounts of the
+ * driver's files.
  */
 final class NvidiaParts {
     private static final Set<String> HOOKS =

@@ -141,7 +141,8 @@ public final class RuntimeSpec {
     }
 
     /**
-     * The GPUs of which it is given a node under one of these paths, or in a folder of that name.
+     * The GPUs of which it is given a node under one of these paths, or in a directory of that
+     * name.
      */
     Set<Integer> gpuMinorsAt(int major, Set<String> paths) {
         Set<Integer> minors = new TreeSet<>();

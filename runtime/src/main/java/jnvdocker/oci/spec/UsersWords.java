@@ -13,9 +13,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What a container's user says by labels, annotations and variables. Docker keeps those of the
- * image and of the user together: as long as the image's own are not known, they all count as the
- * image's.
+ * The requests of a container's user in labels, annotations and variables. Docker keeps those of
+ * the image and of the user together: as long as the image's own are not known, they all count as
+ * the image's.
  */
 final class UsersWords {
     private static final String RESOURCE = "DOCKER_RESOURCE_";

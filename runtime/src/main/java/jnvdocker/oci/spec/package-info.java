@@ -1,5 +1,5 @@
 /**
- * What an engine wants created: its texts about a container, what these ask for, and what is edited
- * in them. Chooses no GPU. Start at {@link jnvdocker.oci.spec.GpuWishes}.
+ * The creation of a container by an engine: its texts, the request in them, and the edits in them.
+ * Chooses no GPU. Start at {@link jnvdocker.oci.spec.GpuWishes}.
  */
 package jnvdocker.oci.spec;

@@ -10,8 +10,8 @@ import java.util.Locale;
 import java.util.function.Supplier;
 
 /**
- * What it costs to type {@code jnvdocker} in place of {@code docker}: each command is typed to both
- * in turn, whoever is first changing from one pair to the next.
+ * The cost of typing {@code jnvdocker} instead of {@code docker}: each command is typed to both in
+ * turn, with alternating order.
  */
 public final class DockerBench {
     private static final int PAIRS = 60;

@@ -14,8 +14,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * How long a plan with a lease takes, and docker's Mount and Unmount of it, on two hosts in turn:
- * one whose engine has few containers with claims, and one that has many.
+ * The duration of a plan with a lease, and of docker's Mount and Unmount of it, on two hosts in
+ * turn: one whose engine has few containers with claims, and one that has many.
  */
 public final class LeaseBench {
     private static final int GPUS = 24;
@@ -31,7 +31,7 @@ public final class LeaseBench {
         try (World few = new World(FEW);
                 World more = new World(many)) {
             for (World world : List.of(few, more)) {
-                world.round(1, new Times()); // the first calls of a JVM say nothing
+                world.round(1, new Times()); // warm up the JVM
                 world.round(CLIENTS, new Times());
             }
             for (int clients : new int[] {1, CLIENTS}) {
@@ -82,10 +82,11 @@ public final class LeaseBench {
             client = new RawClient(daemon.socket(), variables);
         }
 
-        /** Every GPU is claimed, mounted and unmounted once, by so many clients at a time. */
+        /** Claims, mounts and unmounts every GPU once, with that many concurrent clients. */
         void round(int clients, Times times) throws Exception {
             parallel(clients, GPUS, () -> lease(times));
-            // Each lease ends a quarter of a second after its unmount; no plan is to meet one.
+            // Each lease ends a quarter of a second after its unmount, which must not coincide with
+            // a plan.
             Thread.sleep(1_500);
         }
 

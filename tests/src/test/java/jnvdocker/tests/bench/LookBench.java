@@ -13,11 +13,11 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * How long a look for who has GPUs open takes, and what of the processors: with 100, 1,000 and
- * 4,000 processes of 60 descriptors each, and with 20 of a user's that have 19,900 each.
+ * The duration and processor time of a search for processes with open GPUs: with 100, 1,000 and
+ * 4,000 processes of 60 descriptors each, and with 20 processes of one user with 19,900 each.
  */
 public final class LookBench {
-    /** The major of GPUs. Whether there are any does not matter. */
+    /** The major number of GPUs. Whether any exist does not matter. */
     private static final int MAJOR = 195;
 
     private static final int LOOKS = 20;

@@ -21,9 +21,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What our hook adds to a launch by a Mesos agent: the agent's helper is run directly and through
- * the hook in turn. It is one that ends at once, so that what is measured is ours. What it would
- * run before the container is entered, and the second call of a command task, come with each pair.
+ * The time that our hook adds to a launch by a Mesos agent: the agent's helper is run directly and
+ * through the hook in turn. The helper ends at once, so that only our share is measured. Each pair
+ * includes the commands that the helper would run before it enters the container, and the second
+ * call of a command task.
  */
 public final class MesosBench {
     private static final int GPUS = 8;
@@ -31,7 +32,7 @@ public final class MesosBench {
     private static final int WARM_UP = 30;
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** A mount namespace in which the container's root has a /dev of its own. */
+    /** Enters a mount namespace in which the container's root has its own /dev. */
     private static final String ENTER =
             "mount --make-rslave / && mount -t tmpfs dev \"$0/dev\" && eval \"$1\"";
 
@@ -118,9 +119,9 @@ public final class MesosBench {
         }
 
         /**
-         * @param durations of what was run with the hook, or directly, and the other way; of what
-         *     is run before the container is entered, of which there may be nothing; and of the
-         *     executor's call in the same order
+         * @param durations of the launches with the hook and directly, in the order run; of the
+         *     command before the container is entered, if any; and of the executor's calls in the
+         *     same order
          */
         void add(List<Long> durations, boolean oursFirst) {
             List<Long> rest = durations.subList(2, durations.size());
@@ -140,7 +141,9 @@ public final class MesosBench {
         }
     }
 
-    /** One launch of either kind, and what follows. The claim has ended before the next. */
+    /**
+     * Measures one launch of either kind and its later calls. The claim has ended before the next.
+     */
     private void launch(MesosTask task, boolean oursFirst, Times into) throws IOException {
         Path hook = agent.launcher().containerizer();
         List<Path> programs = oursFirst ? List.of(hook, helper) : List.of(helper, hook);
@@ -185,7 +188,7 @@ public final class MesosBench {
             List<String> words = new ArrayList<>();
             words.add(command.path("value").asText());
             command.path("arguments").forEach(word -> words.add(word.asText()));
-            words.remove(1); // its own name, which may be another than its path
+            words.remove(1); // the program's own name, which may differ from its path
             calls.add(quoted(timed(cgroups, words.removeFirst(), words.toArray())));
         }
         String info = Files.readString(container.runtime().resolve("launch_info"));

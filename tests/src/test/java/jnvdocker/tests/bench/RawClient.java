@@ -13,7 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Asks the daemon as the client does, without a process of its own: what is measured is the plan.
+ * Asks the daemon as the client does, without a process of its own, so that only the plan is
+ * measured.
  */
 final class RawClient {
     private static final int PROTOCOL_VERSION = 1;
@@ -26,7 +27,7 @@ final class RawClient {
         this.variables = variables;
     }
 
-    /** What docker would be run with. */
+    /** Returns the arguments that docker would be run with. */
     List<String> plan(List<String> arguments) throws IOException {
         try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
             DataOutputStream out = new DataOutputStream(Channels.newOutputStream(channel));

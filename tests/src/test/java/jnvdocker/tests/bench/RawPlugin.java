@@ -9,7 +9,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
-/** Asks the volume plugin as dockerd does, each time on a connection of its own. */
+/** Calls the volume plugin as dockerd does, on a new connection each time. */
 final class RawPlugin {
     private final UnixDomainSocketAddress socket;
 
@@ -17,7 +17,7 @@ final class RawPlugin {
         this.socket = UnixDomainSocketAddress.of(socket);
     }
 
-    /** Fails when the answer has an Err. */
+    /** Calls a verb, and fails when the answer has an Err. */
     void ask(String verb, String volume, String id) throws IOException {
         String body = "{\"Name\":\"" + volume + "\",\"ID\":\"" + id + "\"}\n";
         String request =

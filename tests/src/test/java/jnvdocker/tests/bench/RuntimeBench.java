@@ -12,15 +12,15 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * What our OCI runtime costs: the same container by runc, by runc with as many nodes and mounts as
- * a GPU takes, by ours, and by ours with a GPU, one after the other, whichever is first changing
- * from one round to the next.
+ * The cost of our OCI runtime: the same container is run by runc, by runc with as many nodes and
+ * mounts as a GPU takes, by our runtime, and by our runtime with a GPU, in an order that changes
+ * from round to round.
  */
 public final class RuntimeBench {
     private static final int ROUNDS = 60;
     private static final int WARM_UP = 8;
 
-    /** What is compared, and the options that make it so. */
+    /** The variants that are compared, with their options. */
     private static final Map<String, List<String>> KINDS = new LinkedHashMap<>();
 
     static {
@@ -96,7 +96,7 @@ public final class RuntimeBench {
         return time(lab.engine().docker(words.toArray()));
     }
 
-    /** Of a container that was created before, and is removed afterwards. */
+    /** Times the start of a container that is created before, and removed afterwards. */
     private long start(List<String> options) {
         List<Object> words =
                 new ArrayList<>(

@@ -3,7 +3,7 @@ package jnvdocker.tests.bench;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Durations in nanoseconds, and what they come to. */
+/** Durations in nanoseconds, and their statistics. */
 final class Samples {
     private final long[] nanos;
     private int count;
@@ -28,7 +28,7 @@ final class Samples {
         return percentile(50);
     }
 
-    /** How many, the median, the quartiles as the spread, and the 99th percentile. */
+    /** The count, the median, the quartiles as the spread, and the 99th percentile. */
     @Override
     public String toString() {
         return String.format(

@@ -19,15 +19,15 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How long the driver volume takes to build, by hard link beside the driver's files and by copy in
- * another file system, against {@code cp -a} of the same files to the same place.
+ * The time to build the driver volume, by hard link beside the driver's files and by copy on
+ * another file system, compared with {@code cp -a} of the same files to the same place.
  */
 public final class VolumeBench {
     private static final int PAIRS = 30;
     private static final int WARM_UP = 5;
     private static final int SERVED = 1000;
 
-    /** No process has that number, and so none that sees the mount. */
+    /** The pid of no process, hence an engine that does not see the mount. */
     private static final int NOBODY = Integer.MAX_VALUE;
 
     private VolumeBench() {}
@@ -80,7 +80,10 @@ public final class VolumeBench {
         serve(host, version, store, folder);
     }
 
-    /** What a container's start waits for: in eyes that see the mount, and in others. */
+    /**
+     * Measures a container's wait for the volume, with an engine that sees the mount and with one
+     * that does not.
+     */
     private static void serve(
             Host host, DriverVersion version, DriverVolumeStore store, Path folder)
             throws IOException {

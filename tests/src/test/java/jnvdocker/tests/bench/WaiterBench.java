@@ -11,16 +11,16 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What those who wait cost: the daemon's share of a core, and the time of a {@code gpu run} on a
- * GPU that is free, of {@code gpu queue}, and from a GPU's end to the next who has it, while nobody
- * waits, and while many do.
+ * The cost of waiting clients: the daemon's share of a core, and the time of a {@code gpu run} on a
+ * free GPU, of {@code gpu queue}, and from a GPU's release to its next holder, with no waiting
+ * clients and with many.
  */
 public final class WaiterBench {
     private static final int MANY = 1000;
     private static final int GPUS = 8;
     private static final int ROUNDS = 20;
     private static final long WATCHED_NANOS = 10_000_000_000L;
-    private static final long TICKS = 100; // of a second, as everywhere
+    private static final long TICKS = 100; // per second, as on all systems
 
     private WaiterBench() {}
 
@@ -69,7 +69,7 @@ public final class WaiterBench {
                 runs.add(between - start);
                 queues.add(System.nanoTime() - between);
             }
-            // The GPU is free again when the end was seen.
+            // The GPU is free again once the end has been seen.
             Thread.sleep(300);
         }
         say("%s", when);
@@ -137,7 +137,7 @@ public final class WaiterBench {
             }
         }
 
-        /** Of processor time that the daemon has had. */
+        /** The daemon's processor time so far. */
         long ticks() throws IOException {
             String stat = Files.readString(Path.of("/proc/" + daemon.pid().getAsLong() + "/stat"));
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

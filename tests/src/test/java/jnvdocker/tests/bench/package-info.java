@@ -1,2 +1,5 @@
-/** What {@code tests/bench} measures: two things in one run, in turn, so that noise meets both. */
+/**
+ * The measurements of {@code tests/bench}: each compares two things in one run, in turn, so that
+ * noise affects both.
+ */
 package jnvdocker.tests.bench;

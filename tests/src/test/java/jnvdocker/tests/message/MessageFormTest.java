@@ -21,15 +21,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Walks every message in the sources and checks its words: one sentence that says what failed, with
- * which value, then what to do. What is a refusal, and that it has both, its type says.
+ * Checks the wording of every message in the sources: one sentence that says what failed, with
+ * which value, then what to do. The type of a refusal guarantees that it has both parts.
  */
 class MessageFormTest {
-    /** Mistakes of ours, not of a user's, which end in the log. */
+    /** Programming errors rather than a user's, which end in the log. */
     private static final Set<String> BUGS =
             Set.of("IllegalStateException", "UncheckedIOException", "FileSystemLoopException");
 
-    /** What to do is a command, something to do, or what there is to choose from. */
+    /** A remedy is a command, an action, or a list of choices. */
     private static final Pattern REMEDY =
             Pattern.compile(
                     "([;:,(]|\\bor|\\band) (first"
@@ -83,7 +83,10 @@ class MessageFormTest {
                 "does not say what to do");
     }
 
-    /** The walk sees what is put together in several places, and each rule can be broken. */
+    /**
+     * The walk finds messages put together in several places, and detects the violation of each
+     * rule.
+     */
     @Test
     void badMessagesAreSeen() throws IOException {
         Path source = folder.resolve("Sample.java");
@@ -121,7 +124,7 @@ class MessageFormTest {
         assertTrue(!REMEDY.matcher("the engine is stopped").find());
     }
 
-    /** Somebody else's words, or words that another message of ours has been checked for. */
+    /** Whether the text comes from elsewhere, or was checked as another message of ours. */
     private static boolean isPassedOn(String text) {
         return text.contains(Wording.VALUE) && text.split(" ").length < 3;
     }

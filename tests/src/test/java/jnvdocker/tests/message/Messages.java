@@ -20,9 +20,12 @@ import java.util.regex.Pattern;
 
 import javax.tools.ToolProvider;
 
-/** The messages of a program, as its sources have them; {@code …} is what only a run knows. */
+/**
+ * The messages of a program, taken from its sources; {@code …} stands for values known only at run
+ * time.
+ */
 final class Messages {
-    /** How many constants, methods and callers a message is followed through. */
+    /** The maximum number of constants, methods and callers through which a message is followed. */
     private static final int DEPTH = 9;
 
     private static final String REFUSAL = "Refusal";
@@ -38,10 +41,10 @@ final class Messages {
                     "\\b(?:die\\(|failed\\(|refuse\\(&call,)((?:\\s*(?:\"(?:[^\"\\\\]|\\\\.)*\"|[A-Z_]+\\b))+)");
 
     /**
-     * A message, and what it is given to: the simple name of an exception, {@code Refusal}, {@code
-     * LOG}, {@code die}.
+     * A message, and its recipient: the simple name of an exception, {@code Refusal}, {@code LOG},
+     * {@code die}.
      *
-     * @param refusal whether people read it as it is, with what to do
+     * @param refusal whether users see it unchanged, with its remedy
      */
     record Message(String to, String file, String text, boolean refusal) {
         @Override
@@ -52,7 +55,7 @@ final class Messages {
 
     private Messages() {}
 
-    /** What is given to exceptions and refusals, and what is logged as a warning or an error. */
+    /** The arguments of exceptions and refusals, and of warnings and errors in the log. */
     static List<Message> ofJava(List<Path> sources) throws IOException {
         var compiler = ToolProvider.getSystemJavaCompiler();
         List<SourceFile> all = new ArrayList<>();
@@ -68,7 +71,7 @@ final class Messages {
                                     null,
                                     manager.getJavaFileObjectsFromPaths(
                                             sources.stream()
-                                                    // Its words are the kernel's.
+                                                    // Its messages are the kernel's.
                                                     .filter(it -> !it.endsWith("FileErrors.java"))
                                                     .toList()));
             for (var unit : task.parse()) {
@@ -107,8 +110,8 @@ final class Messages {
     }
 
     /**
-     * What is given to {@code die}, or to {@code failed} for later: strings, and macros that stand
-     * for one, side by side.
+     * The arguments of {@code die}, and of {@code failed} for a later end: adjacent strings and
+     * macros that stand for strings.
      */
     static List<Message> ofC(Path source) throws IOException {
         String code = Files.readString(source);
@@ -148,7 +151,7 @@ final class Messages {
                 && file.classes().get(name).stream().anyMatch(it -> isRefusal(it, byClass));
     }
 
-    /** Two texts given to one exception are what is wrong and what to do. */
+    /** Two texts of one exception are the fault and the remedy. */
     private static Set<String> given(NewClassTree made, Wording wording) {
         Set<String> texts = new LinkedHashSet<>();
         for (ExpressionTree argument : made.getArguments()) {

@@ -18,9 +18,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What one file of Java declares, makes and calls, each under the method that it stands in. */
+/**
+ * The declarations, object creations and calls in one Java file, each with its enclosing method.
+ */
 final class SourceFile {
-    /** An expression, and the method that it stands in. */
+    /** An expression with its enclosing method. */
     record Located<T extends Tree>(T tree, Optional<MethodTree> method) {}
 
     private final Map<String, ExpressionTree> fields = new HashMap<>();
@@ -35,7 +37,7 @@ final class SourceFile {
         new Index().scan(unit, null);
     }
 
-    /** The simple names of the classes in it, and of what each extends and implements. */
+    /** The simple names of the file's classes, each with those of its supertypes. */
     Map<String, List<String>> classes() {
         return classes;
     }

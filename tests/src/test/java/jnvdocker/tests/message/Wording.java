@@ -20,17 +20,17 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * The texts that an expression can have. Constants, local variables, methods that return a string
- * and what a method's callers give it are looked up, in its file and, of another class, by that
- * class's name; {@link #VALUE} stands for what only a run knows. Each branch of a condition is a
- * text of its own.
+ * The possible texts of an expression. Constants, local variables, methods that return a string and
+ * a method's arguments are looked up in its file, and in other classes by their names; {@link
+ * #VALUE} stands for values known only at run time. Each branch of a condition is a text of its
+ * own.
  *
  * @param files by the simple names of the classes in them
  */
 record Wording(Map<String, SourceFile> files, SourceFile file, Optional<MethodTree> method) {
     static final String VALUE = "…";
 
-    /** More texts than these out of one expression are branches that nobody could read. */
+    /** The maximum number of texts of one expression. */
     private static final int MANY = 200;
 
     private static final Set<String> OPEN = Set.of(VALUE);
@@ -114,7 +114,7 @@ record Wording(Map<String, SourceFile> files, SourceFile file, Optional<MethodTr
         return orOpen(united(values, value -> of(value, depth - 1)));
     }
 
-    /** What the file's other methods give this one. */
+    /** The arguments that the file's other methods pass to this one. */
     private Set<String> ofParameter(MethodTree called, int parameter, int depth) {
         return orOpen(
                 united(

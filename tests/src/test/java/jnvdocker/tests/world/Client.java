@@ -6,17 +6,17 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** A program with which people ask an engine for containers, other than docker. */
+/** A program other than docker with which users request containers from an engine. */
 public enum Client {
     /** docker-compose 1.29, in Python. */
     COMPOSE_1,
-    /** The plugin of docker, 2.x, which is a program of its own, too. */
+    /** The plugin of docker, 2.x, which is also a program of its own. */
     COMPOSE_2,
     /** A Python with the module docker. */
     DOCKER_PY,
     PODMAN;
 
-    /** The program, which is installed or fetched the first time. */
+    /** The program, which is installed or fetched at the first call. */
     public Path program() {
         String name = name().toLowerCase(Locale.ROOT).replace('_', '-');
         return Path.of(
@@ -29,7 +29,7 @@ public enum Client {
                         .getLast());
     }
 
-    /** A command that asks a lab's engine. */
+    /** A command that talks to a lab's engine. */
     public Command command(Lab lab, Object... words) {
         List<Object> all = new ArrayList<>(List.of(program()));
         all.addAll(Arrays.asList(words));

@@ -23,13 +23,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A program to run, and how it ended. Never through a shell. What it prints with {@code --json} is
- * held against the schema of that command.
+ * A program to run, and its result. No shell is involved. Output with {@code --json} is checked
+ * against the schema of that command.
  */
 public final class Command {
     private static final int LIMIT_SECONDS = 300;
 
-    /** The cache of the worlds, and the mark by which tests/run finds what is left behind. */
+    /**
+     * The cache of the worlds, and the mark by which tests/run finds processes that are left
+     * behind.
+     */
     private static final Set<String> OF_THE_RUN = Set.of("JNVDOCKER_CACHE", "JNVDOCKER_TEST_RUN");
 
     private final List<String> words;
@@ -38,15 +41,15 @@ public final class Command {
     private Path folder = Path.of("/");
     private Redirect output = Redirect.PIPE;
 
-    /** How a program ended. The fields are as it left them, line ends included. */
+    /** The result of a program. Its output is unchanged, line ends included. */
     public record Result(int exitCode, String out, String err) {
-        /** Both streams, for messages of assertions. */
+        /** Both streams, for assertion messages. */
         @Override
         public String toString() {
             return "exit code " + exitCode + "\n--- out\n" + out + "--- err\n" + err;
         }
 
-        /** What it printed, when it did not fail. */
+        /** The output of a program that succeeded. */
         public JsonNode json() {
             try {
                 return new ObjectMapper().readTree(ok().out());
@@ -56,7 +59,7 @@ public final class Command {
         }
 
         /**
-         * @throws AssertionError with all that was printed, when the program failed
+         * @throws AssertionError with all output, when the program failed
          */
         public Result ok() {
             if (exitCode != 0) {
@@ -78,13 +81,13 @@ public final class Command {
         return new Command(texts);
     }
 
-    /** As that user, in that group alone. */
+    /** Runs it as that user, in that group alone. */
     public Command as(int uid, String group) {
         words.addAll(0, List.of("setpriv", "--reuid=" + uid, "--regid=" + group, "--clear-groups"));
         return this;
     }
 
-    /** As a user who may do nothing. */
+    /** Runs it as a user without any rights. */
     public Command asNobody() {
         return as(65534, "65534");
     }
@@ -109,7 +112,7 @@ public final class Command {
         return this;
     }
 
-    /** Has another program run it, by these words before its own. */
+    /** Has another program run it: puts these words before its own. */
     public Command after(Object... program) {
         Command both = as(program);
         both.words.addAll(words);
@@ -120,12 +123,12 @@ public final class Command {
         return List.copyOf(words);
     }
 
-    /** Another program, in the same surroundings. */
+    /** Another program, in the same environment. */
     Command as(Object... program) {
         return of(program).with(environment).in(folder);
     }
 
-    /** Has both streams appended to a file, for a process that nobody reads from. */
+    /** Has both streams appended to a file, for a process whose output is not read. */
     public Command log(Path file) {
         output = Redirect.appendTo(file.toFile());
         return this;
@@ -144,7 +147,7 @@ public final class Command {
         }
     }
 
-    /** A tester's own settings must not reach what is tested. */
+    /** A tester's own settings must not reach the program under test. */
     private static boolean isOfAnotherWorld(String variable) {
         return variable.startsWith("DOCKER_")
                 || variable.startsWith("NV_")
@@ -156,11 +159,11 @@ public final class Command {
     }
 
     /**
-     * @param meanwhile what is done with the process while it runs
+     * @param meanwhile called with the process while it runs
      */
     public Result run(Consumer<Process> meanwhile) {
         Process process = start();
-        // A pool of threads may have but one, and others may wait for it.
+        // A pool may have only one thread, for which others may wait.
         Executor threads = Thread::startVirtualThread;
         var out = CompletableFuture.supplyAsync(() -> text(process.getInputStream()), threads);
         var err = CompletableFuture.supplyAsync(() -> text(process.getErrorStream()), threads);
@@ -168,7 +171,7 @@ public final class Command {
             process.getOutputStream().write(input.getBytes(StandardCharsets.UTF_8));
             process.getOutputStream().close();
         } catch (IOException e) {
-            // It ended without reading its input, as it may.
+            // It may end without reading its input.
         }
         meanwhile.accept(process);
         try {

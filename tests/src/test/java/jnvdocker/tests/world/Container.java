@@ -9,11 +9,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A container, as docker tells of it.
+ * A container, as docker describes it.
  *
- * @param state as docker says it: {@code running}
+ * @param state docker's word for it: {@code running}
  * @param pid of its first process, 0 when there is none
- * @param label the claim that it was labelled with, empty without
+ * @param label the claim in its label, empty without one
  * @param claims whose volumes it mounts
  * @param devices its nodes
  */
@@ -26,7 +26,7 @@ record Container(
         List<String> devices) {
     private static final String CLAIM_VOLUME = "jnvdocker_claim_";
 
-    /** For docker inspect, which then prints what {@link #parse} reads. */
+    /** The format for docker inspect whose output {@link #parse} reads. */
     static final String FORMAT =
             String.join(
                     "\t",
@@ -59,7 +59,7 @@ record Container(
         return claims.contains(label);
     }
 
-    /** A container that is about to be started again keeps its lease. */
+    /** A container that is about to be restarted keeps its lease. */
     boolean isOf(Registry.Lease lease) {
         return claims.contains(lease.claim()) && (runs() || state.equals("restarting"));
     }
@@ -84,7 +84,7 @@ record Container(
         return wrong;
     }
 
-    /** The claims among volumes, by the volumes' names. */
+    /** The claims of these volumes, taken from their names. */
     static Set<String> claimsOf(Stream<String> volumes) {
         return volumes.filter(name -> name.startsWith(CLAIM_VOLUME))
                 .map(name -> name.substring(CLAIM_VOLUME.length()))

@@ -6,12 +6,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A folder that looks like a host with an NVIDIA driver and GPUs: the real files of a real release.
+ * A directory that looks like a host with an NVIDIA driver and GPUs, with the real files of a real
+ * release.
  */
 public record DriverRoot(Path folder) implements AutoCloseable {
 
     /**
-     * Debian's suite decides which driver; its layout is the installer's ({@code flat}) or
+     * The Debian suite determines the driver; the layout is the installer's ({@code flat}) or
      * Debian's.
      */
     public enum Release {
@@ -49,7 +50,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
         return new DriverRoot(folder);
     }
 
-    /** As the kernel module says it. */
+    /** The version that the kernel module reports. */
     public String version() {
         return read("sys/module/nvidia/version").strip();
     }
@@ -62,7 +63,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
         }
     }
 
-    /** Replaces a file; never through a link, since the root's files have other names elsewhere. */
+    /** Replaces a file rather than writing to it, since the root's files have other hard links. */
     public void write(String file, String text) {
         try {
             Path path = folder.resolve(file);
@@ -75,7 +76,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
     }
 
     /**
-     * Puts a library of our own in the place of the driver's libcuda.
+     * Replaces the driver's libcuda by a library of our own.
      *
      * @param body of cuDriverGetVersion(int *version), in C
      */
@@ -86,7 +87,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
                 "#include <stdlib.h>\n#include <unistd.h>\nint cuDriverGetVersion(int *version) {"
                         + body
                         + "}\n");
-        write(name, ""); // the compiler would write into the file that is linked here
+        write(name, ""); // else the compiler would write into the hard-linked file
         Path library = folder.resolve(name);
         Command.of(
                         "gcc",
@@ -100,7 +101,7 @@ public record DriverRoot(Path folder) implements AutoCloseable {
                 .ok();
     }
 
-    /** Has the kernel module be of another version; its libcuda is for the caller to make. */
+    /** Gives the kernel module another version; the caller must make its libcuda. */
     public void version(String other) {
         write(
                 "proc/driver/nvidia/version",

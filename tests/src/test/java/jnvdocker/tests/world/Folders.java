@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 
-/** Temporary folders with short paths, since the path of a Unix socket ends at 104 bytes. */
+/** Temporary directories with short paths, since a Unix socket's path is limited to 104 bytes. */
 public final class Folders {
     private Folders() {}
 
@@ -20,7 +20,10 @@ public final class Folders {
         }
     }
 
-    /** By rm, which knows device nodes and links. What is mounted below goes first. */
+    /**
+     * Removes a directory by rm, which handles device nodes and links, after unmounting everything
+     * below it.
+     */
     public static void remove(Path folder) {
         for (String point : mountedBelow(folder)) {
             Command.of("umount", "-l", point).run().ok();
@@ -28,7 +31,7 @@ public final class Folders {
         Command.of("rm", "-rf", "--one-file-system", folder).run().ok();
     }
 
-    /** Writes a file until nothing more fits on its disk. */
+    /** Writes a file until its disk is full. */
     public static Path fill(Path folder) throws IOException {
         Path filler = folder.resolve("filler");
         byte[] block = new byte[4096];
@@ -41,7 +44,7 @@ public final class Folders {
         }
     }
 
-    /** Where something is mounted below a folder; the last one covers the others. */
+    /** The mount points below a directory; the last one covers the others. */
     public static List<String> mountedBelow(Path folder) {
         try {
             return Files.readAllLines(Path.of("/proc/self/mountinfo")).stream()

@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** What a daemon may say to the client, right or wrong, written out byte by byte. */
+/** Frames that a daemon may send to the client, valid or not, written out byte by byte. */
 public final class Frames {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 
@@ -14,7 +14,7 @@ public final class Frames {
         return this;
     }
 
-    /** The head of a frame, whose payload may never come. */
+    /** The head of a frame, whose payload may never follow. */
     public Frames announce(char type, int length) {
         bytes.write(type);
         bytes.writeBytes(number(length));
@@ -29,7 +29,7 @@ public final class Frames {
         return frame('E', text.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** With the flags: 1 captures what it prints, 2 hides its errors, 4 captures those too. */
+    /** The flags: 1 captures the output, 2 hides the errors, 4 captures those too. */
     public Frames call(int flags, String... words) {
         return frame('C', joined(number(flags), strings(words)));
     }

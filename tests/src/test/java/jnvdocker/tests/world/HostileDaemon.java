@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
-/** Listens where the client looks for the daemon, and treats everyone who comes in the same way. */
+/** Listens where the client looks for the daemon, and runs the same script for every connection. */
 public final class HostileDaemon implements AutoCloseable {
     private static final int PATIENCE_SECONDS = 30;
 
@@ -32,17 +32,17 @@ public final class HostileDaemon implements AutoCloseable {
     private final CompletableFuture<byte[]> heard = new CompletableFuture<>();
     private final CountDownLatch visited = new CountDownLatch(1);
 
-    /** What happens to a connection, which is closed afterwards. */
+    /** The script of a connection, which is closed afterwards. */
     public interface Script {
-        /** Returns what the client said. */
+        /** Returns the client's words. */
         byte[] play(SocketChannel client) throws IOException, InterruptedException;
 
-        /** Says this at once, whatever the client says, and then hears it to its end. */
+        /** Sends this immediately, whatever the client sends, and then reads to the end. */
         static Script saying(byte[] bytes) {
             return inPieces(bytes, Math.max(1, bytes.length));
         }
 
-        /** The same, with so many bytes at a time. */
+        /** The same, with that many bytes at a time. */
         static Script inPieces(byte[] bytes, int length) {
             return client -> {
                 Thread.startVirtualThread(() -> say(client, bytes, length));
@@ -50,7 +50,7 @@ public final class HostileDaemon implements AutoCloseable {
             };
         }
 
-        /** Hears what is asked, and answers that. */
+        /** Reads the request, and sends the answer to it. */
         static Script answering(Function<List<String>, Frames> answer) {
             return client -> {
                 DataInputStream in = new DataInputStream(Channels.newInputStream(client));
@@ -64,13 +64,16 @@ public final class HostileDaemon implements AutoCloseable {
             };
         }
 
-        /** Treats the first one so. What the others say is heard, to its end and without a word. */
+        /**
+         * Runs the script for the first client only. The requests of others are read to their end
+         * and not answered.
+         */
         static Script once(Script first) {
             AtomicBoolean visited = new AtomicBoolean();
             return client -> visited.getAndSet(true) ? rest(client) : first.play(client);
         }
 
-        /** Hears so much of the request, or all there is, and says nothing. */
+        /** Reads that many bytes of the request, or all if it is shorter, and sends nothing. */
         static Script hanging(int upAfter) {
             return client -> {
                 ByteBuffer some = ByteBuffer.allocate(upAfter);
@@ -93,12 +96,12 @@ public final class HostileDaemon implements AutoCloseable {
         Thread.startVirtualThread(this::serve);
     }
 
-    /** What the first client said, all of it. */
+    /** Everything that the first client sent. */
     public byte[] heard() {
         return heard.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
     }
 
-    /** Waits until a client is there. */
+    /** Waits until a client has connected. */
     public void awaitVisitor() throws InterruptedException {
         visited.await();
     }
@@ -140,7 +143,7 @@ public final class HostileDaemon implements AutoCloseable {
             }
             client.shutdownOutput();
         } catch (IOException e) {
-            // The client has heard enough.
+            // The client stopped reading.
         }
     }
 
@@ -152,12 +155,12 @@ public final class HostileDaemon implements AutoCloseable {
                 all.write(some.array(), 0, some.position());
             }
         } catch (IOException e) {
-            // It went without having read all that was said.
+            // The client hung up before it had read everything.
         }
         return all.toByteArray();
     }
 
-    /** Hangs up on everybody. */
+    /** Hangs up on all clients. */
     @Override
     public void close() {
         try {

@@ -11,7 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 
-/** A registry of images on this machine, Debian's docker-registry. */
+/** An image registry on this machine: Debian's docker-registry. */
 public final class ImageRegistry implements AutoCloseable {
     private static final long PATIENCE_NANOS = 30_000_000_000L;
 
@@ -66,12 +66,12 @@ public final class ImageRegistry implements AutoCloseable {
         return folder.resolve("log");
     }
 
-    /** {@code localhost:41234}: docker takes it without TLS. */
+    /** {@code localhost:41234}: docker uses it without TLS. */
     public String name() {
         return "localhost:" + address.getPort();
     }
 
-    /** How often it was asked what a name in a repository means: once in each pull. */
+    /** The number of times that a name in a repository was resolved: once in each pull. */
     public long pulls(String repository) {
         try (var lines = Files.lines(log())) {
             return lines.filter(line -> line.contains("/v2/" + repository + "/manifests/"))

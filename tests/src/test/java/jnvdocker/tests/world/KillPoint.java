@@ -9,12 +9,13 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A point in what a process writes to the registry's files ({@code registry.db} and those beside
- * it) at which it is killed, or from which on its disk fails. Every call by which it writes,
- * truncates, syncs or removes one counts, beginning with 1. Or a point in its talk over a socket.
+ * A point in a process's writes to the registry's files ({@code registry.db} and those beside it)
+ * at which the process is killed, or from which on its disk fails. Every call that writes,
+ * truncates, syncs or removes one of them counts, beginning with 1. Or a point in its talk over a
+ * socket.
  *
- * <p>Its {@link #environment} is for a process that the test starts itself, {@link
- * TestDaemon#jnvdockerd} for example: a client would keep it from the daemon that it starts.
+ * <p>Its {@link #environment} is for a process that the test starts itself, for example by {@link
+ * TestDaemon#jnvdockerd}: a client would not pass it on to the daemon that it starts.
  */
 public final class KillPoint implements AutoCloseable {
     private final Path folder = Folders.make("killpoint");
@@ -41,46 +42,46 @@ public final class KillPoint implements AutoCloseable {
         environment.put("KILLPOINT_COUNT", count.toString());
     }
 
-    /** Nothing happens to the process; the calls are counted. */
+    /** Only counts the calls. */
     public static KillPoint never() {
         return new KillPoint();
     }
 
-    /** The process is killed at once instead of the call being made. */
+    /** Kills the process in place of the call. */
     public static KillPoint before(int call) {
         return never().with("KILLPOINT_AT", call);
     }
 
-    /** As before it, but if the call is a write, the first half of its bytes gets written. */
+    /** Like {@link #before}, but if the call is a write, the first half of its bytes is written. */
     public static KillPoint amid(int call) {
         return before(call).with("KILLPOINT_TORN", 1);
     }
 
-    /** This call and all later ones fail. */
+    /** Fails this call and all later ones. */
     public static KillPoint failingFrom(int call, DiskError error) {
         return never().with("KILLPOINT_ERROR", call + ":" + error.errno);
     }
 
-    /** This call fails, and no other. */
+    /** Fails this call only. */
     public static KillPoint failingAt(int call, DiskError error) {
         return never().with("KILLPOINT_ERROR", call + ":" + error.errno + ":1");
     }
 
     /**
-     * The process is killed at that moment of its talk with what listens at the socket, or with
-     * those who ask it there: there is one before and one after each call by which it writes or
-     * reads. At moment 0 it is not.
+     * Kills the process at that moment of its talk over the socket, whether it connects to the
+     * socket or listens there: there is one moment before and one after each call that writes or
+     * reads. Moment 0 never comes.
      */
     public static KillPoint talking(Path socket, int moment) {
         return before(moment).with("KILLPOINT_SOCKET", socket);
     }
 
-    /** No call counts before {@link #turnOn}. */
+    /** Counts no calls before {@link #turnOn}. */
     public KillPoint turnedOff() {
         return with("KILLPOINT_SWITCH", switchFile);
     }
 
-    /** The next call is the first. */
+    /** Makes the next call the first. */
     public void turnOn() {
         try {
             Files.createFile(switchFile);
@@ -98,7 +99,7 @@ public final class KillPoint implements AutoCloseable {
         return Map.copyOf(environment);
     }
 
-    /** How many calls the process has made so far, the one at which it was killed included. */
+    /** The number of calls so far, including the one at which the process was killed. */
     public int calls() {
         try {
             return Integer.parseInt(Files.readString(count).strip());

@@ -15,11 +15,11 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * A host with GPUs, its engine and its daemon, and what must be true of them: each GPU has one
- * holder, the registry knows it, and it knows of nobody else.
+ * A host with GPUs, its engine and its daemon, and their invariants: each GPU has one holder, the
+ * registry knows it, and it knows no other holder.
  */
 public final class Lab implements AutoCloseable {
-    /** In which everything has become true that is going to. */
+    /** The time within which the invariants must hold. */
     private static final long LIMIT_NANOS = 60_000_000_000L;
 
     private final TestEngine engine;
@@ -27,12 +27,12 @@ public final class Lab implements AutoCloseable {
     private final TestDaemon daemon;
     private final Registry registry;
 
-    /** The engine has the image {@code plain}, which asks for nothing. */
+    /** A lab with four GPUs, whose engine has the image {@code plain}, which requests no GPU. */
     public Lab(TestEngine.Release release) {
         this(release, 4);
     }
 
-    /** The host has that many GPUs. */
+    /** A lab with that many GPUs. */
     public Lab(TestEngine.Release release, int gpus) {
         engine = new TestEngine(release);
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, gpus);
@@ -58,22 +58,22 @@ public final class Lab implements AutoCloseable {
         return registry;
     }
 
-    /** Returns when it serves. */
+    /** Returns once the daemon serves. */
     public void startDaemon() {
         daemon.jnvdocker("gpu", "ls").run().ok();
     }
 
-    /** Docker as its users type it, and as it ended. */
+    /** Runs docker as its users type it. */
     public Command.Result docker(Object... arguments) {
         return engine.docker(arguments).run();
     }
 
-    /** {@code jnvdocker} as its users type it, and as it ended. */
+    /** Runs {@code jnvdocker} as its users type it. */
     public Command.Result jnvdocker(Object... arguments) {
         return daemon.jnvdocker(arguments).run();
     }
 
-    /** The same as a user types it who has become root: leases are that user's. */
+    /** The same typed by a user who has become root: leases belong to that user. */
     public Command as(int user, Object... arguments) {
         String script = "{ echo $SUDO_UID > /proc/self/loginuid; } 2> /dev/null; exec \"$@\"";
         return daemon.jnvdocker(arguments)
@@ -81,7 +81,10 @@ public final class Lab implements AutoCloseable {
                 .with("SUDO_UID", user);
     }
 
-    /** What asks for a container with one GPU that lasts until it is ended, which is at once. */
+    /**
+     * A command for a container with one GPU that runs until it is ended, and then ends
+     * immediately.
+     */
     public Command gpuContainer(String verb, String name, int gpu, Object... options) {
         List<Object> words = new ArrayList<>(List.of(verb));
         if (verb.equals("run")) {
@@ -93,7 +96,7 @@ public final class Lab implements AutoCloseable {
         return daemon.jnvdocker(words.toArray());
     }
 
-    /** Runs such a container, and waits until the registry has its name. */
+    /** Runs such a container, and waits until the registry knows its name. */
     public void run(String name, int gpu, Object... options) {
         gpuContainer("run", name, gpu, options).run().ok();
         await(() ->
@@ -106,7 +109,7 @@ public final class Lab implements AutoCloseable {
     }
 
     /**
-     * Waits until the registry is true, and says this of who has GPUs.
+     * Waits until the registry is true and has these holders.
      *
      * @param holders names of containers, by the indices of GPUs
      */
@@ -126,7 +129,7 @@ public final class Lab implements AutoCloseable {
         await(this::untruths);
     }
 
-    /** Waits until nothing is wrong. */
+    /** Waits until the list is empty. */
     public static void await(Supplier<List<String>> wrongs) {
         long deadline = System.nanoTime() + LIMIT_NANOS;
         while (true) {
@@ -142,7 +145,8 @@ public final class Lab implements AutoCloseable {
     }
 
     /**
-     * @throws AssertionError at once if a GPU has two holders: that may not be so for a moment
+     * @throws AssertionError at once if a GPU has two holders, which must not happen even for a
+     *     moment
      */
     private List<String> untruths() {
         List<String> twice = registry.heldTwice();
@@ -170,7 +174,10 @@ public final class Lab implements AutoCloseable {
         return wrong;
     }
 
-    /** A claim is known, has a volume and a folder, as long as it has a container or client. */
+    /**
+     * A claim must be known and have a volume and a directory, as long as it has a container or
+     * client.
+     */
     private List<String> remains(List<Container> containers, List<Registry.Lease> live) {
         Set<String> used =
                 containers.stream()
@@ -192,7 +199,7 @@ public final class Lab implements AutoCloseable {
         return wrong;
     }
 
-    /** The claims that have a folder. */
+    /** The claims that have a directory. */
     public Set<String> folders() {
         try (var entries = Files.list(daemon.state().resolve("claims"))) {
             return entries.map(entry -> entry.getFileName().toString())
@@ -204,7 +211,7 @@ public final class Lab implements AutoCloseable {
         }
     }
 
-    /** The claims that docker has a volume of. */
+    /** The claims that have a volume in docker. */
     public Set<String> volumes() {
         return Container.claimsOf(docker("volume", "ls", "-q").ok().out().lines());
     }
@@ -217,19 +224,19 @@ public final class Lab implements AutoCloseable {
                 return List.of();
             }
             Command.Result inspected = docker(words.toArray());
-            // One that was removed in between: all once more.
+            // Tries again if a container was removed meanwhile.
             if (inspected.exitCode() == 0) {
                 return inspected.out().lines().map(Container::parse).toList();
             }
         }
     }
 
-    /** What docker says of a container. */
+    /** Docker's description of a container. */
     public String inspect(String container, String format) {
         return docker("inspect", "--format", format, container).ok().out().strip();
     }
 
-    /** The daemon's log, of all its starts. */
+    /** The daemon's log of all its runs. */
     public String log() {
         try {
             return Files.readString(daemon.log());

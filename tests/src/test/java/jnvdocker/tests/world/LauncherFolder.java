@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * A launcher folder as {@code jnvdocker mesos install} lays it out: our two programs, the former
- * told where things are, and links to all other helpers.
+ * A launcher directory as {@code jnvdocker mesos install} lays it out: our two programs, of which
+ * mesos-containerizer contains the paths it needs, and links to all other helpers.
  */
 public record LauncherFolder(Path folder) {
-    /** With the programs of the tree that the build made. */
+    /** Uses the programs of the built tree. */
     public static LauncherFolder install(Path folder, Path libexec, Path socket) {
         return install(folder, libexec, socket, Project.tree().resolve("lib/mesos"));
     }
@@ -52,7 +52,7 @@ public record LauncherFolder(Path folder) {
         return folder.resolve("jnvdocker-prestart");
     }
 
-    /** Lays out our mesos-containerizer with these paths, whatever bytes they are. */
+    /** Lays out our mesos-containerizer with these paths, which may contain any bytes. */
     public void settle(Path program, byte[] helper, byte[] prestart, byte[] socket)
             throws IOException {
         new SettledProgram("jnvdocker-mesos-settings-1")

@@ -10,11 +10,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 
 /**
- * A Mesos agent that has our hook for its launcher folder: what a real one does around the helper
- * is done by {@code tests/worlds/mesos-agent}, and what is launched is a real container.
+ * A Mesos agent with our hook as its launcher directory: {@code tests/worlds/mesos-agent} does a
+ * real agent's work around the helper, and the launched containers are real.
  */
 public final class MesosAgent implements AutoCloseable {
-    /** As in a work_dir: the names of tasks are read from there. */
+    /** Part of a work_dir: the names of tasks are read from this path. */
     private static final String SANDBOXES = "slaves/S0/frameworks/F0/executors";
 
     private final Path folder = Folders.make("mesos");
@@ -23,13 +23,13 @@ public final class MesosAgent implements AutoCloseable {
     private final AtomicInteger launched = new AtomicInteger();
 
     /**
-     * @param socket where the hook asks the daemon
+     * @param socket on which the hook asks the daemon
      */
     public MesosAgent(Path socket) {
         this((folder, libexec) -> LauncherFolder.install(folder, libexec, socket));
     }
 
-    /** One that was set up by {@code jnvdocker mesos install}. */
+    /** An agent that is set up by {@code jnvdocker mesos install}. */
     public static MesosAgent installedBy(TestDaemon daemon) {
         return new MesosAgent((folder, libexec) -> {
             Object[] words = {
@@ -56,7 +56,10 @@ public final class MesosAgent implements AutoCloseable {
         }
     }
 
-    /** Its launcher folder, its helpers (in {@code libexec}), and all that it keeps. */
+    /**
+     * The agent's directory, with the launcher directory, the helpers (in {@code libexec}) and all
+     * its data.
+     */
     public Path folder() {
         return folder;
     }
@@ -65,27 +68,27 @@ public final class MesosAgent implements AutoCloseable {
         return launcher;
     }
 
-    /** What its containers' cgroups are in, of each controller. */
+    /** The parent cgroup of its containers, in each controller. */
     public String cgroupsRoot() {
         return folder.getFileName().toString();
     }
 
-    /** The files of the image that every task has; they may be changed before the first launch. */
+    /** The files of every task's image, which may be changed before the first launch. */
     public Path image() {
         return folder.resolve("image");
     }
 
-    /** Launches it and does not wait for anything. */
+    /** Launches a task and does not wait. */
     public MesosContainer launch(MesosTask task) {
         return launch(task, null);
     }
 
-    /** Launches it, and waits until it is gone. */
+    /** Launches a task, and waits until it is gone. */
     public Command.Result run(MesosTask task) {
         return launch(task).await();
     }
 
-    /** Writes down what it would launch, for somebody who does that in its stead. */
+    /** Writes a launch's files without launching, for a caller that does so itself. */
     public MesosContainer prepare(MesosTask task) {
         String id = nextId();
         Path sandbox = sandbox(task, id);
@@ -125,14 +128,16 @@ public final class MesosAgent implements AutoCloseable {
         return container;
     }
 
-    /** Kills the agent, which its containers outlive. */
+    /** Kills the agent, while its containers live on. */
     public void kill() throws InterruptedException {
         for (MesosContainer container : containers) {
             container.supervisor().destroyForcibly().waitFor();
         }
     }
 
-    /** Starts it again: it sees to those that are left, and removes what is left of the others. */
+    /**
+     * Starts the agent again: it supervises the live containers, and cleans up after the others.
+     */
     public void recover() {
         for (MesosContainer container : containers) {
             if (Files.exists(container.runtime())) {
@@ -176,17 +181,17 @@ public final class MesosAgent implements AutoCloseable {
         }
     }
 
-    /** A copy of the image, to be changed, for tasks that are to have another. */
+    /** A copy of the image, for tasks that need a changed one. */
     public Path imageLike(String name) {
         Path copy = folder.resolve(name);
         Command.of("cp", "-a", image(), copy).run().ok();
         return copy;
     }
 
-    /** Ends all that it has launched. */
+    /** Ends all its containers. */
     public void clear() {
         for (MesosContainer container : containers) {
-            // One that is just being launched may escape the first time.
+            // A container that is just being launched may escape the first time.
             do {
                 endAll();
             } while (!container.isGoneSoon());
@@ -205,7 +210,7 @@ public final class MesosAgent implements AutoCloseable {
         Command.of("tar", "-x", "-C", image(), "-f", tar).run().ok();
     }
 
-    /** Ends all that it has launched. */
+    /** Ends all its containers. */
     @Override
     public void close() {
         clear();

@@ -11,7 +11,7 @@ import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Map;
 
-/** Writes what an agent checkpoints of a container, a message {@code ContainerConfig}. */
+/** Writes an agent's checkpoint of a container, a message {@code ContainerConfig}. */
 final class MesosConfig {
     private static final int SCALAR = 0;
     private static final int SET = 2;
@@ -24,7 +24,7 @@ final class MesosConfig {
 
     private MesosConfig() {}
 
-    /** The file's bytes: the message behind its length. */
+    /** The bytes of the file: the message, preceded by its length. */
     static byte[] of(MesosTask task, String sandbox, String rootfs, boolean command) {
         byte[] message =
                 message(out -> {

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** A container that was launched by a {@link MesosAgent}. */
+/** A container launched by a {@link MesosAgent}. */
 public final class MesosContainer {
     private static final int LIMIT_SECONDS = 120;
 
@@ -30,22 +30,22 @@ public final class MesosContainer {
         return path.substring(path.lastIndexOf('/') + 1);
     }
 
-    /** Its id, behind that of its parent and a slash if it has one. */
+    /** Its id, preceded by that of its parent and a slash if it has one. */
     public String path() {
         return path;
     }
 
-    /** Where the agent keeps what it knows of it. */
+    /** The agent's runtime directory of it. */
     public Path runtime() {
         return agent.runtime(path);
     }
 
-    /** Where it writes to, which stays when it is gone. */
+    /** Its output directory, which is kept when it is gone. */
     Path sandbox() {
         return sandbox;
     }
 
-    /** Puts an empty file there, for the container to see. */
+    /** Puts an empty file there, visible in the container. */
     public void writeToSandbox(String file) {
         try {
             Files.writeString(sandbox.resolve(file), "");
@@ -54,7 +54,7 @@ public final class MesosContainer {
         }
     }
 
-    /** The process that the agent has started it with: the helper. */
+    /** The pid of the helper that the agent started for it. */
     public long pid() {
         try {
             return Long.parseLong(Files.readString(runtime().resolve("pid")).strip());
@@ -63,33 +63,33 @@ public final class MesosContainer {
         }
     }
 
-    /** Of the controller of that name, whether or not there is one. */
+    /** Its cgroup in that controller, whether or not it exists. */
     public Path cgroup(String controller) {
         return Path.of("/sys/fs/cgroup", controller, agent.cgroupsRoot())
                 .resolve(path.replace("/", "/mesos/"));
     }
 
-    /** Launches one that is nested in it. */
+    /** Launches a container nested in it. */
     public MesosContainer nested(MesosTask task) {
         return agent.launch(task.direct(), this);
     }
 
-    /** Launches a health check of it, or a session in it. */
+    /** Launches a health check or a session in it. */
     public MesosContainer debug(String command) {
         return agent.launch(MesosTask.of(command).direct().debug(), this);
     }
 
-    /** What it has written so far. */
+    /** Its output so far. */
     public String out() {
         return read("stdout");
     }
 
-    /** The same, with what the helper and the hook have said of its launch. */
+    /** Its errors so far, with the messages of the helper and the hook about its launch. */
     public String err() {
         return read("stderr");
     }
 
-    /** Waits until it is gone, with all that the agent has kept of it but its sandbox. */
+    /** Waits until it is gone, with all of the agent's data about it but the sandbox. */
     public Command.Result await() {
         try {
             if (!supervisor.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
@@ -107,7 +107,7 @@ public final class MesosContainer {
         return await("say " + line, () -> out().lines().anyMatch(line::equals));
     }
 
-    /** Waits until that is in what was said of its launch. */
+    /** Waits until the messages about its launch contain that. */
     public MesosContainer awaitRemark(String part) {
         return await("hear " + part, () -> err().contains(part));
     }
@@ -132,7 +132,7 @@ public final class MesosContainer {
         return await();
     }
 
-    /** Whether nothing of the agent sees to it any more, now or in a moment. */
+    /** Whether no process of the agent supervises it any longer, now or within 200 ms. */
     boolean isGoneSoon() {
         try {
             return supervisor.waitFor(200, TimeUnit.MILLISECONDS);
@@ -146,7 +146,7 @@ public final class MesosContainer {
         return supervisor;
     }
 
-    /** Another process of the agent sees to it from now on. */
+    /** Makes another process of the agent supervise it from now on. */
     void supervisedBy(Process other) {
         supervisor = other;
     }
@@ -155,7 +155,7 @@ public final class MesosContainer {
         try {
             return Files.readString(sandbox.resolve(stream));
         } catch (NoSuchFileException e) {
-            return ""; // it has not come that far
+            return ""; // not yet written
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Writes what an agent gives its helper, in the shape that a real one gives it. */
+/** Writes a launch info for the agent's helper, in the format of a real agent. */
 final class MesosLaunchInfo {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
     private static final String IN_IMAGE = "/mnt/mesos/sandbox";
@@ -50,7 +50,7 @@ final class MesosLaunchInfo {
         return info.toString();
     }
 
-    /** What the agent tells the executor of the task. */
+    /** The agent's description of the task for its executor. */
     String task() {
         ObjectNode told = shell(task.command());
         told.putObject("environment").set("variables", variables(task.variables()));
@@ -69,7 +69,7 @@ final class MesosLaunchInfo {
         };
     }
 
-    /** Which is a shell here. */
+    /** Here the default executor is a shell. */
     private ObjectNode groups() {
         ObjectNode command = JSON.objectNode();
         command.putArray("arguments").add("mesos-default-executor").add("-c").add(task.command());
@@ -77,7 +77,7 @@ final class MesosLaunchInfo {
     }
 
     private String helper(String name) {
-        // The agent resolves the link that stands for it.
+        // The agent resolves the link to the helper.
         return launcher.resolveSibling("libexec").resolve(name).toString();
     }
 
@@ -98,14 +98,14 @@ final class MesosLaunchInfo {
         return command.put("shell", false).put("value", helper("mesos-executor"));
     }
 
-    /** What the framework has set is the executor's, too. */
+    /** The framework's variables apply to the executor, too. */
     private ArrayNode executors() {
         ArrayNode all = variables(agents());
         all.addAll(variables(task.variables()));
         return all;
     }
 
-    /** In the order agent, image, framework: a name may come again, and counts the last time. */
+    /** In the order agent, image, framework: a name may repeat, and the last one counts. */
     private ArrayNode directs() {
         ArrayNode all = variables(Map.of("MESOS_SANDBOX", seenSandbox()));
         all.addAll(variables(image()));

@@ -15,9 +15,9 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Calls of Mesos' helper as they were recorded, made of ours: with the recorded arguments,
- * environment and configuration, in cgroups like the recorded ones, beside a process that lives as
- * long as the recording is replayed.
+ * Replays recorded calls of Mesos' helper through ours: with the recorded arguments, environment
+ * and configuration, in cgroups like the recorded ones, beside a process that lives as long as the
+ * replay.
  */
 public final class MesosReplay implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -39,9 +39,9 @@ public final class MesosReplay implements AutoCloseable {
     private boolean driverWasMounted;
 
     /**
-     * A call as it was recorded.
+     * A recorded call.
      *
-     * @param launchInfo the file that has it
+     * @param launchInfo the name of the file that has its launch info
      */
     public record Call(
             List<String> argv, Map<String, String> variables, Optional<String> launchInfo) {
@@ -55,7 +55,7 @@ public final class MesosReplay implements AutoCloseable {
         }
     }
 
-    /** How the agent's own helper was called for it, with paths as they were recorded. */
+    /** The resulting call of the agent's own helper, with the recorded paths. */
     public record Seen(List<String> argv, Map<String, String> variables) {
         public List<String> otherArguments() {
             return MesosReplay.otherArguments(argv);
@@ -95,7 +95,7 @@ public final class MesosReplay implements AutoCloseable {
         return others;
     }
 
-    /** In the order in which they were made. */
+    /** In the order of the recording. */
     public List<Call> calls() throws IOException {
         List<Call> calls = new ArrayList<>();
         for (JsonNode call : JSON.readTree(recording.resolve("calls.json").toFile())) {
@@ -159,7 +159,7 @@ public final class MesosReplay implements AutoCloseable {
         return seen;
     }
 
-    /** What is there when the agent launches the container with these ids. */
+    /** Prepares the state in which the agent launches the container with these ids. */
     private Path prepare(String ids, Call call) throws IOException {
         Path runtime = Path.of(here(call.variables().get(RUNTIME_VARIABLE)));
         Files.createDirectories(runtime);
@@ -219,7 +219,7 @@ public final class MesosReplay implements AutoCloseable {
                 .replace("/" + root + "/", "/mesos/");
     }
 
-    /** Ends what was kept alive, and waits until the daemon knows. */
+    /** Ends the remaining processes, and waits until the daemon knows. */
     @Override
     public void close() {
         living.forEach(Process::destroyForcibly);

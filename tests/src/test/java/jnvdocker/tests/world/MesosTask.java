@@ -7,15 +7,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What a framework asks a Mesos agent for: a container, its resources and its command. */
+/** A framework's request to a Mesos agent: a container, its resources and its command. */
 public final class MesosTask {
-    /** Who runs the command in the container. */
+    /** The program that runs the command in the container. */
     enum Executor {
-        /** Mesos' own, for one task: it calls the helper a second time. */
+        /** Mesos' own executor for one task, which calls the helper a second time. */
         COMMAND,
-        /** Mesos' own for groups of tasks, each of which is nested in its container. */
+        /** Mesos' own executor for groups of tasks, each nested in its container. */
         GROUPS,
-        /** Nobody: the container's command is its own, as of a nested one or another executor. */
+        /**
+         * None: the container's command is run directly, as in nested containers and those of other
+         * executors.
+         */
         NONE
     }
 
@@ -34,7 +37,7 @@ public final class MesosTask {
     private String name = "task";
     private String user = "root";
 
-    /** A shell's command, as a command task of the small image, without any GPUs. */
+    /** A command task with a shell command, in the small image, without GPUs. */
     public static MesosTask of(String command) {
         MesosTask task = new MesosTask();
         task.command = command;
@@ -44,16 +47,16 @@ public final class MesosTask {
         return task;
     }
 
-    /** As of the default executor, and what is nested in it: the command is run as it is. */
+    /** Runs the command directly, as in a container nested in the default executor's. */
     public MesosTask direct() {
         executor = Executor.NONE;
         return this;
     }
 
     /**
-     * The default executor, whose own command does nothing: it says up, and waits for its end.
+     * The default executor, whose own command just says up and waits for its end.
      *
-     * @param gpus the sum of what its tasks ask for
+     * @param gpus the sum of its tasks' requests
      */
     public static MesosTask groups(double gpus) {
         MesosTask task = of("echo up; sleep 1000").noImage().gpus(gpus);
@@ -61,31 +64,31 @@ public final class MesosTask {
         return task;
     }
 
-    /** Another shell's command. */
+    /** Sets another shell command. */
     public MesosTask command(String other) {
         command = other;
         return this;
     }
 
-    /** What its framework calls it. */
+    /** Sets the framework's name for it. */
     public MesosTask named(String other) {
         name = other;
         return this;
     }
 
-    /** Whom the framework has it run as; the helper here runs it as root all the same. */
+    /** Sets the user that the framework requests; the helper here runs it as root all the same. */
     public MesosTask user(String other) {
         user = other;
         return this;
     }
 
-    /** As an agent before 1.10 writes a nested one down. */
+    /** Omits the resources, as an agent before 1.10 does for a nested container. */
     public MesosTask withoutResources() {
         scalars.clear();
         return this;
     }
 
-    /** An agent does not write down that it is none. */
+    /** Sets the number of GPUs, which an agent omits if it is 0. */
     public MesosTask gpus(double count) {
         if (count != 0) {
             scalars.put("gpus", count);
@@ -93,67 +96,67 @@ public final class MesosTask {
         return this;
     }
 
-    /** Of the set resource that names GPUs. */
+    /** Requests GPUs by name, with the set resource. */
     public MesosTask uuids(String... chosen) {
         uuids.addAll(List.of(chosen));
         return this;
     }
 
-    /** Of the image. */
+    /** Adds a label of the image. */
     public MesosTask label(String name, String value) {
         labels.put(name, value);
         return this;
     }
 
-    /** The label by which an image says that it needs the driver. */
+    /** Adds the label by which an image declares that it needs the driver. */
     public MesosTask needsDriver() {
         return label("com.nvidia.volumes.needed", "nvidia_driver");
     }
 
-    /** A variable of the image, {@code NAME=VALUE}. */
+    /** Adds a variable of the image, {@code NAME=VALUE}. */
     public MesosTask imageVariable(String variable) {
         imageVariables.add(variable);
         return this;
     }
 
-    /** As of an image without any Env. */
+    /** Omits the image's Env. */
     public MesosTask noImageVariables() {
         imageVariables.clear();
         return this;
     }
 
-    /** What the framework has set. */
+    /** Adds a variable of the framework. */
     public MesosTask variable(String name, String value) {
         variables.put(name, value);
         return this;
     }
 
-    /** The image has these files, instead of those of the small image. */
+    /** Uses these files as the image, instead of the small image. */
     public MesosTask image(Path folder) {
         files = Optional.of(folder);
         return this;
     }
 
-    /** A volume of the task's: a folder of the host at a place in its image. */
+    /** Adds a volume of the task: mounts a directory of the host in its image. */
     public MesosTask mount(Path source, String target) {
         mounts.put(target, source);
         return this;
     }
 
-    /** The container has the host's file system. */
+    /** Runs it in the host's file system. */
     public MesosTask noImage() {
         image = false;
         imageVariables.clear();
         return this;
     }
 
-    /** A nested container with cgroups of its own: share_cgroups=false. */
+    /** Gives a nested container its own cgroups: share_cgroups=false. */
     public MesosTask ownCgroups() {
         options.add("--own-cgroups");
         return this;
     }
 
-    /** A health check or a session: in the namespaces of the container that it is nested in. */
+    /** Makes it a health check or a session, in the namespaces of its parent. */
     MesosTask debug() {
         debug = true;
         return this;
@@ -163,13 +166,13 @@ public final class MesosTask {
         return debug;
     }
 
-    /** The agent has no isolation cgroups/devices. */
+    /** Runs it by an agent without the isolation cgroups/devices. */
     public MesosTask noDevicesCgroup() {
         options.add("--no-devices");
         return this;
     }
 
-    /** The agent's fetcher empties the sandbox's stdout and stderr that much later than usual. */
+    /** Has the agent's fetcher empty the sandbox's stdout and stderr that much later than usual. */
     public MesosTask fetchedAfter(String seconds) {
         options.addAll(List.of("--fetch-after", seconds));
         return this;
@@ -183,12 +186,12 @@ public final class MesosTask {
         return user;
     }
 
-    /** By their places. */
+    /** The sources of the volumes, by their targets. */
     Map<String, Path> mounts() {
         return mounts;
     }
 
-    /** Empty for the small image, and for none. */
+    /** The files of the image; empty for the small image, and without an image. */
     Optional<Path> files() {
         return files;
     }

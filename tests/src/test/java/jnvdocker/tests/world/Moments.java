@@ -5,8 +5,8 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * At which of very many moments a test strikes: some, or, with {@code KILL_POINTS} in the
- * environment, about that many, or {@code all}.
+ * Selects the moments at which a test strikes among very many: some, or with {@code KILL_POINTS} in
+ * the environment about that many, or {@code all}.
  */
 public final class Moments {
     private static final Optional<String> WANTED =
@@ -15,10 +15,10 @@ public final class Moments {
     private Moments() {}
 
     /**
-     * Moments at equal distances, which are printed.
+     * Selects moments at equal distances, and prints them.
      *
-     * @param what happens at them
-     * @param about how many, unless the environment says
+     * @param what the event at these moments
+     * @param about how many, unless the environment says otherwise
      */
     public static List<Integer> some(String what, int first, int last, int about) {
         int all = last - first + 1;

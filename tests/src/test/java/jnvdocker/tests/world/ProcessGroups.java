@@ -14,7 +14,7 @@ public final class ProcessGroups {
 
     private ProcessGroups() {}
 
-    /** Those that are there; another daemon's don't count. */
+    /** The existing ones, without those of other daemons. */
     public static List<Path> of(TestDaemon daemon) {
         String leases =
                 daemon.jnvdocker("gpu", "leases", "--all", "-n", "9999", "--json").run().ok().out();
@@ -24,7 +24,7 @@ public final class ProcessGroups {
                         .map(MatchResult::group)
                         .map(text -> PREFIX + text.replaceAll(".*\"([0-9a-f]{12})\"", "$1"))
                         .collect(Collectors.toSet());
-        // One that is removed meanwhile is no failure.
+        // A group that is removed meanwhile is no failure.
         return Command.of("find", "/sys/fs/cgroup", "-type", "d", "-name", PREFIX + "*")
                 .run()
                 .out()
@@ -34,7 +34,7 @@ public final class ProcessGroups {
                 .toList();
     }
 
-    /** Waits until there are none. */
+    /** Waits until none exists. */
     public static void awaitNone(TestDaemon daemon) {
         Lab.await(() -> of(daemon).stream().map(Path::toString).toList());
     }

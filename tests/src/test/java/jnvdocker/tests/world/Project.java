@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 
-/** Where things are in the checkout. */
+/** Paths in the checkout. */
 public final class Project {
     private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
 
@@ -26,17 +26,17 @@ public final class Project {
         return ROOT.resolve("tests/fixtures").resolve(name);
     }
 
-    /** The folder of a module's sources. */
+    /** The source directory of a module. */
     public static Path source(String module) {
         return ROOT.resolve(module);
     }
 
-    /** A folder for what the tests build. */
+    /** A directory for files that the tests build. */
     public static Path build(String name) {
         return ROOT.resolve("tests/target").resolve(name);
     }
 
-    /** The runnable tree that the build made. */
+    /** The runnable tree of the build. */
     public static Path tree() {
         return ROOT.resolve("src/target/jnvdocker");
     }

@@ -37,16 +37,16 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What docker clients take for an engine, and no more than they need of one: it keeps the requests
- * to create containers, and starts none. It has every image; those whose name begins with {@code
- * plain} ask for nothing, all others for GPUs.
+ * A stand-in for an engine that implements only what docker's clients need: it records the requests
+ * to create containers, and starts none. It has every image; those whose names begin with {@code
+ * plain} request no GPUs, all others do.
  */
 public final class RecordingEngine implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int MAX_REQUEST = 1 << 24;
     private static final String CONTAINER = "0123456789abcdef".repeat(4);
 
-    /** The newest that the clients know; an older client speaks its own. */
+    /** The newest version that the clients know; an older client uses its own. */
     private static final String API_VERSION = "1.51";
 
     private final Path folder = Folders.make("recorder");
@@ -87,7 +87,7 @@ public final class RecordingEngine implements AutoCloseable {
         return "unix://" + socket();
     }
 
-    /** The requests since this was last asked. */
+    /** The requests since the last call. */
     public synchronized List<Creation> take() {
         List<Creation> taken = List.copyOf(creations);
         creations.clear();
@@ -130,7 +130,7 @@ public final class RecordingEngine implements AutoCloseable {
             return response(204, "");
         }
         if (path.endsWith("/wait")) {
-            // A client waits for what it could not start, too.
+            // Clients also wait for a container that did not start.
             return response(200, "{\"StatusCode\": 0}");
         }
         return switch (path) {
@@ -179,7 +179,7 @@ public final class RecordingEngine implements AutoCloseable {
         return response;
     }
 
-    /** A stream in which nothing happens. */
+    /** A stream without any data. */
     private static HttpResponse endless() {
         var response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
         HttpUtil.setTransferEncodingChunked(response, true);

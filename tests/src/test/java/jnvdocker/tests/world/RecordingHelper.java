@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Stands for Mesos' helper, or for a runtime, where all that matters is how it was called; it ends
- * with 7.
+ * A stand-in for Mesos' helper or for a runtime that only records how it was called, and ends with
+ * 7.
  */
 public final class RecordingHelper {
     public static final int EXIT_CODE = 7;
@@ -19,11 +19,11 @@ public final class RecordingHelper {
     private final Path folder;
 
     /**
-     * How it was called, a byte a character.
+     * The circumstances of a call, with each byte as a character.
      *
-     * @param cwd the folder that it was in
-     * @param descriptors by number, where each leads
-     * @param ignored the signals that are ignored, a bit each
+     * @param cwd its working directory
+     * @param descriptors the target of each open descriptor
+     * @param ignored the signals that are ignored, one bit each
      */
     public record Call(
             List<String> argv,
@@ -31,7 +31,7 @@ public final class RecordingHelper {
             String cwd,
             Map<Integer, String> descriptors,
             long ignored) {
-        /** The value of a variable that must be there once. */
+        /** The value of a variable that must be there exactly once. */
         public String variable(String name) {
             List<String> found =
                     environment.stream().filter(it -> it.startsWith(name + "=")).toList();
@@ -42,7 +42,7 @@ public final class RecordingHelper {
         }
     }
 
-    /** In that folder, by the name that Mesos' own has. */
+    /** Puts it in that directory, named like Mesos' own. */
     public RecordingHelper(Path folder) {
         this(folder, "mesos-containerizer");
     }

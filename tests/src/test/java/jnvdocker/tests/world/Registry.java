@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** A daemon's registry, read beside the daemon, which must have made it. */
+/** A daemon's registry, read beside the daemon, which must have created it. */
 public final class Registry {
     private final Path file;
 
@@ -26,10 +26,11 @@ public final class Registry {
     /**
      * A period of holding GPUs that has not ended.
      *
-     * @param container its name, {@code "?"} as long as that is not known
+     * @param container its name, {@code "?"} as long as it is unknown
      * @param minors of its GPUs' nodes, by the GPUs' indices
-     * @param pid of the client for a reservation, of the engine that has mounted the claim else
-     * @param init the container's first process, 0 as long as that is not known
+     * @param pid of the client for a reservation, otherwise of the engine that has mounted the
+     *     claim
+     * @param init the container's first process, 0 as long as it is unknown
      */
     public record Lease(
             long id,
@@ -75,7 +76,7 @@ public final class Registry {
         return live().stream().filter(lease -> lease.container().equals(container)).findFirst();
     }
 
-    /** Names of the containers that have GPUs, by the GPUs' indices. */
+    /** The names of the containers that hold GPUs, by the GPUs' indices. */
     public Map<Integer, String> holders() {
         Map<Integer, String> holders = new TreeMap<>();
         for (Lease lease : live()) {
@@ -87,7 +88,7 @@ public final class Registry {
         return holders;
     }
 
-    /** Why the leases of a container have ended, the latest first. */
+    /** The reasons for which the leases of a container have ended, the latest first. */
     public List<String> ends(String container) {
         return rows(
                 "SELECT evidence FROM lease JOIN claim ON claim.id = lease.claim WHERE name = '"
@@ -112,7 +113,7 @@ public final class Registry {
                 row -> row.getString(1));
     }
 
-    /** How many wait for GPUs. */
+    /** The number of clients that wait for GPUs. */
     public long tickets() {
         return rows("SELECT count(*) FROM ticket", row -> row.getLong(1)).getFirst();
     }

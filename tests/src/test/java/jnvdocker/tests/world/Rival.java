@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
-/** Somebody who tries the same command again and again, until told to stop. */
+/** Repeats the same command until told to stop. */
 public final class Rival implements AutoCloseable {
     private final List<Command.Result> attempts = new CopyOnWriteArrayList<>();
     private final Thread thread;
@@ -20,7 +20,7 @@ public final class Rival implements AutoCloseable {
                         });
     }
 
-    /** Ends with the attempt that is under way, and tells how all of them ended. */
+    /** Waits for the current attempt, and returns the results of all. */
     public List<Command.Result> stop() {
         close();
         return attempts;

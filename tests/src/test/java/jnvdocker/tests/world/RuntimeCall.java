@@ -13,11 +13,11 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * One of an engine's calls of its runtime, as it is in {@code fixtures/oci}, with the engine's
- * folders moved below another one.
+ * A recorded call by an engine of its runtime, from {@code fixtures/oci}, with the engine's
+ * directories moved below another one.
  *
- * @param texts of a create: {@code config.json}, and {@code config.v2.json} and {@code
- *     hostconfig.json} where docker has them
+ * @param texts of a create: {@code config.json}, and docker's {@code config.v2.json} and {@code
+ *     hostconfig.json} where it has them
  */
 public record RuntimeCall(
         List<String> argv, Path cwd, Map<String, String> environment, Map<String, String> texts) {
@@ -25,7 +25,7 @@ public record RuntimeCall(
     private static final Path RECORDINGS = Project.fixture("oci");
     private static final String ENGINE = "/(var/run|var/lib|run)/(docker|containers|containerd)\\b";
 
-    /** All recorded scenarios: {@code docker-28.5.2/run-rm} and the like. */
+    /** All recorded scenarios, such as {@code docker-28.5.2/run-rm}. */
     public static List<String> scenarios() throws IOException {
         try (Stream<Path> files = Files.walk(RECORDINGS)) {
             return files.filter(file -> file.toString().endsWith(".json"))
@@ -36,7 +36,7 @@ public record RuntimeCall(
         }
     }
 
-    /** The calls of a scenario, made on an engine whose folders are below that one. */
+    /** The calls of a scenario, of an engine whose directories are below that one. */
     public static List<RuntimeCall> of(String scenario, Path folder) throws IOException {
         Path file = RECORDINGS.resolve(scenario + ".json");
         String moved = Files.readString(file).replaceAll(ENGINE, folder + "$0");
@@ -63,12 +63,12 @@ public record RuntimeCall(
         return !texts.isEmpty();
     }
 
-    /** The container; the last word of each call that was recorded. */
+    /** The container: the last argument of each recorded call. */
     public String id() {
         return argv.getLast();
     }
 
-    /** What is behind an option; empty when it was not given. */
+    /** The value of an option; empty if it is missing. */
     public String option(String name) {
         int at = argv.indexOf(name);
         return at < 0 ? "" : argv.get(at + 1);
@@ -85,12 +85,12 @@ public record RuntimeCall(
         return new RuntimeCall(argv, cwd, environment, changed);
     }
 
-    /** The same with other words for some of its arguments. */
+    /** The same with other arguments. */
     public RuntimeCall with(List<String> words) {
         return new RuntimeCall(words, cwd, environment, texts);
     }
 
-    /** Lays out what the engine has laid out before this call. */
+    /** Lays out the files that the engine has made before this call. */
     public RuntimeCall prepare(Path folder) throws IOException {
         Files.createDirectories(cwd);
         if (isCreate()) {

@@ -14,7 +14,7 @@ public final class RuntimeInstallation implements AutoCloseable {
         this.lab = lab;
     }
 
-    /** The engine is restarted with it. */
+    /** Lays it out and restarts the engine with it. */
     public static RuntimeInstallation of(Lab lab, Object... options) {
         RuntimeInstallation installation = new RuntimeInstallation(lab);
         installation.install(options).ok();
@@ -23,12 +23,12 @@ public final class RuntimeInstallation implements AutoCloseable {
         return installation;
     }
 
-    /** One that is not laid out yet. */
+    /** An installation that is not laid out yet. */
     public static RuntimeInstallation planned(Lab lab) {
         return new RuntimeInstallation(lab);
     }
 
-    /** Lays it out; the engine is not told to read its configuration again. */
+    /** Lays it out, without reloading the engine's configuration. */
     public Command.Result install(Object... options) {
         List<Object> words =
                 new ArrayList<>(
@@ -54,7 +54,7 @@ public final class RuntimeInstallation implements AutoCloseable {
         return folder.resolve("runtime/nvidia-container-runtime");
     }
 
-    /** A folder in dockerd's PATH. */
+    /** A directory in dockerd's PATH. */
     public Path hooks() {
         return folder.resolve("hooks");
     }

@@ -11,9 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Our nvidia-container-runtime as it will be laid out: told what is where, in a folder. */
+/** Our nvidia-container-runtime with its settings, in a directory. */
 public final class RuntimeProgram {
-    /** Leaks are the kernel's to mend: all end by exec. */
+    /** Leaks do not matter, since all programs end by exec. */
     public static final String SANITIZER = "ASAN_OPTIONS=detect_leaks=0";
 
     private final Path folder;
@@ -21,7 +21,7 @@ public final class RuntimeProgram {
     private final Path markers;
     private final Path wake;
 
-    /** Stands before that runtime; what else it needs is in the folder. */
+    /** Runs in front of that runtime; its other files are in the directory. */
     public RuntimeProgram(Path folder, Path program, Path runtime) {
         this(
                 folder,
@@ -32,7 +32,7 @@ public final class RuntimeProgram {
                 folder.resolve("wake"));
     }
 
-    /** The same, of a daemon. */
+    /** The same, with the socket and markers of a daemon. */
     public static RuntimeProgram of(TestDaemon daemon, Path folder, Path program, Path runtime) {
         Path run = daemon.socket().getParent();
         return new RuntimeProgram(
@@ -72,22 +72,22 @@ public final class RuntimeProgram {
         return folder.resolve("nvidia-container-runtime");
     }
 
-    /** Where it looks for the daemon. */
+    /** The socket on which it asks the daemon. */
     public Path socket() {
         return socket;
     }
 
-    /** Where it looks for a file named like the container. */
+    /** The directory in which it looks for a file named like the container. */
     public Path markers() {
         return markers;
     }
 
-    /** Where it says what is being deleted. */
+    /** The socket to which it sends the ids of deleted containers. */
     public Path wake() {
         return wake;
     }
 
-    /** A command that is this call, with the words that are there and no other variable. */
+    /** A command that makes this call, with these variables and no others. */
     public Command command(List<String> argv, Path cwd, Map<String, String> environment) {
         List<Object> words = new ArrayList<>(List.of("env", "-i", SANITIZER));
         environment.forEach((name, value) -> words.add(name + "=" + value));
@@ -101,7 +101,7 @@ public final class RuntimeProgram {
         return command(call.argv(), call.cwd(), call.environment());
     }
 
-    /** What a daemon hears that is asked with these arguments. */
+    /** The bytes of a request to the daemon with these arguments. */
     public static byte[] request(String... arguments) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {

@@ -13,11 +13,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * The client, built to notice every access to memory that is not its own and all undefined
- * behaviour, in a folder of its own with a few programs that a daemon may have it run.
+ * The client, built to detect every invalid memory access and all undefined behaviour, in a
+ * directory of its own with a few programs that a daemon may have it run.
  */
 public final class SanitizedClient implements AutoCloseable {
-    /** The programs by name, and what each of them does. */
+    /** The scripts of the programs, by name. */
     private static final Map<String, String> PROGRAMS =
             Map.of(
                     "docker", "exit 5",
@@ -33,12 +33,12 @@ public final class SanitizedClient implements AutoCloseable {
     private final Path folder = Folders.make("frames");
     private final AtomicInteger sockets = new AtomicInteger();
 
-    /** Built once, and only where it is used; the tests of another JVM may want it, too. */
+    /** Built once, and only if used; another test JVM may need it, too. */
     private static final class Program {
         private static final String SANITIZERS =
                 " -fno-omit-frame-pointer -fno-sanitize-recover=all -fsanitize=address,undefined";
 
-        /** With them each process takes ten times as long to start; a quick run does without. */
+        /** The sanitizers make each process ten times slower to start; a quick run does without. */
         private static final String FLAGS =
                 "-O1 -g -DSILENCE_MS=3000 -DANSWER_MS=3000"
                         + (Boolean.getBoolean("tests.quick") ? "" : SANITIZERS);
@@ -46,7 +46,7 @@ public final class SanitizedClient implements AutoCloseable {
         static final Path PATH = build();
 
         private static Path build() {
-            // What make cannot know: other flags make another program.
+            // make does not notice other flags, so the directory's name depends on them.
             Path out = Project.build("sanitized-" + Integer.toHexString(FLAGS.hashCode()));
             Command.Result made =
                     Command.of(
@@ -90,24 +90,29 @@ public final class SanitizedClient implements AutoCloseable {
         return Program.PATH;
     }
 
-    /** What an engine runs in place of its runtime; it leaves a silent daemon after 3 s. */
+    /**
+     * The program that an engine runs in place of its runtime; it gives up on a silent daemon after
+     * 3 s.
+     */
     public static Path runtimeProgram() {
         return Program.PATH.resolveSibling("nvidia-container-runtime");
     }
 
-    /** The folder of the programs that Mesos runs, in which a silent daemon is left after 3 s. */
+    /**
+     * The directory of the programs that Mesos runs, which give up on a silent daemon after 3 s.
+     */
     public static Path mesosPrograms() {
         return Program.PATH.getParent();
     }
 
-    /** A place for a daemon where none has been. */
+    /** A path for a socket that was not used before. */
     public Path newSocket() {
         return folder.resolve("socket" + sockets.incrementAndGet());
     }
 
-    /** A command that ends as the client, which asks the daemon there. */
+    /** A command that runs the client, which asks the daemon at this socket. */
     public Command command(Path socket, Object... words) {
-        // What it still has when it ends is the kernel's to free.
+        // No leak checks: the kernel frees memory that is still in use at the end.
         String options = "exitcode=99:detect_leaks=0:log_path=" + folder.resolve("report");
         return Command.of(words)
                 .with("PATH", folder.resolve("bin"))
@@ -116,7 +121,7 @@ public final class SanitizedClient implements AutoCloseable {
                 .with("UBSAN_OPTIONS", options + ":print_stacktrace=1");
     }
 
-    /** The client asks whether it may run a container, and is answered by the script. */
+    /** Has the client ask to run a container, and the script answer. */
     public Command.Result run(HostileDaemon.Script script) {
         Path socket = newSocket();
         try (HostileDaemon _ = new HostileDaemon(socket, script)) {
@@ -125,8 +130,8 @@ public final class SanitizedClient implements AutoCloseable {
     }
 
     /**
-     * The same, with a client that is to ask again: it is ended once it has hung up the first time,
-     * while it pauses or asks.
+     * The same with a client that asks again: it is ended once it has hung up the first time, while
+     * it pauses or asks.
      */
     public Command.Result runAndEnd(HostileDaemon.Script script) {
         Path socket = newSocket();
@@ -134,14 +139,15 @@ public final class SanitizedClient implements AutoCloseable {
             return command(socket, program(), "run", "image")
                     .run(client -> {
                         daemon.heard();
-                        // Not the process's own destroy, which closes what is yet to be read.
+                        // Not the process's own destroy, which would close streams that are yet to
+                        // be read.
                         client.toHandle().destroy();
                     });
         }
     }
 
     /**
-     * @throws AssertionError with what the sanitizers have found
+     * @throws AssertionError with a report of the sanitizers, if there is one
      */
     public void assertSound() {
         try (Stream<Path> files = Files.list(folder)) {
@@ -157,9 +163,9 @@ public final class SanitizedClient implements AutoCloseable {
     }
 
     /**
-     * Waits until nothing runs that a client has started, or is one.
+     * Waits until no client and no program started by one runs.
      *
-     * @throws AssertionError when something stays
+     * @throws AssertionError if one keeps running
      */
     public void assertNothingLeft() {
         long end = System.nanoTime() + PATIENCE.toNanos();
@@ -190,7 +196,7 @@ public final class SanitizedClient implements AutoCloseable {
             byte[] text = Files.readAllBytes(Path.of("/proc/" + process.pid(), name));
             return new String(text, StandardCharsets.ISO_8859_1);
         } catch (IOException e) {
-            return ""; // it has ended, or is another user's
+            return ""; // the process has ended, or belongs to another user
         }
     }
 

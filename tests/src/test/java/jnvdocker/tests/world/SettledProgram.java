@@ -7,7 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/** What an installer writes behind the mark of a program of ours, whatever bytes it is. */
+/**
+ * Writes the settings that an installer puts after the mark in a program of ours, with any bytes.
+ */
 public final class SettledProgram {
     private static final int MARK_LENGTH = 32;
     private static final int PATH_LENGTH = 4096;
@@ -30,7 +32,7 @@ public final class SettledProgram {
         return this;
     }
 
-    /** Lays out a copy of a program that has these settings. */
+    /** Lays out a copy of a program with these settings. */
     public void write(Path program, Path copy) throws IOException {
         byte[] all = Files.readAllBytes(program);
         int at = indexOf(all, 0);

@@ -12,23 +12,23 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Makes a Unix socket reachable at a second address, Unix or TCP: an engine, as one on another
- * machine would be.
+ * Makes a Unix socket reachable at a second address, Unix or TCP, such as an engine on another
+ * machine.
  */
 public final class SocketRelay implements AutoCloseable {
     private final ServerSocketChannel server;
     private final Path target;
     private final Tap tap;
 
-    /** What was read at once from either side: a request or an answer, unless it is large. */
+    /** The data of one read from either side: a request or an answer, unless it is large. */
     public interface Piece {
         void deliver() throws IOException;
 
-        /** What it says, each byte a character. */
+        /** The data, with each byte as a character. */
         String text();
     }
 
-    /** Sees to all that passes, on several threads; what it does not deliver is lost. */
+    /** Is called with all data, on several threads; data that it does not deliver is lost. */
     @FunctionalInterface
     public interface Tap {
         void pass(Piece piece) throws IOException;
@@ -53,7 +53,7 @@ public final class SocketRelay implements AutoCloseable {
         Thread.ofVirtual().start(this::accept);
     }
 
-    /** Where it listens, with the port that it got. */
+    /** The address at which it listens, with the chosen port. */
     public SocketAddress address() {
         try {
             return server.getLocalAddress();
@@ -69,11 +69,11 @@ public final class SocketRelay implements AutoCloseable {
                 Thread.ofVirtual().start(() -> relay(client));
             }
         } catch (IOException e) {
-            // Closed: no more clients.
+            // It was closed: there are no more clients.
         }
     }
 
-    /** Each direction ends on its own: docker closes its half when it has no more to send. */
+    /** Each direction ends on its own: docker closes its half when it has nothing more to send. */
     private void relay(SocketChannel client) {
         try (client;
                 SocketChannel engine = SocketChannel.open(UnixDomainSocketAddress.of(target))) {
@@ -81,13 +81,13 @@ public final class SocketRelay implements AutoCloseable {
             copy(engine, client);
             there.join();
         } catch (IOException e) {
-            // The engine is gone, and the client is told by closing.
+            // The engine is gone; closing tells the client.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    /** Who is reset on one side is hung up on at the other: nobody waits for an answer. */
+    /** When one side is reset, the other is shut down, so that it does not wait for an answer. */
     private void copy(SocketChannel from, SocketChannel to) {
         ByteBuffer bytes = ByteBuffer.allocate(1 << 16);
         try {
@@ -124,7 +124,7 @@ public final class SocketRelay implements AutoCloseable {
         }
     }
 
-    /** Takes no more connections; those that there are go on. */
+    /** Takes no more connections; existing ones go on. */
     @Override
     public void close() {
         try {

@@ -9,19 +9,19 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
-/** Starts programs in the same instant: each waits in a process of its own until all do. */
+/** Starts programs at the same instant: each waits in its own process until all are there. */
 public final class StartingGate {
     private static final String WAIT =
             "exec 3< \"$0\"; echo; read -r _ <&3; exec 3<&-; exec \"$@\"";
 
     private StartingGate() {}
 
-    /** Returns when they run; nothing of their output was read. */
+    /** Returns once they run, with their output unread. */
     public static List<Process> start(int count, Supplier<Command> command) {
         Path folder = Folders.make("gate");
         Path gate = folder.resolve("gate");
         Command.of("mkfifo", gate).run().ok();
-        // Who opens a pipe both ways does not wait for others; who reads it waits for its end.
+        // Opening a pipe for both directions does not wait; its readers wait until it is closed.
         try (FileChannel _ =
                 FileChannel.open(gate, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             List<Process> processes =

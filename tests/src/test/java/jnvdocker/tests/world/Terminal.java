@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
-/** A terminal (one of the kernel's, by script(1)), a program in it, and what that has written. */
+/** A terminal (of the kernel, by script(1)), a program in it, and the program's output. */
 public final class Terminal implements AutoCloseable {
     private static final String HOME = "\u001b[H";
     private static final String END = "\u001b[J";
@@ -20,10 +20,10 @@ public final class Terminal implements AutoCloseable {
     private final StringBuffer written = new StringBuffer();
 
     /**
-     * @param command whose words have nothing in them that a shell acts upon
+     * @param command whose words contain nothing that is special to a shell
      */
     public Terminal(Command command, int columns, int rows) {
-        // Where tests run in the background Ctrl-C is ignored, and that is inherited.
+        // Tests in the background inherit an ignored Ctrl-C.
         String inside =
                 "tty > %s; stty cols %d rows %d; exec env --default-signal=INT %s"
                         .formatted(name(), columns, rows, String.join(" ", command.words()));
@@ -46,13 +46,13 @@ public final class Terminal implements AutoCloseable {
         }
     }
 
-    /** All that was written, control sequences included. */
+    /** The output so far, control sequences included. */
     public String written() {
         return new String(
                 written.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
     }
 
-    /** The last screen that is whole, as it is read; none before there is one. */
+    /** The last complete screen, as displayed; empty before the first one. */
     public List<String> screen() {
         String all = written();
         int end = all.lastIndexOf(END);
@@ -62,7 +62,7 @@ public final class Terminal implements AutoCloseable {
                 : CONTROL.matcher(all.substring(begin, end)).replaceAll("").lines().toList();
     }
 
-    /** Waits until a line of the screen says this. */
+    /** Waits until a line of the screen matches the pattern. */
     public void awaitLine(String pattern) {
         Pattern line = Pattern.compile(pattern);
         Lab.await(() -> {
@@ -82,7 +82,7 @@ public final class Terminal implements AutoCloseable {
         }
     }
 
-    /** Types something. */
+    /** Types a key. */
     public void type(char key) {
         try {
             script.getOutputStream().write(key);

@@ -15,7 +15,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** An installed jnvdocker with folders of its own: the built tree's client and its daemon. */
+/** An installed jnvdocker with directories of its own: client and daemon of the built tree. */
 public final class TestDaemon implements AutoCloseable {
     private final Path folder = Folders.make("daemon");
     private final Map<String, String> environment = new HashMap<>();
@@ -27,7 +27,7 @@ public final class TestDaemon implements AutoCloseable {
         environment.put("DOCKER_HOST", engine.url());
     }
 
-    /** With no engine to talk to. */
+    /** A daemon without an engine. */
     public TestDaemon(DriverRoot host) {
         environment.put("JNVDOCKER_RUN_DIR", folder.resolve("run").toString());
         environment.put("JNVDOCKER_STATE_DIR", folder.resolve("state").toString());
@@ -73,7 +73,7 @@ public final class TestDaemon implements AutoCloseable {
         }
     }
 
-    /** {@code jnvdocker} as root types it, which starts the daemon when there is none. */
+    /** {@code jnvdocker} as root types it, which starts the daemon if none runs. */
     public Command jnvdocker(Object... arguments) {
         List<Object> words = new ArrayList<>(List.of(Project.tree().resolve("bin/jnvdocker")));
         words.addAll(Arrays.asList(arguments));
@@ -88,8 +88,8 @@ public final class TestDaemon implements AutoCloseable {
     }
 
     /**
-     * Starts {@code jnvdockerd} with more variables, logging where a client would have it log.
-     * Returns when it serves or has ended.
+     * Starts {@code jnvdockerd} with more variables, with the log file that a client would choose.
+     * Returns once it serves or has ended.
      */
     public Process launch(Map<String, String> variables) {
         try {
@@ -132,7 +132,7 @@ public final class TestDaemon implements AutoCloseable {
         pid().ifPresent(pid -> ProcessHandle.of(pid).ifPresent(process -> end(process, false)));
     }
 
-    /** Ends the daemon without a chance to tidy up. */
+    /** Ends the daemon without a chance to clean up. */
     public void kill() {
         pid().ifPresent(pid -> ProcessHandle.of(pid).ifPresent(process -> end(process, true)));
     }
@@ -152,7 +152,9 @@ public final class TestDaemon implements AutoCloseable {
         }
     }
 
-    /** Its sockets are open until the last thread has ended; there may be no program by then. */
+    /**
+     * Its sockets are open until the last thread has ended, by when the first thread may be gone.
+     */
     private static boolean runs(long pid) {
         try (Stream<Path> threads = Files.list(Path.of("/proc/" + pid + "/task"))) {
             return threads.anyMatch(TestDaemon::hasNotEnded);

@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** A real Docker engine with folders, socket and plugins of its own. */
+/** A real Docker engine with directories, socket and plugins of its own. */
 public final class TestEngine implements AutoCloseable {
     private final Path folder = Folders.make("engine");
     private final Map<String, String> environment = new HashMap<>();
 
-    /** Which engine: the one this machine has installed, or the newest that Debian has. */
+    /** The engine's release: the installed one, or Debian's newest. */
     public enum Release {
         DEBIAN_STABLE(List.of()),
         NEWEST(List.of("--newest"));
@@ -27,7 +27,7 @@ public final class TestEngine implements AutoCloseable {
             this.options = options;
         }
 
-        /** The one that {@code ENGINE} in the environment names, else the newest. */
+        /** The release that {@code ENGINE} in the environment names, by default the newest. */
         public static Release wanted() {
             return valueOf(Objects.requireNonNullElse(System.getenv("ENGINE"), NEWEST.name()));
         }
@@ -52,12 +52,12 @@ public final class TestEngine implements AutoCloseable {
         Command.of(words.toArray()).with(environment).run().ok();
     }
 
-    /** Lets dockerd find programs in a folder before all others, from its next start on. */
+    /** Makes dockerd look for programs in this directory first, from its next start on. */
     public void path(Path programs) {
         environment.put("PATH", programs + ":" + System.getenv("PATH"));
     }
 
-    /** As the engine itself says it, {@code 20.10.24+dfsg1} for example. */
+    /** The version that the engine reports, such as {@code 20.10.24+dfsg1}. */
     public String version() {
         return docker("version", "--format", "{{.Server.Version}}").run().ok().out().strip();
     }
@@ -70,12 +70,12 @@ public final class TestEngine implements AutoCloseable {
         return "unix://" + socket();
     }
 
-    /** Where this engine looks for plugins' sockets. */
+    /** The directory in which this engine looks for plugins' sockets. */
     public Path plugins() {
         return folder.resolve("plugins");
     }
 
-    /** What dockerd and containerd have said since this engine was first started. */
+    /** The output of dockerd and containerd since this engine was first started. */
     public String log() {
         try {
             return Files.readString(folder.resolve("log"));
@@ -104,8 +104,8 @@ public final class TestEngine implements AutoCloseable {
     }
 
     /**
-     * Restarts it with these options of dockerd, {@code --live-restore} for example, which later
-     * starts keep. How the containers fare is decided by the options that it had before.
+     * Restarts it with these options of dockerd, such as {@code --live-restore}, which later starts
+     * keep. Its earlier options decide whether the containers survive.
      */
     public void restart(String... options) {
         List<String> words = new ArrayList<>(List.of("--"));
@@ -113,12 +113,12 @@ public final class TestEngine implements AutoCloseable {
         script("restart", words);
     }
 
-    /** Has dockerd read its configuration again, as {@code systemctl reload docker} does. */
+    /** Has dockerd reload its configuration, as {@code systemctl reload docker} does. */
     public void reload() {
         Command.of("kill", "-HUP", pid()).run().ok();
     }
 
-    /** dockerd's process. */
+    /** The pid of dockerd. */
     public long pid() {
         try {
             return Long.parseLong(Files.readString(folder.resolve("docker.pid")).strip());
@@ -140,12 +140,15 @@ public final class TestEngine implements AutoCloseable {
         return folder.resolve("exec/containerd/containerd.sock");
     }
 
-    /** Ends dockerd without a chance to tidy up; containers run on until the next start. */
+    /** Ends dockerd without a chance to clean up; containers run on until the next start. */
     public void kill() {
         script("kill", List.of());
     }
 
-    /** Starts it again after {@link #stop} or {@link #kill}: same folder, release and options. */
+    /**
+     * Starts it again after {@link #stop} or {@link #kill}, with the same directory, release and
+     * options.
+     */
     public void start() {
         script("start", List.of());
     }

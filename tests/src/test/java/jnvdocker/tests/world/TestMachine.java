@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A machine that a real systemd has booted, with the built jnvdocker in {@code /opt/jnvdocker} and
- * Debian's Docker beside it, neither of them enabled yet.
+ * A machine booted by a real systemd, with the built jnvdocker in {@code /opt/jnvdocker} and
+ * Debian's Docker, neither of them enabled yet.
  */
 public final class TestMachine implements AutoCloseable {
     private final Path folder = Folders.make("machine");
@@ -33,12 +33,14 @@ public final class TestMachine implements AutoCloseable {
         }
     }
 
-    /** Shuts it down if it runs. What it had on disk is there again, in /run and /dev nothing. */
+    /**
+     * Boots it, or reboots it if it runs: files on disk are kept, those in /run and /dev are not.
+     */
     public void boot() {
         Command.of(Project.world("machine"), "boot", folder, host.folder(), tree).run().ok();
     }
 
-    /** A program in the machine, as root runs it. */
+    /** A command that root runs in the machine. */
     public Command command(Object... arguments) {
         List<Object> words = new ArrayList<>(List.of(Project.world("machine"), "run", folder));
         words.addAll(Arrays.asList(arguments));
@@ -60,7 +62,7 @@ public final class TestMachine implements AutoCloseable {
                 .strip();
     }
 
-    /** What a unit's processes have said since the machine's boot. */
+    /** The output of a unit's processes since the machine's boot. */
     public String journal(String unit) {
         command("journalctl", "--sync").run().ok();
         return command("journalctl", "-b", "-o", "cat", "--no-pager", "_SYSTEMD_UNIT=" + unit)

@@ -1,2 +1,2 @@
-/** The worlds that tests run in: driver roots, engines, daemons of their own. */
+/** The worlds that tests run in: driver roots, engines and daemons of their own. */
 package jnvdocker.tests.world;

@@ -32,7 +32,7 @@ public record DriverFiles(
     /**
      * A symbolic link in the volume.
      *
-     * @param target the name of a file in the same folder
+     * @param target the name of a file in the same directory
      */
     public record DriverLink(Folder folder, String name, String target) {}
 

@@ -56,7 +56,7 @@ final class DriverSelection {
         }
     }
 
-    /** The paths of the libraries that would have that name in that folder of the volume. */
+    /** The paths of the libraries that would have that name in that directory of the volume. */
     List<String> chosen(Folder folder, String name) {
         return chosen.stream()
                 .filter(library -> library.folder() == folder && library.name().equals(name))
@@ -64,7 +64,7 @@ final class DriverSelection {
                 .toList();
     }
 
-    /** The folders of the host that libraries were taken from, sorted. */
+    /** The directories of the host that libraries were taken from, sorted. */
     SortedSet<String> folders() {
         return chosen.stream()
                 .map(library -> Path.of(library.path()).getParent().toString())

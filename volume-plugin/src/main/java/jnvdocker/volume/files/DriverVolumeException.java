@@ -20,8 +20,8 @@ public final class DriverVolumeException extends FailedException {
     }
 
     /**
-     * @param what what was tried, such as {@code cannot write}
-     * @param file what it was tried on, where the cause does not name a file itself
+     * @param what the attempt, such as {@code cannot write}
+     * @param file the file of the attempt, where the cause does not name one itself
      */
     public static DriverVolumeException of(String what, Path file, IOException cause) {
         if (cause instanceof DriverVolumeException told) {

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
-/** What must be true of any file that containers get to see. */
+/** The conditions for any file that containers get to see. */
 final class ElfCheck {
     private static final int SET_UID_OR_GID = 06000;
 

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a shared library or a program says of itself, read by way of its program headers as the
- * loader does: section headers may be stripped. Only the few bytes that matter are read, whatever
- * the size of the file.
+ * The facts in a shared library or a program about itself, read by way of its program headers as
+ * the loader does: section headers may be stripped. Only the few bytes that matter are read,
+ * whatever the size of the file.
  */
 final class ElfFile {
     /** {@code e_machine}, from elf.h. */

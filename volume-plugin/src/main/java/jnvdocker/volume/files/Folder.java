@@ -3,7 +3,7 @@ package jnvdocker.volume.files;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonValue;
 
-/** The folders of a driver volume, as images name them in PATH and LD_LIBRARY_PATH. */
+/** The directories of a driver volume, as images name them in PATH and LD_LIBRARY_PATH. */
 public enum Folder {
     BIN("bin"),
     /** 32-bit libraries. */

@@ -45,7 +45,7 @@ final class FoundLibrary {
         return Collections.unmodifiableSortedMap(cacheNames);
     }
 
-    /** Names of itself and of links to it in the folders searched. */
+    /** Names of itself and of links to it in the directories searched. */
     SortedSet<String> linkNames() {
         return Collections.unmodifiableSortedSet(linkNames);
     }

@@ -14,7 +14,7 @@ import java.util.TreeSet;
  * Its application profiles are none of them: the toolkit leaves these to the host.
  */
 public final class GraphicsFiles {
-    /** The folder of a volume that has them. */
+    /** The directory of a volume that has them. */
     public static final String SHARE = "share";
 
     private static final long MOST_JSON = 64 << 10;
@@ -92,7 +92,7 @@ public final class GraphicsFiles {
         return Collections.unmodifiableMap(targets);
     }
 
-    /** The folders of a volume that has these files, each after the one it is in. */
+    /** The directories of a volume that has these files, each after the one it is in. */
     public static List<String> folders(List<String> inVolume) {
         SortedSet<String> folders = new TreeSet<>();
         for (String path : inVolume) {

@@ -28,7 +28,7 @@ final class GraphicsSearch {
     private final Set<LeftOut> leftOut = new LinkedHashSet<>();
 
     /**
-     * @param libraries the folders of the driver's libraries: Debian has nvoptix.bin among them
+     * @param libraries the directories of the driver's libraries: Debian has nvoptix.bin among them
      */
     GraphicsSearch(Host host, Collection<String> libraries) {
         this.host = host;

@@ -39,7 +39,7 @@ record LdCache(List<Entry> entries) {
     private static final int MAX_TEXT = 32 << 20;
 
     /**
-     * @param name what programs ask for: {@code libcuda.so.1}
+     * @param name the name that programs ask for: {@code libcuda.so.1}
      * @param path the file that answers, as the host spells it; often a symbolic link
      * @param flags glibc's: kind of library in the low byte, architecture in the next
      */
@@ -50,8 +50,8 @@ record LdCache(List<Entry> entries) {
     }
 
     /**
-     * @throws NoSuchFileException when the host has none; its loader then knows its default folders
-     *     only
+     * @throws NoSuchFileException when the host has none; its loader then knows its default
+     *     directories only
      * @throws DriverVolumeException when it is damaged or cannot be read
      */
     static LdCache read(Host host) throws IOException {

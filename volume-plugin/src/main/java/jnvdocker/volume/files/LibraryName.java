@@ -7,8 +7,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the name of a library says about whose it is. The names are those of NVIDIA's installer for
- * Linux, drivers 390 to 580.
+ * The owner of a library by its name. The names are those of NVIDIA's installer for Linux, drivers
+ * 390 to 580.
  *
  * @param stem {@code libcuda} of {@code libcuda.so.535.104.05}
  * @param version {@code 535.104.05}, empty when there is none
@@ -46,7 +46,7 @@ record LibraryName(String stem, String version) {
     private static final Set<String> SETTINGS =
             Set.of("libnvidia-gtk2", "libnvidia-gtk3", "libnvidia-wayland-client");
 
-    /** Whose a library is. */
+    /** The owner of a library. */
     enum Owner {
         /** This driver's, by its version. */
         DRIVER,

@@ -27,9 +27,9 @@ import java.util.TreeSet;
 
 /**
  * Collects every file of the host that a library of the driver could be, under all the names that
- * lead to it. Looks into the folders that the loader cache names and the loader's default folders,
- * their sub-folders where drivers put libraries, and wherever links with a driver's name lead
- * ({@code nvidia/current} in Debian's layout). Does not judge.
+ * lead to it. Looks into the directories that the loader cache names and the loader's default
+ * directories, their sub-folders where drivers put libraries, and wherever links with a driver's
+ * name lead ({@code nvidia/current} in Debian's layout). Does not judge.
  */
 final class LibrarySearch {
     private static final List<String> SUBFOLDERS =
@@ -91,17 +91,17 @@ final class LibrarySearch {
         return Collections.unmodifiableCollection(found.values());
     }
 
-    /** What bears a driver's name and leads nowhere, with the reason. */
+    /** Files that bear a driver's name and lead nowhere, with the reason. */
     SortedMap<String, String> dead() {
         return Collections.unmodifiableSortedMap(dead);
     }
 
-    /** The folders that could not be looked into, with the reason. */
+    /** The directories that could not be looked into, with the reason. */
     SortedMap<String, String> closed() {
         return Collections.unmodifiableSortedMap(closed);
     }
 
-    /** The folders that exist and were looked into, as the host spells them. */
+    /** The directories that exist and were looked into, as the host spells them. */
     SortedSet<String> folders() {
         return Collections.unmodifiableSortedSet(searched);
     }

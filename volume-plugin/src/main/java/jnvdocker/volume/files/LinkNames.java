@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * before parts with numbers of their own, then the path.
  */
 final class LinkNames {
-    /** What can be a name in a folder. A SONAME is any text; a slash in it must not lead out. */
+    /** Matches names in a directory. A SONAME is any text; a slash in it must not lead out. */
     private static final Pattern PLAIN = Pattern.compile("(?!\\.)[A-Za-z0-9_.+-]{1,255}");
 
     private static final Comparator<Key> KEY_ORDER =
@@ -78,7 +78,9 @@ final class LinkNames {
         return links;
     }
 
-    /** Who answers to its SONAME. Only a part with numbers of its own can be displaced. */
+    /**
+     * The library that answers to its SONAME. Only a part with numbers of its own can be displaced.
+     */
     private ChosenLibrary winner(ChosenLibrary library) {
         if (library.owner() != Owner.OWN_VERSION) {
             return library;

@@ -24,7 +24,7 @@ enum Machine {
         };
     }
 
-    /** The folder for a library of that kind, or empty when this machine cannot load it. */
+    /** The directory for a library of that kind, or empty when this machine cannot load it. */
     Optional<Folder> libraryFolder(ElfFile file) {
         if (file.order() != ByteOrder.LITTLE_ENDIAN) {
             return Optional.empty();
@@ -46,7 +46,7 @@ enum Machine {
                 : Optional.empty();
     }
 
-    /** How Linux distributions call the folder of this architecture's libraries. */
+    /** How Linux distributions call the directory of this architecture's libraries. */
     String triplet() {
         return switch (this) {
             case X86_64 -> "x86_64-linux-gnu";

@@ -56,8 +56,8 @@ final class ProgramSearch {
     private final Set<LeftOut> leftOut = new LinkedHashSet<>();
 
     /**
-     * @param libraries the folders of the driver's libraries: a driver in a place of its own has
-     *     its programs in {@code bin} beside its {@code lib64}
+     * @param libraries the directories of the driver's libraries: a driver in a place of its own
+     *     has its programs in {@code bin} beside its {@code lib64}
      */
     ProgramSearch(Host host, Machine machine, Collection<String> libraries) {
         this.host = host;

@@ -23,7 +23,7 @@ public sealed interface Reason {
         };
     }
 
-    /** What holds on every host. */
+    /** A reason that holds on every host. */
     enum Rule implements Reason {
         HOST_ONLY("manages the host's driver"),
         X_SERVER("a module of the X server"),

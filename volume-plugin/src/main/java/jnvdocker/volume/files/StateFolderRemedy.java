@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
-/** What to do about a state folder that a driver volume cannot be written to. */
+/** Remedies for a state directory that a driver volume cannot be written to. */
 final class StateFolderRemedy {
     private static final String STATE_FOLDER = " (JNVDOCKER_STATE_DIR)";
 
@@ -19,7 +19,7 @@ final class StateFolderRemedy {
 
     private static final String LOOK = "check that directory, its quota and the kernel's log";
 
-    /** Who could not write what he wanted to has left less than this. */
+    /** A disk that was too full for a write has less room left than this. */
     private static final long FULL = 1 << 20;
 
     private StateFolderRemedy() {}

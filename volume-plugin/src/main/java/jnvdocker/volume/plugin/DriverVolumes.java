@@ -33,7 +33,7 @@ public final class DriverVolumes implements PluginVolumes {
     private final List<Use> uses = new ArrayList<>();
 
     /**
-     * One mount. What is asked for may be an older driver's volume than what is served.
+     * One mount. What is requested may be an older driver's volume than what is served.
      *
      * @param id docker's; the same one comes again when a container's files are copied
      */

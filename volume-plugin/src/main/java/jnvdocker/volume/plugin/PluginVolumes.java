@@ -22,7 +22,7 @@ public interface PluginVolumes {
     void remove(String name) throws VolumeException;
 
     /**
-     * Gives the folder for one use of the volume.
+     * Gives the directory for one use of the volume.
      *
      * @param id names the use; docker gives it back to {@link #unmount}
      * @param caller the engine, as the kernel knows it
@@ -32,7 +32,7 @@ public interface PluginVolumes {
     /** Ends one use of the volume. */
     void unmount(String name, String id) throws VolumeException;
 
-    /** What is known of the volume, at once. */
+    /** The volume's facts that are known at once. */
     VolumeInfo get(String name) throws VolumeException;
 
     /** All volumes of this kind, in order of their names, at once. */

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 final class VerbThreads implements AutoCloseable {
     private static final int IDLE_SECONDS = 30;
 
-    /** What verbs may wait for each other. */
+    /** Verbs that may wait for each other. */
     enum Lane {
         /** Questions that are answered from what is known. */
         TOLD,

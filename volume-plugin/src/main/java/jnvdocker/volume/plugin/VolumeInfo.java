@@ -4,9 +4,9 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * What {@code docker volume inspect} shows of a volume.
+ * A volume as {@code docker volume inspect} shows it.
  *
- * @param mountpoint the folder that containers get
+ * @param mountpoint the directory that containers get
  * @param status facts for people, shown as they are
  */
 public record VolumeInfo(String name, Path mountpoint, Map<String, Object> status) {}

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * whatever a client of its API says, so a name is checked before anything else is done with it.
  */
 record VolumeName(String kind, String version) {
-    /** What to do about a name that is none of ours. */
+    /** The remedy for a name that is none of ours. */
     static final String USE = "use " + DriverVolume.KIND + "_<version>";
 
     private static final Pattern SPELLING = Pattern.compile("([a-zA-Z0-9_.-]+)_([0-9.]+)");

@@ -54,7 +54,7 @@ public final class VolumePlugin {
      * Answers one request.
      *
      * @param verb the request's path without the slash: {@code VolumeDriver.Mount}
-     * @param caller who sent it
+     * @param caller the process that sent it
      * @return the answer's body, or empty when there is no such verb
      */
     public Optional<String> answer(String verb, byte[] request, ProcessId caller)
