@@ -191,6 +191,20 @@ class PackageTest {
     }
 
     @Test
+    void unitsOfAnotherInstallationAreNamed() {
+        shell(
+                "printf '[Service]\\nExecStart=sleep 1000\\n' >"
+                        + " /etc/systemd/system/jnvdocker.service");
+        Command.Result installed = install("built").ok();
+        String advice =
+                "the units in /etc/systemd/system run another installation; to run this one: ";
+        assertTrue(installed.err().contains(advice), installed::toString);
+        int command = installed.err().indexOf(advice) + advice.length();
+        shell(installed.err().substring(command, installed.err().indexOf('\n', command)));
+        assertServes();
+    }
+
+    @Test
     void removalStopsForAContainerThatNeedsIt() {
         install("built").ok();
         shell("jnvdocker run --name old --gpus 1 cuda true");
@@ -241,7 +255,7 @@ class PackageTest {
         assertEquals(files.getFirst(), files.getLast());
     }
 
-    /** What packages bring, with the modes. */
+    /** The files of a package, with their modes. */
     private static String installed() {
         return shell(
                         "find /usr/lib/jnvdocker /usr/bin/jnvdocker"
