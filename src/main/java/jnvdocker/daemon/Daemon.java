@@ -22,6 +22,7 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
+import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.HistoryKeeper;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
@@ -38,6 +39,7 @@ import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.Journal;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.HostClock;
@@ -240,6 +242,7 @@ final class Daemon implements AutoCloseable {
                                 nodes,
                                 cuda,
                                 served,
+                                parts.leases(),
                                 parts.oci(),
                                 parts.ociKeeper(),
                                 wishes,
@@ -316,7 +319,8 @@ final class Daemon implements AutoCloseable {
                         new IgnoredUsers(config.ignore())),
                 config.policy(),
                 HostClock.OF_THIS_MACHINE,
-                Pace.REAL);
+                Pace.REAL,
+                new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));
     }
 
     /**

@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.Journal;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ServiceManager;
 import jnvdocker.protocol.ExitCode;
@@ -48,6 +49,10 @@ public final class Main {
                 !environment.getOrDefault("JNVDOCKER_DEBUG", "").isEmpty()
                         || !environment.getOrDefault("NV_DEBUG", "").isEmpty();
         System.setProperty("org.slf4j.simpleLogger.log.jnvdocker", debug ? "debug" : "info");
+        if (Journal.of(environment.getOrDefault("JOURNAL_STREAM", "")).isPresent()) {
+            // It has times of its own.
+            System.setProperty("org.slf4j.simpleLogger.showDateTime", "false");
+        }
         try {
             Folders folders = Folders.of(environment);
             if (args.equals(MAKE_NODES)) {

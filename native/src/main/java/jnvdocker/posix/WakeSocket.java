@@ -12,14 +12,8 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
 
-/**
- * A Unix socket that receives short texts from root, without an answer. Java has no Unix sockets
- * for datagrams.
- */
+/** A Unix socket that receives short texts from root, without an answer. */
 public final class WakeSocket implements AutoCloseable {
-    private static final int AF_UNIX = 1;
-    private static final int SOCK_DGRAM = 2;
-    private static final int SOCK_CLOEXEC = 02000000;
     private static final int SOL_SOCKET = 1;
     private static final int SO_RCVTIMEO = 20;
     private static final int PATH_LIMIT = 108;
@@ -48,12 +42,10 @@ public final class WakeSocket implements AutoCloseable {
         // No way to tell whether a process still serves it; the holder of the directory's lock owns
         // it.
         Files.deleteIfExists(path);
-        byte[] address = new byte[2 + bytes.length + 1];
-        address[0] = AF_UNIX;
-        System.arraycopy(bytes, 0, address, 2, bytes.length);
+        byte[] address = Datagrams.address(path.toString());
         int socket = -1;
         try (Memory limit = new Memory(16)) {
-            socket = LibC.INSTANCE.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+            socket = Datagrams.socket();
             limit.setLong(0, patience.toSeconds());
             limit.setLong(8, patience.toNanosPart() / 1000);
             LibC.INSTANCE.setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, limit, 16);

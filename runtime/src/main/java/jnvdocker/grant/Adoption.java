@@ -50,7 +50,6 @@ final class Adoption {
             others = registry.adopt(claim, holder);
         }
         if (others.isEmpty()) {
-            LOG.warn("the lease of {} was lost, and is known again", claim.displayName());
             return;
         }
         unleased.add(claim.id());

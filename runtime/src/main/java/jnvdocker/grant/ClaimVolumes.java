@@ -9,6 +9,7 @@ import jnvdocker.lease.Cordons;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.LeaseText;
@@ -73,6 +74,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private final LeasePolicy policy;
     private final Decisions decisions;
     private final RefusedStarts refusedStarts;
+    private final DecisionLog log;
 
     /** The GPUs that the host has at this moment. */
     @FunctionalInterface
@@ -92,7 +94,8 @@ public final class ClaimVolumes implements PluginVolumes {
             UnmanagedLook unmanagedLook,
             LeasePolicy policy,
             Decisions decisions,
-            RefusedStarts refusedStarts) {
+            RefusedStarts refusedStarts,
+            DecisionLog log) {
         this.registry = registry;
         this.files = files;
         this.remover = remover;
@@ -105,6 +108,7 @@ public final class ClaimVolumes implements PluginVolumes {
         this.policy = policy;
         this.decisions = decisions;
         this.refusedStarts = refusedStarts;
+        this.log = log;
     }
 
     @Override
@@ -154,7 +158,20 @@ public final class ClaimVolumes implements PluginVolumes {
             return mountClaim(id, use, caller);
         } catch (VolumeException e) {
             refusedStarts.refused(id, e.refusal());
+            note(id, e);
             throw e;
+        }
+    }
+
+    private void note(String id, VolumeException why) {
+        try {
+            Optional<Claim> claim = registry.claims().claim(id);
+            log.refused(
+                    claim.map(Claim::owner).orElse(Owner.UNKNOWN),
+                    claim.map(LeaseText::container).orElse("claim " + id),
+                    why.refusal());
+        } catch (IOException e) {
+            log.refused(Owner.UNKNOWN, "claim " + id, why.refusal());
         }
     }
 

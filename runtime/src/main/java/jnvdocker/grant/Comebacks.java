@@ -219,7 +219,6 @@ final class Comebacks {
             if (lives || !registry.end(lease.get(), why, said)) {
                 return new Open(STEP);
             }
-            LOG.info("lease {} of claim {} has ended: {}", lease.get().id(), claim, why);
             quiet.remove(claim, now);
         }
         return outlook;

@@ -36,6 +36,7 @@ public record LeaseParts(
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
      * @param policy the lab's limits
+     * @param log told of each decision
      */
     public record World(
             Path state,
@@ -47,7 +48,8 @@ public record LeaseParts(
             GpuUses uses,
             LeasePolicy policy,
             HostClock clock,
-            Pace pace) {}
+            Pace pace,
+            DecisionLog log) {}
 
     /**
      * Opens the registry and brings it into line with this machine's processes, so that it may be
@@ -57,6 +59,7 @@ public record LeaseParts(
      */
     public static LeaseParts open(World world) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
+        registry.tell(world.log());
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence = new Evidence(world.processes(), world.boot(), world.state());
@@ -130,7 +133,8 @@ public record LeaseParts(
                             queue,
                             unmanagedLook,
                             world.policy(),
-                            world.volumeDriver()),
+                            world.volumeDriver(),
+                            world.log()),
                     new ClaimVolumes(
                             registry,
                             files,
@@ -143,7 +147,8 @@ public record LeaseParts(
                             unmanagedLook,
                             world.policy(),
                             decisions,
-                            refusedStarts),
+                            refusedStarts,
+                            world.log()),
                     reconciler,
                     keeper,
                     refusedStarts,

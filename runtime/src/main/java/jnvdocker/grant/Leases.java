@@ -58,6 +58,7 @@ public final class Leases {
     private final UnmanagedLook unmanagedLook;
     private final LeasePolicy policy;
     private final String volumeDriver;
+    private final DecisionLog log;
 
     Leases(
             LeaseRegistry registry,
@@ -67,7 +68,8 @@ public final class Leases {
             WaitingQueue queue,
             UnmanagedLook unmanagedLook,
             LeasePolicy policy,
-            String volumeDriver) {
+            String volumeDriver,
+            DecisionLog log) {
         this.registry = registry;
         this.reservations = reservations;
         this.ender = ender;
@@ -76,6 +78,7 @@ public final class Leases {
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
         this.volumeDriver = volumeDriver;
+        this.log = log;
     }
 
     /**
@@ -131,6 +134,15 @@ public final class Leases {
             case Holder.Client _, Holder.Process _, Holder.Container _, Holder.OciContainer _ ->
                     false;
         };
+    }
+
+    /**
+     * Notes that a container or command of somebody's is not started.
+     *
+     * @param purpose for people: {@code container train-7}
+     */
+    public void refused(Owner owner, String purpose, RefusedException why) {
+        log.refused(owner, purpose, why.refusal());
     }
 
     /** Gives back what was reserved for a client that does not become docker. */
@@ -473,7 +485,6 @@ public final class Leases {
                     LeaseText.toEnd(lease.claim())
                             + ", or ask root, who may release it all the same");
         }
-        LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
         return lease;
     }
 
@@ -501,7 +512,6 @@ public final class Leases {
                     "claim " + claim + " has just ended by itself",
                     "'jnvdocker gpu leases --all' says how");
         }
-        LOG.warn("lease {} of claim {} was released by force: {}", lease.id(), claim, who);
         return new Released(lease, idle ? Optional.empty() : Optional.of(what));
     }
 

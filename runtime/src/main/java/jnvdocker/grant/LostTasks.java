@@ -13,9 +13,6 @@ import jnvdocker.process.CgroupControllers;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -28,7 +25,6 @@ import java.util.regex.Pattern;
  * held until all have ended.
  */
 final class LostTasks {
-    private static final Logger LOG = LoggerFactory.getLogger(LostTasks.class);
 
     /** As agents name containers; those of other engines have ids of other forms. */
     private static final Pattern ID = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
@@ -83,7 +79,6 @@ final class LostTasks {
                             "",
                             freezer.orElse(allowed.folder()),
                             allowed.folder()));
-            LOG.warn("the lease of Mesos container {} was lost, and is known again", id);
         }
     }
 
@@ -118,7 +113,7 @@ final class LostTasks {
                             free,
                             holdings.now(),
                             Optional.of(container));
-            if (registry.reserve(
+            if (registry.recover(
                     holdings, new LeaseRegistry.Reservation(claim, allowed.process()))) {
                 return Optional.of(claim);
             }

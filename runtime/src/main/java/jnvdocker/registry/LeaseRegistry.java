@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The present and past holders of GPUs, on disk. Each method is one transaction; that a GPU has one
@@ -43,6 +44,8 @@ public final class LeaseRegistry implements AutoCloseable {
     private volatile Optional<String> unwrittenEnd = Optional.empty();
 
     private boolean following;
+
+    private volatile LeaseEvents events = LeaseEvents.NONE;
 
     private LeaseRegistry(RegistryDatabase database, String boot, BootTime time) {
         this.database = database;
@@ -85,6 +88,11 @@ public final class LeaseRegistry implements AutoCloseable {
      */
     public void examine() {
         database.examine();
+    }
+
+    /** From now on these are told. */
+    public void tell(LeaseEvents observer) {
+        events = observer;
     }
 
     /** The claims, with leases or without. */
@@ -147,6 +155,16 @@ public final class LeaseRegistry implements AutoCloseable {
      * @return whether it was done
      */
     public boolean reserve(Holdings basis, Reservation reservation) throws IOException {
+        return reserve(basis, reservation, events::granted);
+    }
+
+    /** The same for a holder that has the GPUs, and whose lease was lost. */
+    public boolean recover(Holdings basis, Reservation reservation) throws IOException {
+        return reserve(basis, reservation, events::recovered);
+    }
+
+    private boolean reserve(Holdings basis, Reservation reservation, Consumer<Lease> told)
+            throws IOException {
         return database.transaction(transaction -> {
             if (!holdings(transaction).decidesLike(basis)) {
                 return false;
@@ -157,7 +175,7 @@ public final class LeaseRegistry implements AutoCloseable {
                 return false;
             }
             LeaseRows.insertClaim(transaction, reservation.claim(), reservation.request());
-            insertLease(transaction, reservation.claim(), reservation.holder());
+            insertLease(transaction, reservation.claim(), reservation.holder(), told);
             return true;
         });
     }
@@ -209,7 +227,8 @@ public final class LeaseRegistry implements AutoCloseable {
                 insertLease(
                         transaction,
                         claim,
-                        new Holder.Container(engine, Optional.empty(), Optional.empty()));
+                        new Holder.Container(engine, Optional.empty(), Optional.empty()),
+                        events::granted);
             }
             transaction.update("INSERT INTO mount (claim, use) VALUES (?, ?)", claim.id(), use);
             transaction.update(
@@ -347,7 +366,7 @@ public final class LeaseRegistry implements AutoCloseable {
             }
             List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
             if (others.isEmpty()) {
-                insertLease(transaction, claim, holder);
+                insertLease(transaction, claim, holder, events::recovered);
             }
             return others;
         });
@@ -497,7 +516,8 @@ public final class LeaseRegistry implements AutoCloseable {
         return new Holdings(now(), held, idle, CordonRows.all(transaction));
     }
 
-    private void insertLease(Transaction transaction, Claim claim, Holder holder)
+    private void insertLease(
+            Transaction transaction, Claim claim, Holder holder, Consumer<Lease> told)
             throws SQLException {
         long up = time.up();
         long id =
@@ -536,6 +556,8 @@ public final class LeaseRegistry implements AutoCloseable {
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update("INSERT INTO lease_gpu (lease, gpu) VALUES (?, ?)", id, gpu.uuid());
         }
+        Lease lease = new Lease(id, claim, holder, boot, time.at(up), 0, Optional.empty());
+        transaction.afterwards(() -> told.accept(lease));
     }
 
     private static void setContainer(
@@ -570,17 +592,23 @@ public final class LeaseRegistry implements AutoCloseable {
         }
         // One of another boot has ended before this one began.
         long up = time.up();
-        return transaction.update(
-                        "UPDATE lease SET until = max(since, iif(boot = ?1, ?2, ?3)),"
-                                + " until_up = iif(boot = ?1, ?4, 0), until_boot = ?1,"
-                                + " evidence = ?5 WHERE id = ?6 AND until IS NULL",
-                        boot,
-                        time.at(up).toEpochMilli(),
-                        time.at(0).toEpochMilli(),
-                        up,
-                        evidence,
-                        lease.id())
-                == 1;
+        boolean ended =
+                transaction.update(
+                                "UPDATE lease SET until = max(since, iif(boot = ?1, ?2, ?3)),"
+                                        + " until_up = iif(boot = ?1, ?4, 0), until_boot = ?1,"
+                                        + " evidence = ?5 WHERE id = ?6 AND until IS NULL",
+                                boot,
+                                time.at(up).toEpochMilli(),
+                                time.at(0).toEpochMilli(),
+                                up,
+                                evidence,
+                                lease.id())
+                        == 1;
+        if (ended) {
+            Instant at = time.at(lease.boot().equals(boot) ? up : 0);
+            transaction.afterwards(() -> events.released(lease, at, evidence));
+        }
+        return ended;
     }
 
     private static List<String> uuids(Claim claim) {

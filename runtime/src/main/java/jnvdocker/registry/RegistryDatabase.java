@@ -19,6 +19,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.ExecutionException;
@@ -133,6 +134,13 @@ public final class RegistryDatabase implements AutoCloseable {
      */
     <T> T transaction(Work<T> work) throws RegistryException {
         damage.check();
+        List<Runnable> after = new ArrayList<>();
+        T result = locked(work, after);
+        after.forEach(Runnable::run);
+        return result;
+    }
+
+    private <T> T locked(Work<T> work, List<Runnable> after) throws RegistryException {
         lock.lock();
         try {
             first.run();
@@ -143,6 +151,7 @@ public final class RegistryDatabase implements AutoCloseable {
                         if (transaction.hasChanged()) {
                             generation.write(next(transaction, generation));
                         }
+                        after.addAll(transaction.after());
                         return result;
                     });
         } catch (SQLException e) {

@@ -9,6 +9,7 @@ import java.util.Optional;
 /** SQL with parameters, inside one transaction. */
 final class Transaction {
     private final Statements statements;
+    private final List<Runnable> after = new ArrayList<>();
     private boolean changed;
 
     Transaction(Statements statements) {
@@ -31,6 +32,15 @@ final class Transaction {
     /** Whether any row was changed. */
     boolean hasChanged() {
         return changed;
+    }
+
+    /** Does something once all of this is on disk, outside of any lock. */
+    void afterwards(Runnable task) {
+        after.add(task);
+    }
+
+    List<Runnable> after() {
+        return after;
     }
 
     <T> List<T> list(Row<T> row, String sql, Object... parameters) throws SQLException {

@@ -52,7 +52,8 @@ class MountLookTest {
                                 new Seen(),
                                 TestingLeases.POLICY,
                                 machine,
-                                Pace.REAL));
+                                Pace.REAL,
+                                new DecisionLog(Optional.empty())));
     }
 
     @AfterEach

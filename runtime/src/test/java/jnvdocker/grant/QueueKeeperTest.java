@@ -86,7 +86,8 @@ class QueueKeeperTest {
                 new Seen(),
                 policy,
                 machine,
-                Pace.REAL);
+                Pace.REAL,
+                new DecisionLog(Optional.empty()));
     }
 
     @AfterEach

@@ -148,7 +148,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             world.uses(),
                                             world.policy(),
                                             machine,
-                                            new SimulatedPace())));
+                                            new SimulatedPace(),
+                                            new DecisionLog(Optional.empty()))));
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");
             doomed = false;

@@ -62,7 +62,8 @@ class SlowChoiceTest {
                                 new Seen(),
                                 TestingLeases.POLICY,
                                 machine,
-                                Pace.REAL));
+                                Pace.REAL,
+                                new DecisionLog(Optional.empty())));
     }
 
     @AfterEach

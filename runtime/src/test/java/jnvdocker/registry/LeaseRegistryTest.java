@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -53,6 +54,41 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertEquals(now, lease.since());
         assertEquals("boot", lease.boot());
         assertEquals(Map.of(A.uuid(), lease, B.uuid(), lease), registry.holdings().held());
+    }
+
+    @Test
+    void observerIsToldOfWhatIsOnDisk() throws Exception {
+        List<String> told = new ArrayList<>();
+        registry.tell(
+                new LeaseEvents() {
+                    @Override
+                    public void granted(Lease lease) {
+                        told.add("granted " + lease.claim().id());
+                    }
+
+                    @Override
+                    public void recovered(Lease lease) {
+                        told.add("recovered " + lease.claim().id());
+                    }
+
+                    @Override
+                    public void released(Lease lease, Instant at, String evidence) {
+                        told.add("released " + lease.claim().id() + " " + at + " " + evidence);
+                    }
+                });
+        reserve(ONE);
+        assertThrows(RegistryException.class, () -> reserve(TWO));
+        Lease lease = registry.liveOf(ONE.id()).orElseThrow();
+        now = now.plusSeconds(60);
+        registry.end(lease, "gone");
+        registry.end(lease, "gone");
+        registry.adopt(ONE, lease.holder());
+        assertEquals(
+                List.of(
+                        "granted " + ONE.id(),
+                        "released " + ONE.id() + " " + now + " gone",
+                        "recovered " + ONE.id()),
+                told);
     }
 
     @Test

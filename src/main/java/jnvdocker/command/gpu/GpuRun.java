@@ -135,6 +135,15 @@ final class GpuRun implements Callable<Integer> {
      * is not needed for that: many clients may wait for a long time.
      */
     void start() throws IOException, RefusedException {
+        try {
+            become();
+        } catch (RefusedException e) {
+            leases.refused(Caller.owner(request), "gpu run of " + name(command.getFirst()), e);
+            throw e;
+        }
+    }
+
+    private void become() throws IOException, RefusedException {
         ProcessId process = Caller.process(request);
         Optional<Claim> claim =
                 leases.claim(

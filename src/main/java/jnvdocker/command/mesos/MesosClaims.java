@@ -83,6 +83,16 @@ public final class MesosClaims {
         return new Allocation(Leases.gpus(claim, inventory.read().gpus()), List.of(), Map.of());
     }
 
+    /**
+     * Notes that a container is not launched.
+     *
+     * @param folder the agent's directory of it
+     */
+    void refused(String folder, RefusedException why) {
+        String container = folder.substring(folder.lastIndexOf('/') + 1);
+        leases.refused(Owner.UNKNOWN, "Mesos container " + Quote.shown(container), why);
+    }
+
     private void begin(String id, ClientConnection client) throws IOException {
         synchronized (underWay) {
             while (!underWay.add(id)) {

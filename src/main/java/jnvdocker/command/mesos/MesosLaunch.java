@@ -97,8 +97,10 @@ public final class MesosLaunch {
             RuntimeFolder folder = RuntimeFolder.of(words.get(1));
             edit(info, folder, prestart, Caller.process(request), client);
         } catch (RefusedException e) {
+            claims.refused(words.get(1), e);
             info = refused(words, prestart, e.getMessage());
         } catch (IOException e) {
+            LOG.warn("{} is not launched", Quote.shown(words.get(1)), e);
             info = refused(words, prestart, FileErrors.describe(e));
         }
         client.print(info.toString());
@@ -126,7 +128,6 @@ public final class MesosLaunch {
     /** The task's user reads the reason in the sandbox, since the agent does not pass it on. */
     private static LaunchInfo refused(List<String> words, String prestart, String reason)
             throws IOException {
-        LOG.warn("{} is not launched: {}", Quote.shown(words.get(1)), reason);
         LaunchInfo info = LaunchInfo.parse(words.get(2));
         info.appendPreExecCommand(prestart, Prestart.refuse(reason));
         return info;

@@ -163,6 +163,10 @@ public final class RuntimeCreate {
             try {
                 create(call);
             } catch (RefusedException e) {
+                leases.refused(
+                        owners.guess(call.usersLabels()),
+                        "container " + Quote.shown(call.name()),
+                        e);
                 refuse(call, words.get(5), e.getMessage());
             }
         } catch (RefusedException e) {
@@ -186,11 +190,6 @@ public final class RuntimeCreate {
                         || call.docker()
                                 .filter(it -> it.hasPolicy() && isStartedByItself(it))
                                 .isEmpty();
-        LOG.info(
-                "container {} is {}: {}",
-                Quote.shown(call.name()),
-                typed ? "not created" : "refused",
-                why);
         if (typed) {
             call.client().refuseContainer(why);
         } else {
@@ -299,11 +298,7 @@ public final class RuntimeCreate {
         Optional<Lease> lease = claim(creation(call, request), source);
         try {
             edit(call, driver, lease, majors);
-            LOG.info(
-                    "container {} gets {} ({})",
-                    Quote.shown(call.name()),
-                    lease.map(it -> it.claim().gpus().toString()).orElse("no GPU"),
-                    source.words());
+            LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());
         } catch (IOException | RefusedException | RuntimeException e) {
             if (lease.isPresent()) {
                 containers.cancel(lease.get());

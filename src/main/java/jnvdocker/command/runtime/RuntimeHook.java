@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.cuda.CudaVersions;
+import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
 import jnvdocker.host.DeviceNodes;
@@ -52,6 +53,7 @@ public final class RuntimeHook {
     private final DeviceNodes nodes;
     private final NeedsCheck needsCheck;
     private final ServedVolumes volumes;
+    private final Leases leases;
     private final OciContainers containers;
     private final OciKeeper keeper;
     private final GpuWishes wishes;
@@ -68,6 +70,7 @@ public final class RuntimeHook {
             DeviceNodes nodes,
             CudaVersions cuda,
             ServedVolumes volumes,
+            Leases leases,
             OciContainers containers,
             OciKeeper keeper,
             GpuWishes wishes,
@@ -77,6 +80,7 @@ public final class RuntimeHook {
         this.nodes = nodes;
         this.needsCheck = new NeedsCheck(cuda);
         this.volumes = volumes;
+        this.leases = leases;
         this.containers = containers;
         this.keeper = keeper;
         this.wishes = wishes;
@@ -96,7 +100,7 @@ public final class RuntimeHook {
             shown = Quote.shown(state.id());
             RuntimeCreate.refuseUnless(RuntimeCreate.isId(state.id()));
             ContainerTexts texts = ContainerTexts.read(state);
-            lease(
+            CreateCall call =
                     new CreateCall(
                             container(state),
                             Optional.empty(),
@@ -104,9 +108,17 @@ public final class RuntimeHook {
                             texts.docker(),
                             texts.docker().flatMap(images::of),
                             request,
-                            client),
-                    state.pid());
-            client.exit(ExitCode.OK);
+                            client);
+            try {
+                lease(call, state.pid());
+                client.exit(ExitCode.OK);
+            } catch (RefusedException e) {
+                leases.refused(
+                        owners.guess(call.usersLabels()),
+                        "container " + Quote.shown(call.name()),
+                        e);
+                client.refuseContainer(e.getMessage());
+            }
         } catch (RefusedException e) {
             LOG.info("container {} is not started: {}", shown, e.getMessage());
             client.refuseContainer(e.getMessage());
@@ -156,7 +168,6 @@ public final class RuntimeHook {
                             + " seen",
                     "use an engine that gives each container a cgroup");
         }
-        LOG.info("container {} gets {} (CDI)", Quote.shown(call.name()), lease.claim().gpus());
     }
 
     /** The file may date from before an upgrade, and the engine may not see our mounts. */

@@ -123,7 +123,7 @@ public final class StartContainer {
             case DockerCommandLine.LeaveToDocker(List<String> argv) ->
                     client.exec(request.dockerWith(argv));
             case DockerCommandLine.Help(List<String> argv) -> explain(argv, request, client);
-            case RunCommand run -> start(run, request, client);
+            case RunCommand run -> startOrNote(run, request, client);
         }
     }
 
@@ -140,6 +140,17 @@ public final class StartContainer {
     private static String help(Verb verb, ClientRequest request, ClientConnection client)
             throws IOException {
         return client.capture(request.dockerWith(List.of(verb.word(), "--help"))).output();
+    }
+
+    private void startOrNote(RunCommand run, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        try {
+            start(run, request, client);
+        } catch (RefusedException e) {
+            leases.refused(
+                    Caller.owner(request), "container of image " + Quote.shown(run.image()), e);
+            throw e;
+        }
     }
 
     private void start(RunCommand run, ClientRequest request, ClientConnection client)

@@ -11,6 +11,7 @@ import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
+import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
@@ -125,7 +126,8 @@ class JsonDocumentsTest {
                                         false,
                                         "config.toml"),
                                 HostClock.OF_THIS_MACHINE,
-                                Pace.REAL));
+                                Pace.REAL,
+                                new DecisionLog(Optional.empty())));
         queue = parts.keeper().start();
         hold(gpus);
         waitForAll();

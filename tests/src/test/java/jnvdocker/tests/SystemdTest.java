@@ -162,10 +162,50 @@ class SystemdTest {
         systemctl("stop", SERVICE).ok();
         assertInactive(SERVICE);
         assertEquals(before, stat());
-        assertTrue(machine.journal(SERVICE).endsWith(" INFO Main - stopped\n"));
+        assertTrue(machine.journal(SERVICE).endsWith("INFO Main - stopped\n"));
         docker("volume", "inspect", volume).ok();
         assertActive(SERVICE);
         assertEquals(before, stat());
+    }
+
+    @Test
+    void decisionsAreInTheJournalWithTheirFields() {
+        machine.jnvdocker("run", "--rm", "--name=short", "--gpus=device=1", "cuda", "true")
+                .run()
+                .ok();
+        machine.jnvdocker("run", "--rm", "--name=greedy", "--gpus=99", "cuda", "true").run();
+        assertEquals("root", decision("granted", "JNVDOCKER_USER"));
+        String gpu = decision("granted", "JNVDOCKER_GPUS");
+        assertTrue(gpu.startsWith("GPU-5c1a1003-"), gpu);
+        Lab.await(() ->
+                decision("released", "JNVDOCKER_CONTAINER").equals("short")
+                        ? List.of()
+                        : List.of("its release is not in the journal"));
+        assertEquals(gpu, decision("released", "JNVDOCKER_GPUS"));
+        assertEquals("container of image cuda", decision("refused", "JNVDOCKER_PURPOSE"));
+        String why = decision("refused", "JNVDOCKER_REASON");
+        assertTrue(why.startsWith("99 GPUs requested"), why);
+        String lines = machine.journal(SERVICE);
+        assertTrue(
+                lines.contains("released GPU 1 (GPU-5c1a1003) of root's container short"), lines);
+    }
+
+    /** A field of the last decision of a kind. */
+    private static String decision(String kind, String field) {
+        return machine.command(
+                        "journalctl",
+                        "-q",
+                        "-o",
+                        "cat",
+                        "--output-fields=" + field,
+                        "-u",
+                        SERVICE,
+                        "JNVDOCKER_DECISION=" + kind)
+                .run()
+                .ok()
+                .out()
+                .lines()
+                .reduce("", (_, line) -> line);
     }
 
     private static String stat() {

@@ -65,7 +65,8 @@ public final class LeaseText {
         };
     }
 
-    private static String container(Claim claim) {
+    /** {@code container train-7}. */
+    public static String container(Claim claim) {
         return "container "
                 + claim.container()
                         .map(container -> Quote.shown(container.name()))

@@ -1,0 +1,137 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.Journal;
+import jnvdocker.registry.LeaseEvents;
+import jnvdocker.words.Indices;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.Span;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * One line for each decision, and in systemd's journal its parts as fields: {@code journalctl -u
+ * jnvdocker JNVDOCKER_DECISION=refused JNVDOCKER_USER=alice}.
+ */
+public final class DecisionLog implements LeaseEvents {
+    private static final Logger LOG = LoggerFactory.getLogger(DecisionLog.class);
+    private static final String INFORMATIONAL = "6";
+
+    private final Optional<Journal> journal;
+
+    /**
+     * @param journal that standard error goes to; empty if lines are all that is kept
+     */
+    public DecisionLog(Optional<Journal> journal) {
+        this.journal = journal;
+    }
+
+    @Override
+    public void granted(Lease lease) {
+        String line = "granted " + gpus(lease) + " to " + LeaseText.holder(lease);
+        write("granted", line + claim(lease), fields(lease));
+    }
+
+    @Override
+    public void recovered(Lease lease) {
+        String line = "recovered " + gpus(lease) + " for " + LeaseText.holder(lease);
+        write("recovered", line + claim(lease) + ": the lease was lost", fields(lease));
+    }
+
+    @Override
+    public void released(Lease lease, Instant at, String evidence) {
+        Duration held = Duration.between(lease.since(), at);
+        Map<String, String> fields = fields(lease);
+        fields.put("JNVDOCKER_SECONDS", String.valueOf(Math.max(0, held.toSeconds())));
+        fields.put("JNVDOCKER_REASON", evidence);
+        write(
+                "released",
+                "released "
+                        + gpus(lease)
+                        + " of "
+                        + LeaseText.holder(lease)
+                        + claim(lease)
+                        + " after "
+                        + Span.text(held)
+                        + ": "
+                        + evidence,
+                fields);
+    }
+
+    /**
+     * GPUs were requested and not given.
+     *
+     * @param purpose the container, or the command of a user: {@code container train-7}
+     */
+    public void refused(Owner owner, String purpose, Refusal why) {
+        Map<String, String> fields = new TreeMap<>();
+        putOwner(fields, owner);
+        fields.put("JNVDOCKER_PURPOSE", purpose);
+        fields.put("JNVDOCKER_REASON", why.message());
+        write(
+                "refused",
+                "refused " + Quote.shown(owner.name()) + "'s " + purpose + ": " + why.message(),
+                fields);
+    }
+
+    private void write(String decision, String line, Map<String, String> fields) {
+        fields.put("MESSAGE", line);
+        fields.put("PRIORITY", INFORMATIONAL);
+        fields.put("SYSLOG_IDENTIFIER", "jnvdockerd");
+        fields.put("JNVDOCKER_DECISION", decision);
+        if (journal.filter(it -> it.send(fields)).isEmpty()) {
+            LOG.info(line);
+        }
+    }
+
+    private static Map<String, String> fields(Lease lease) {
+        Claim claim = lease.claim();
+        Map<String, String> fields = new TreeMap<>();
+        putOwner(fields, claim.owner());
+        fields.put("JNVDOCKER_CLAIM", claim.id());
+        fields.put("JNVDOCKER_LEASE", String.valueOf(lease.id()));
+        fields.put(
+                "JNVDOCKER_GPUS",
+                claim.gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.joining(",")));
+        fields.put("JNVDOCKER_PURPOSE", claim.origin().title());
+        claim.container()
+                .ifPresent(container -> {
+                    fields.put("JNVDOCKER_CONTAINER", container.name());
+                    fields.put("JNVDOCKER_CONTAINER_ID", container.id());
+                });
+        return fields;
+    }
+
+    private static void putOwner(Map<String, String> fields, Owner owner) {
+        fields.put("JNVDOCKER_USER", owner.name());
+        if (!owner.isUnknown()) {
+            fields.put("JNVDOCKER_UID", String.valueOf(owner.uid()));
+        }
+    }
+
+    /** {@code GPU 1 (GPU-5c1a1003)}, or {@code GPUs 0,1}. */
+    private static String gpus(Lease lease) {
+        List<ClaimedGpu> gpus = lease.claim().gpus();
+        return gpus.size() == 1
+                ? LeaseText.name(gpus.getFirst().index(), gpus.getFirst().uuid())
+                : "GPUs " + Indices.text(gpus.stream().map(ClaimedGpu::index));
+    }
+
+    private static String claim(Lease lease) {
+        return " (claim " + lease.claim().id() + ")";
+    }
+}
