@@ -38,14 +38,17 @@ final class ClientServer implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final ServerSocketChannel server;
+    private final Path socket;
     private final SocketFile file;
     private final FrameMemory memory = new FrameMemory(FrameMemory.Limits.STANDARD, PATIENCE);
     private final Deadlines deadlines = new Deadlines();
     private final Commands commands;
     private final ExecutorService connections = Executors.newVirtualThreadPerTaskExecutor();
 
-    private ClientServer(ServerSocketChannel server, SocketFile file, Commands commands) {
+    private ClientServer(
+            ServerSocketChannel server, Path socket, SocketFile file, Commands commands) {
         this.server = server;
+        this.socket = socket;
         this.file = file;
         this.commands = commands;
     }
@@ -63,8 +66,7 @@ final class ClientServer implements AutoCloseable {
             SocketFile.makeRoom(socket);
             // Made under the umask, which lets only root connect.
             server.bind(UnixDomainSocketAddress.of(socket), SocketFile.BACKLOG);
-            Posix.chown(socket, 0, gid.orElse(0));
-            Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
+            admit(socket, gid);
         } catch (IOException e) {
             server.close();
             throw new StartException(
@@ -72,10 +74,24 @@ final class ClientServer implements AutoCloseable {
                     "fix that, or set JNVDOCKER_SOCKET to another path",
                     e);
         }
-        ClientServer clients = new ClientServer(server, SocketFile.of(socket), commands);
+        ClientServer clients = new ClientServer(server, socket, SocketFile.of(socket), commands);
         Thread.ofPlatform().name("clients").start(clients::accept);
         LOG.info("serving clients on {}", socket);
         return clients;
+    }
+
+    /**
+     * From now on this group's members may connect, and those of the group of before no more.
+     *
+     * @throws StartException when this host has no such group
+     */
+    void admit(String group) throws IOException {
+        admit(socket, groupOf(group));
+    }
+
+    private static void admit(Path socket, Optional<Integer> gid) throws IOException {
+        Posix.chown(socket, 0, gid.orElse(0));
+        Posix.chmod(socket, gid.isPresent() ? 0660 : 0600);
     }
 
     private static Optional<Integer> groupOf(String configured) throws StartException {

@@ -3,6 +3,7 @@ package jnvdocker.daemon;
 import jnvdocker.command.Commands;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.gpu.GpuReload;
 import jnvdocker.command.mesos.AgentHost;
 import jnvdocker.command.mesos.MesosClaims;
 import jnvdocker.command.mesos.MesosCommand;
@@ -34,7 +35,6 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
-import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
@@ -45,7 +45,6 @@ import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.HostClock;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.upkeep.Uninstall;
-import jnvdocker.use.IgnoredUsers;
 import jnvdocker.use.SeenUses;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
@@ -55,6 +54,8 @@ import jnvdocker.volume.plugin.VolumePlugin;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+
+import sun.misc.Signal;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -81,6 +82,7 @@ final class Daemon implements AutoCloseable {
 
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
     private final CountDownLatch ended = new CountDownLatch(1);
+    private ClientServer clients;
 
     private Daemon() {}
 
@@ -103,7 +105,7 @@ final class Daemon implements AutoCloseable {
     private void startParts(Folders folders) throws IOException {
         started.push(FolderLock.take(folders.run(), RUN_LOCK, "set JNVDOCKER_RUN_DIR"));
         started.push(FolderLock.take(folders.state(), STATE_LOCK, "set JNVDOCKER_STATE_DIR"));
-        Config config = Config.read(folders.config(), folders.configNamed());
+        LiveConfig config = LiveConfig.read(folders);
         Host host = host(folders.hostRoot());
         DeviceNodes nodes = new DeviceNodes(host);
         GpuInventory inventory = new GpuInventory(host, nodes);
@@ -121,7 +123,7 @@ final class Daemon implements AutoCloseable {
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
-        started.push(HistoryKeeper.start(parts.registry(), config.keepHistory(), Pace.REAL));
+        started.push(HistoryKeeper.start(parts.registry(), config::keepHistory, Pace.REAL));
         ContainerPlanner planner = new ContainerPlanner(nodes, folders.pluginName());
         StartContainer start =
                 new StartContainer(
@@ -133,11 +135,7 @@ final class Daemon implements AutoCloseable {
                         planner,
                         nodes,
                         parts.leases(),
-                        new StartContainer.Settings(
-                                config.defaultGpus(),
-                                config.envSelects(),
-                                config.allowPrivileged(),
-                                folders.config().toString()),
+                        config::start,
                         guarded);
         Installation installation = installation(folders);
         RuntimeInstaller installer = installer(folders, installation);
@@ -160,7 +158,6 @@ final class Daemon implements AutoCloseable {
                         parts.prune(),
                         Processes.ofThisMachine(),
                         folders.pluginName());
-        MesosPolicy policy = config.mesos().within(config.policy().maxWait());
         Doctor doctor =
                 new Doctor(
                         new Doctor.Surroundings(
@@ -171,8 +168,8 @@ final class Daemon implements AutoCloseable {
                                 volumes,
                                 served,
                                 parts.leases(),
-                                config.defaultGpus(),
-                                policy,
+                                config::defaultGpus,
+                                config::mesos,
                                 installer,
                                 facts(folders, installation)));
         GpuCommand gpu =
@@ -188,10 +185,12 @@ final class Daemon implements AutoCloseable {
                         prune,
                         uninstall,
                         installation,
-                        config.keepHistory());
+                        config::keepHistory,
+                        () -> reload(config, parts));
         MesosCommand mesos =
                 new MesosCommand(
-                        new AgentHost(inventory, cuda, parts.leases(), policy, folders.config()),
+                        new AgentHost(
+                                inventory, cuda, parts.leases(), config::mesos, folders.config()),
                         installation,
                         folders.socket(),
                         new MesosLaunch(
@@ -200,17 +199,17 @@ final class Daemon implements AutoCloseable {
                                 cuda,
                                 served,
                                 planner,
-                                new MesosClaims(parts.leases(), policy, inventory)),
+                                new MesosClaims(parts.leases(), config::mesos, inventory)),
                         new MesosTaskLaunch(served));
         parts.ociKeeper().start(folders.markers(), folders.wake());
         started.push(parts.ociKeeper());
-        GpuWishes wishes = new GpuWishes(wishes(config, folders));
+        GpuWishes wishes = new GpuWishes(config::wishes);
         RuntimeHost runtimeHost =
                 new RuntimeHost(
                         installer,
                         engine,
                         inventory,
-                        config.runtime().real(),
+                        config::realRuntime,
                         folders.config(),
                         new CdiHost(host, inventory, nodes, volumes, served));
         RuntimeCommand runtime =
@@ -230,7 +229,7 @@ final class Daemon implements AutoCloseable {
                                 wishes,
                                 engine,
                                 new RuntimeCreate.Retries(
-                                        config.runtime().busyRetries(),
+                                        config::busyRetries,
                                         installation
                                                 .tree()
                                                 .resolve("lib/oci/refused/jnvdocker-refused")),
@@ -248,7 +247,9 @@ final class Daemon implements AutoCloseable {
                                 wishes,
                                 folders.state().resolve(ClaimFiles.FOLDER)));
         Commands commands = new Commands(start, gpu, mesos, runtime);
-        started.push(ClientServer.listen(folders.socket(), config.socketGroup(), commands));
+        clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands);
+        started.push(clients);
+        onHangUp(() -> reload(config, parts));
         Thread.ofVirtual().start(runtimeHost::refresh);
         parts.examine();
     }
@@ -258,17 +259,6 @@ final class Daemon implements AutoCloseable {
                 installation.tree().resolve("lib/oci"),
                 new RuntimeInstaller.Place(
                         folders.state(), folders.markers(), folders.socket(), folders.wake()));
-    }
-
-    private static GpuWishes.Settings wishes(Config config, Folders folders) {
-        return new GpuWishes.Settings(
-                config.envSelects(),
-                config.runtime().imagesGetNone(),
-                config.defaultGpus(),
-                config.runtime().allMeans(),
-                config.allowPrivileged(),
-                config.runtime().swarmResources(),
-                folders.config().toString());
     }
 
     private Installation installation(Folders folders) throws IOException {
@@ -290,6 +280,27 @@ final class Daemon implements AutoCloseable {
                 folders.pluginName());
     }
 
+    /** Those who wait may be allowed more by the new settings, or less. */
+    private Path reload(LiveConfig config, LeaseParts parts) throws IOException {
+        Path file = config.reload(next -> clients.admit(next.socketGroup()));
+        parts.registry().changes().add();
+        LOG.info("read {} again", file);
+        return file;
+    }
+
+    /** As dockerd does; without a handler SIGHUP ends Java. */
+    private static void onHangUp(GpuReload.Reload reload) {
+        Signal.handle(
+                new Signal("HUP"),
+                _ -> {
+                    try {
+                        reload.perform();
+                    } catch (IOException e) {
+                        LOG.error("{}", FileErrors.describe(e));
+                    }
+                });
+    }
+
     /** Waits until the daemon has been told to end. */
     void await() throws InterruptedException {
         ended.await();
@@ -297,7 +308,7 @@ final class Daemon implements AutoCloseable {
 
     private static LeaseParts.World world(
             Folders folders,
-            Config config,
+            LiveConfig config,
             Host host,
             DeviceNodes nodes,
             GpuInventory inventory,
@@ -311,13 +322,8 @@ final class Daemon implements AutoCloseable {
                 processes,
                 engine,
                 () -> inventory.read().gpus(),
-                new SeenUses(
-                        processes,
-                        engine,
-                        nodes,
-                        new DriverUse(host),
-                        new IgnoredUsers(config.ignore())),
-                config.policy(),
+                new SeenUses(processes, engine, nodes, new DriverUse(host), config::ignored),
+                config::policy,
                 HostClock.OF_THIS_MACHINE,
                 Pace.REAL,
                 new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 /** Finds faults of this host, and tells how to fix them. */
 public final class Doctor {
@@ -34,8 +35,8 @@ public final class Doctor {
             DriverVolumeStore volumes,
             ServedVolumes served,
             Leases leases,
-            GpuRequest defaultGpus,
-            MesosPolicy mesos,
+            Supplier<GpuRequest> defaultGpus,
+            Supplier<MesosPolicy> mesos,
             RuntimeInstaller runtimes,
             DaemonFacts daemon) {}
 

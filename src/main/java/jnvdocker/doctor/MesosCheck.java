@@ -10,6 +10,7 @@ import jnvdocker.words.Quote;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** Checks the Mesos agents of this host, and whether their tasks get GPUs from us. */
 final class MesosCheck implements Check {
@@ -17,10 +18,10 @@ final class MesosCheck implements Check {
             "start it with the flags that 'jnvdocker mesos flags' prints";
 
     private final Host host;
-    private final MesosPolicy policy;
+    private final Supplier<MesosPolicy> policy;
     private final DaemonFacts daemon;
 
-    MesosCheck(Host host, MesosPolicy policy, DaemonFacts daemon) {
+    MesosCheck(Host host, Supplier<MesosPolicy> policy, DaemonFacts daemon) {
         this.host = host;
         this.policy = policy;
         this.daemon = daemon;
@@ -44,7 +45,7 @@ final class MesosCheck implements Check {
                 found.addAll(its);
             }
         }
-        if (policy.isRestricted()) {
+        if (policy.get().isRestricted()) {
             found.addAll(idsOfNoGpu());
         }
         return found;
@@ -109,7 +110,7 @@ final class MesosCheck implements Check {
     private List<Finding> idsOfNoGpu() throws IOException {
         List<String> unknown;
         try {
-            unknown = policy.givesNothing(HostDriver.read(host).gpus());
+            unknown = policy.get().givesNothing(HostDriver.read(host).gpus());
         } catch (NoDriverException e) {
             return List.of(); // another check says so
         }

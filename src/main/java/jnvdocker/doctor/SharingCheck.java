@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** Finds users and daemons that share this host's GPUs and get in each other's way. */
@@ -25,12 +26,12 @@ final class SharingCheck implements Check {
 
     private final Host host;
     private final Leases leases;
-    private final GpuRequest defaultGpus;
+    private final Supplier<GpuRequest> defaultGpus;
 
     /**
      * @param defaultGpus the GPUs for an image whose user requests none
      */
-    SharingCheck(Host host, Leases leases, GpuRequest defaultGpus) {
+    SharingCheck(Host host, Leases leases, Supplier<GpuRequest> defaultGpus) {
         this.host = host;
         this.leases = leases;
         this.defaultGpus = defaultGpus;
@@ -59,10 +60,11 @@ final class SharingCheck implements Check {
                     default -> users + " users have had GPUs";
                 };
         String what = had + " in the last " + LATELY.toDays() + " days";
-        return users > 1 && defaultGpus instanceof GpuRequest.All
+        return users > 1 && defaultGpus.get() instanceof GpuRequest.All
                 ? Finding.hint(
                         what + ", and without --gpus an image gets all of them",
-                        "set default_gpus = \"1\" in the configuration, then restart jnvdocker")
+                        "set default_gpus = \"1\" in the configuration, then run 'jnvdocker gpu"
+                                + " reload'")
                 : Finding.ok(what);
     }
 

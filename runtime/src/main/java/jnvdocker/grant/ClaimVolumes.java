@@ -39,6 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -71,7 +72,7 @@ public final class ClaimVolumes implements PluginVolumes {
     private final Reconciler reconciler;
     private final Inventory inventory;
     private final UnmanagedLook unmanagedLook;
-    private final LeasePolicy policy;
+    private final Supplier<LeasePolicy> policy;
     private final Decisions decisions;
     private final RefusedStarts refusedStarts;
     private final DecisionLog log;
@@ -92,7 +93,7 @@ public final class ClaimVolumes implements PluginVolumes {
             Reconciler reconciler,
             Inventory inventory,
             UnmanagedLook unmanagedLook,
-            LeasePolicy policy,
+            Supplier<LeasePolicy> policy,
             Decisions decisions,
             RefusedStarts refusedStarts,
             DecisionLog log) {
@@ -280,7 +281,7 @@ public final class ClaimVolumes implements PluginVolumes {
         List<GpuUse> seen = unmanagedLook.lookWithoutEngine(gpus(claim, present));
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
-                        unmanagedLook.among(seen, registry.live()), policy.allowUnmanaged());
+                        unmanagedLook.among(seen, registry.live()), policy.get().allowUnmanaged());
         List<ClaimedGpu> used =
                 claim.gpus().stream().filter(gpu -> unmanaged.bars(gpu.uuid())).toList();
         if (!used.isEmpty()) {
@@ -309,7 +310,8 @@ public final class ClaimVolumes implements PluginVolumes {
     /** A lease that is new is given as the lab's policy has it. */
     private void refuseAgainstPolicy(Claim claim, List<Gpu> present, Holdings holdings)
             throws VolumeException {
-        Cordons cordons = new Cordons(policy, holdings.cordoned());
+        LeasePolicy now = policy.get();
+        Cordons cordons = new Cordons(now, holdings.cordoned());
         for (Gpu gpu : gpus(claim, present)) {
             Optional<Cordon> cordon = cordons.of(gpu);
             if (cordon.isPresent()) {
@@ -320,7 +322,7 @@ public final class ClaimVolumes implements PluginVolumes {
                         "start this container again when the cordon is lifted" + otherwise(claim));
             }
         }
-        Quota quota = new Quota(policy, holdings.held());
+        Quota quota = new Quota(now, holdings.held());
         int gpus = claim.gpus().size();
         if (!quota.allowsEver(claim.owner(), gpus)) {
             throw new VolumeException(

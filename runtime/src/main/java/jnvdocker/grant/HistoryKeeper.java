@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Keeps the history for as long as the lab wants it, and no longer, and bounded: what is older, and
@@ -35,11 +36,11 @@ public final class HistoryKeeper implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
-    private final Optional<Duration> kept;
+    private final Supplier<Optional<Duration>> kept;
     private final Pace pace;
     private final Thread thread;
 
-    private HistoryKeeper(LeaseRegistry registry, Optional<Duration> kept, Pace pace) {
+    private HistoryKeeper(LeaseRegistry registry, Supplier<Optional<Duration>> kept, Pace pace) {
         this.registry = registry;
         this.kept = kept;
         this.pace = pace;
@@ -51,7 +52,8 @@ public final class HistoryKeeper implements AutoCloseable {
      *
      * @param kept for how long a lease is kept after its end; empty when for ever
      */
-    public static HistoryKeeper start(LeaseRegistry registry, Optional<Duration> kept, Pace pace) {
+    public static HistoryKeeper start(
+            LeaseRegistry registry, Supplier<Optional<Duration>> kept, Pace pace) {
         HistoryKeeper keeper = new HistoryKeeper(registry, kept, pace);
         keeper.thread.start();
         return keeper;
@@ -64,7 +66,8 @@ public final class HistoryKeeper implements AutoCloseable {
                 if (folded > 0) {
                     LOG.info("added up {} reservations that came to nothing", folded);
                 }
-                int deleted = kept.isPresent() ? delete(registry, kept.get(), pace) : 0;
+                Optional<Duration> limit = kept.get();
+                int deleted = limit.isPresent() ? delete(registry, limit.get(), pace) : 0;
                 deleted += inParts(() -> registry.history().deleteBeyond(MOST, BATCH), pace);
                 if (deleted > 0) {
                     LOG.info("deleted {} leases and claims of the history", deleted);

@@ -11,6 +11,7 @@ import jnvdocker.use.GpuUses;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.function.Supplier;
 
 /** The parts that give out GPUs, put together: the registry on disk, and what works with it. */
 public record LeaseParts(
@@ -35,7 +36,7 @@ public record LeaseParts(
      * @param boot this boot's id
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
-     * @param policy the lab's limits
+     * @param policy the lab's limits, as they are now
      * @param log told of each decision
      */
     public record World(
@@ -46,7 +47,7 @@ public record LeaseParts(
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
-            LeasePolicy policy,
+            Supplier<LeasePolicy> policy,
             HostClock clock,
             Pace pace,
             DecisionLog log) {}

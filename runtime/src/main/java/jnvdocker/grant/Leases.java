@@ -40,6 +40,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Gives GPUs to containers, each to one at a time, and says who has them. */
@@ -56,7 +57,7 @@ public final class Leases {
     private final Evidence evidence;
     private final WaitingQueue queue;
     private final UnmanagedLook unmanagedLook;
-    private final LeasePolicy policy;
+    private final Supplier<LeasePolicy> policy;
     private final String volumeDriver;
     private final DecisionLog log;
 
@@ -67,7 +68,7 @@ public final class Leases {
             Evidence evidence,
             WaitingQueue queue,
             UnmanagedLook unmanagedLook,
-            LeasePolicy policy,
+            Supplier<LeasePolicy> policy,
             String volumeDriver,
             DecisionLog log) {
         this.registry = registry;
@@ -209,8 +210,8 @@ public final class Leases {
         endReservations();
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy);
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), policy);
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), policy.get());
         return new GpuBoard(holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers())
                 .status(gpus);
     }
@@ -231,7 +232,7 @@ public final class Leases {
      * Cordoned GPUs of the configuration that this host does not have: a slip of the pen, perhaps.
      */
     public List<String> cordonsNothing(List<Gpu> gpus) {
-        return policy.cordonsNothing(gpus);
+        return policy.get().cordonsNothing(gpus);
     }
 
     /**
@@ -241,12 +242,12 @@ public final class Leases {
      */
     public void uncordon(List<Gpu> gpus) throws RefusedException, IOException {
         for (Gpu gpu : gpus) {
-            if (policy.cordons(gpu)) {
+            if (policy.get().cordons(gpu)) {
                 throw new RefusedException(
                         LeaseText.name(gpu.index(), gpu.uuid())
                                 + " is cordoned by "
-                                + policy.key("cordon"),
-                        "take it out there, then restart jnvdockerd");
+                                + policy.get().key("cordon"),
+                        "take it out there, then run 'jnvdocker gpu reload'");
             }
         }
         for (Gpu gpu : gpus) {

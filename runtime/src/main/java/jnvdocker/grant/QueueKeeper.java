@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /**
  * Serves those who wait, all in one walk along the queue whenever anything may have changed, so
@@ -62,7 +63,7 @@ public final class QueueKeeper {
     private final LeaseEnder ender;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
-    private final LeasePolicy policy;
+    private final Supplier<LeasePolicy> policy;
     private final Decisions decisions;
     private final Pace pace;
 
@@ -93,7 +94,7 @@ public final class QueueKeeper {
             LeaseEnder ender,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
-            LeasePolicy policy,
+            Supplier<LeasePolicy> policy,
             Decisions decisions,
             Pace pace) {
         this.registry = registry;
@@ -239,7 +240,8 @@ public final class QueueKeeper {
 
     /** If nobody used anything behind our back, and nobody came before another. */
     private boolean anybodyMayBeServed(List<Gpu> gpus, Holdings holdings, List<Place> places) {
-        GpuChoice choice = new GpuChoice(gpus, holdings, UnmanagedUses.NONE, List.of(), policy);
+        GpuChoice choice =
+                new GpuChoice(gpus, holdings, UnmanagedUses.NONE, List.of(), policy.get());
         for (Place place : places) {
             try {
                 if (choice.of(place.ticket()) instanceof GpuChoice.Chosen) {
@@ -268,7 +270,7 @@ public final class QueueKeeper {
      */
     private Walk walk(List<Gpu> gpus, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = queue.places();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy);
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
         Sight sight =
                 new Sight(
                         gpus,
@@ -282,7 +284,7 @@ public final class QueueKeeper {
         if (last.equals(Optional.of(sight)) && !(toTell && all)) {
             return Walk.NOBODY;
         }
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy.get());
         Map<Long, Lease> busy = new TreeMap<>();
         int number = 0;
         boolean told = true;

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 /**
  * Starts containers when they can have their GPUs that were refused them while their engine
@@ -48,7 +49,7 @@ public final class RefusedStarts {
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final WaitingQueue queue;
-    private final LeasePolicy policy;
+    private final Supplier<LeasePolicy> policy;
     private final Pace pace;
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
 
@@ -58,7 +59,7 @@ public final class RefusedStarts {
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             WaitingQueue queue,
-            LeasePolicy policy,
+            Supplier<LeasePolicy> policy,
             Pace pace) {
         this.registry = registry;
         this.engine = engine;
@@ -166,16 +167,17 @@ public final class RefusedStarts {
         } catch (VolumeException e) {
             return false;
         }
+        LeasePolicy now = policy.get();
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy);
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), policy);
-        return new Quota(policy, holdings.held()).allows(claim.owner(), claim.gpus().size())
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, now);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), now);
+        return new Quota(now, holdings.held()).allows(claim.owner(), claim.gpus().size())
                 && gpus.stream()
                         .filter(gpu -> isOf(claim, gpu))
                         .allMatch(gpu ->
                                 !holdings.held().containsKey(gpu.uuid())
-                                        && (policy.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
+                                        && (now.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
                                         && choice.cordon(gpu).isEmpty()
                                         && choice.keptFor(gpu).isEmpty());
     }

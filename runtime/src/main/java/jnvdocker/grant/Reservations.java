@@ -31,6 +31,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
@@ -61,7 +62,7 @@ final class Reservations {
     private final QueueKeeper keeper;
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
-    private final LeasePolicy policy;
+    private final Supplier<LeasePolicy> policy;
     private final Decisions decisions;
     private final Pace pace;
 
@@ -80,7 +81,7 @@ final class Reservations {
             QueueKeeper keeper,
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
-            LeasePolicy policy,
+            Supplier<LeasePolicy> policy,
             Decisions decisions,
             Pace pace)
             throws IOException {
@@ -342,7 +343,7 @@ final class Reservations {
     /** In the queue. Its place stays when this daemon is stopped meanwhile. */
     private Claim waitFor(LeaseRequest request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
-        Optional<Duration> limit = waiting.limit().or(policy::maxWait);
+        Optional<Duration> limit = waiting.limit().or(policy.get()::maxWait);
         Place place = queue.enter(request, limit);
         try {
             Claim claim;
@@ -357,7 +358,7 @@ final class Reservations {
                                         waiting,
                                         limit,
                                         place,
-                                        policy,
+                                        policy.get(),
                                         pace,
                                         registry.now(),
                                         new Sight(request, place))
@@ -420,14 +421,14 @@ final class Reservations {
     }
 
     private void refuseTooLong(Waiting waiting) throws RefusedException {
-        Optional<Duration> longest = policy.maxWait();
+        Optional<Duration> longest = policy.get().maxWait();
         if (longest.isPresent()
                 && waiting.limit().filter(it -> it.compareTo(longest.get()) > 0).isPresent()) {
             throw new RefusedException(
                     "nobody may wait for GPUs longer than "
                             + Span.spelled(longest.get())
                             + " ("
-                            + policy.key("max_wait")
+                            + policy.get().key("max_wait")
                             + ")",
                     "give --gpu-wait a shorter time, or none");
         }
@@ -511,18 +512,19 @@ final class Reservations {
         }
 
         GpuChoice.Outcome of(Holdings all) throws RefusedException {
-            UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen.orElse(List.of()), all, policy);
+            UnmanagedUses unmanaged =
+                    unmanagedLook.unmanaged(seen.orElse(List.of()), all, policy.get());
             Optional<Lease> earlier = earlier(all).map(Earlier.Over::lease);
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
                 // Whoever waits: these were not given back.
-                GpuChoice first = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy);
+                GpuChoice first = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy.get());
                 Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
                 if (same.isPresent()) {
                     return same.get();
                 }
             }
-            GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy);
+            GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy.get());
             keepers = choice.keepers();
             Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
             if (request.request() instanceof GpuRequest.Count

@@ -14,6 +14,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Those who wait for GPUs, first come, first served: nobody takes what somebody before them waits
@@ -40,7 +41,7 @@ final class WaitingQueue {
 
     private final LeaseRegistry registry;
     private final Evidence evidence;
-    private final LeasePolicy policy;
+    private final Supplier<LeasePolicy> policy;
     private final Pace pace;
     private final long opened;
 
@@ -52,7 +53,7 @@ final class WaitingQueue {
     private WaitingQueue(
             LeaseRegistry registry,
             Evidence evidence,
-            LeasePolicy policy,
+            Supplier<LeasePolicy> policy,
             Pace pace,
             List<Place> places) {
         this.registry = registry;
@@ -65,7 +66,7 @@ final class WaitingQueue {
 
     /** With the places of an earlier daemon's queue whose clients live. */
     static WaitingQueue open(
-            LeaseRegistry registry, Evidence evidence, LeasePolicy policy, Pace pace)
+            LeaseRegistry registry, Evidence evidence, Supplier<LeasePolicy> policy, Pace pace)
             throws IOException {
         List<Place> places = registry.tickets().stream().map(Place::absent).toList();
         WaitingQueue queue = new WaitingQueue(registry, evidence, policy, pace, places);
@@ -115,13 +116,13 @@ final class WaitingQueue {
                         .map(Place::ticket)
                         .filter(ticket -> ticket.owner().uid() == uid && !ticket.isScheduled())
                         .count();
-        if (uid != 0 && !request.origin().isScheduled() && his >= policy.maxWaitsPerUser()) {
+        if (uid != 0 && !request.origin().isScheduled() && his >= policy.get().maxWaitsPerUser()) {
             throw new RefusedException(
                     Quote.shown(request.owner().name())
                             + " waits for GPUs "
                             + his
                             + " times already, as often as each user may at a time ("
-                            + policy.key("max_waits_per_user")
+                            + policy.get().key("max_waits_per_user")
                             + ")",
                     "start this when one of those has been served, or end one ('jnvdocker gpu"
                             + " queue' shows their pids)");

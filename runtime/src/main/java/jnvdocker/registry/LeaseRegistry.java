@@ -572,13 +572,12 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     private boolean end(Transaction transaction, Lease seen, String evidence) throws SQLException {
-        boolean same =
+        Optional<Lease> same =
                 LeaseRows.liveOf(transaction, seen.claim().id())
                         .filter(now -> now.id() == seen.id())
                         .filter(now -> now.holder().equals(seen.holder()))
-                        .filter(now -> now.mounts() == seen.mounts())
-                        .isPresent();
-        return same && endNow(transaction, seen, evidence);
+                        .filter(now -> now.mounts() == seen.mounts());
+        return same.isPresent() && endNow(transaction, same.get(), evidence);
     }
 
     private boolean endNow(Transaction transaction, Lease lease, String evidence)

@@ -22,6 +22,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /** The uses of GPUs on this machine, as its processes and an engine's containers show. */
 public final class SeenUses implements GpuUses {
@@ -33,7 +34,7 @@ public final class SeenUses implements GpuUses {
     private final RunningContainers engine;
     private final DeviceNodes nodes;
     private final GrantedGpus.Paths paths;
-    private final IgnoredUsers ignored;
+    private final Supplier<IgnoredUsers> ignored;
     private final DriverUse driver;
     private final SharedAnswer<OpenDevices> open = new SharedAnswer<>();
     private final SharedAnswer<List<RunningContainer>> running = new SharedAnswer<>();
@@ -45,7 +46,7 @@ public final class SeenUses implements GpuUses {
             RunningContainers engine,
             DeviceNodes nodes,
             DriverUse driver,
-            IgnoredUsers ignored) {
+            Supplier<IgnoredUsers> ignored) {
         this.processes = processes;
         this.engine = engine;
         this.nodes = nodes;
@@ -105,7 +106,7 @@ public final class SeenUses implements GpuUses {
     private List<GpuUse> uses(List<Gpu> gpus, OpenDevices open, List<RunningContainer> containers) {
         List<GpuUse> uses = new ArrayList<>();
         for (RunningContainer container : containers) {
-            if (!ignored.hasImage(container.image())) {
+            if (!ignored.get().hasImage(container.image())) {
                 GrantedGpus granted = new GrantedGpus(container.access(), paths);
                 granted.kinds(gpus, major())
                         .forEach((gpu, kind) ->
@@ -138,14 +139,14 @@ public final class SeenUses implements GpuUses {
             Predicate<Gpu> its,
             List<RunningContainer> containers) {
         Optional<ProcessTraits> found = processes.traits(user);
-        if (found.isEmpty() || ignored.has(found.get())) {
+        if (found.isEmpty() || ignored.get().has(found.get())) {
             return List.of();
         }
         ProcessTraits traits = found.get();
         Predicate<RunningContainer> itsOwn =
                 container -> traits.container().filter(container.id()::equals).isPresent();
         Optional<RunningContainer> container = containers.stream().filter(itsOwn).findFirst();
-        if (container.filter(it -> ignored.hasImage(it.image())).isPresent()) {
+        if (container.filter(it -> ignored.get().hasImage(it.image())).isPresent()) {
             return List.of();
         }
         GpuUse.User process =

@@ -50,7 +50,7 @@ class MountLookTest {
                                 new NoEngine(),
                                 () -> List.of(A),
                                 new Seen(),
-                                TestingLeases.POLICY,
+                                () -> TestingLeases.POLICY,
                                 machine,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));

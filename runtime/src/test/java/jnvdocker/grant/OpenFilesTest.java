@@ -54,7 +54,7 @@ class OpenFilesTest {
                         new Engine(),
                         new DeviceNodes(host),
                         new DriverUse(host),
-                        new IgnoredUsers(List.of()));
+                        () -> new IgnoredUsers(List.of()));
     }
 
     private final class Engine implements RunningContainers {

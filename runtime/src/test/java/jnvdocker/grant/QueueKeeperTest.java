@@ -84,7 +84,7 @@ class QueueKeeperTest {
                 new NoEngine(),
                 this::inventory,
                 new Seen(),
-                policy,
+                () -> policy,
                 machine,
                 Pace.REAL,
                 new DecisionLog(Optional.empty()));

@@ -146,7 +146,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             connection,
                                             world::gpus,
                                             world.uses(),
-                                            world.policy(),
+                                            world::policy,
                                             machine,
                                             new SimulatedPace(),
                                             new DecisionLog(Optional.empty()))));

@@ -60,7 +60,7 @@ class SlowChoiceTest {
                                 new NoEngine(),
                                 () -> List.of(A, B),
                                 new Seen(),
-                                TestingLeases.POLICY,
+                                () -> TestingLeases.POLICY,
                                 machine,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));

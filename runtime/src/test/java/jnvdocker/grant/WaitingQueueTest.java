@@ -58,7 +58,7 @@ class WaitingQueueTest {
                 WaitingQueue.open(
                         registry,
                         new Evidence(machine, machine.bootId(), folder),
-                        TestingLeases.POLICY,
+                        () -> TestingLeases.POLICY,
                         pace());
     }
 
@@ -143,7 +143,7 @@ class WaitingQueueTest {
         Evidence evidence = new Evidence(machine, machine.bootId(), folder);
         assertEquals(
                 List.of(ticket),
-                WaitingQueue.open(registry, evidence, TestingLeases.POLICY, pace()).all());
+                WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace()).all());
         assertEquals(Set.of(GPU.uuid()), ticket.candidates());
         assertTrue(ticket.isScheduled());
         assertEquals("Mesos task train", LeaseText.purpose(ticket));
@@ -248,7 +248,8 @@ class WaitingQueueTest {
         Ticket second = enter(request(machine.spawn(), BOB)).ticket();
         machine.end(first.client());
         Evidence evidence = new Evidence(machine, machine.bootId(), folder);
-        WaitingQueue next = WaitingQueue.open(registry, evidence, TestingLeases.POLICY, pace());
+        WaitingQueue next =
+                WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace());
         assertEquals(List.of(second), next.all());
         assertEquals(List.of(second), registry.tickets());
     }

@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * {@code jnvdocker gpu …}: shows the GPUs of this host, their holders, and our records about them.
@@ -48,7 +49,8 @@ public final class GpuCommand {
     private final Prune prune;
     private final Uninstall uninstall;
     private final Installation installation;
-    private final Optional<Duration> keepHistory;
+    private final Supplier<Optional<Duration>> keepHistory;
+    private final GpuReload.Reload reload;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
@@ -67,7 +69,8 @@ public final class GpuCommand {
             Prune prune,
             Uninstall uninstall,
             Installation installation,
-            Optional<Duration> keepHistory) {
+            Supplier<Optional<Duration>> keepHistory,
+            GpuReload.Reload reload) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -80,6 +83,7 @@ public final class GpuCommand {
         this.uninstall = uninstall;
         this.installation = installation;
         this.keepHistory = keepHistory;
+        this.reload = reload;
     }
 
     @Command(
@@ -140,7 +144,7 @@ public final class GpuCommand {
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
-                        .addSubcommand(new GpuHistory(host, leases, keepHistory, screen, out))
+                        .addSubcommand(new GpuHistory(host, leases, keepHistory.get(), screen, out))
                         .addSubcommand(new GpuRelease(leases, request))
                         .addSubcommand(new GpuCordon(host, leases, request))
                         .addSubcommand(new GpuUncordon(host, leases, request))
@@ -159,6 +163,7 @@ public final class GpuCommand {
                         .addSubcommand(new GpuVolume(host, volumes, served, screen))
                         .addSubcommand(new GpuDoctor(doctor, screen))
                         .addSubcommand(new GpuPrune(prune, request))
+                        .addSubcommand(new GpuReload(reload, request))
                         .addSubcommand(departure);
         return CommandGroup.of(gpu, request);
     }

@@ -10,6 +10,7 @@ import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.function.Supplier;
 
 /**
  * The host that a Mesos agent offers.
@@ -18,7 +19,11 @@ import java.nio.file.Path;
  * @param config the file with that policy
  */
 public record AgentHost(
-        GpuInventory inventory, CudaVersions cuda, Leases leases, MesosPolicy policy, Path config) {
+        GpuInventory inventory,
+        CudaVersions cuda,
+        Leases leases,
+        Supplier<MesosPolicy> policy,
+        Path config) {
 
     /** Returns the agent's current flags. */
     AgentFlags flags(AgentFlags.Wanted wanted) throws RefusedException, IOException {
@@ -29,6 +34,6 @@ public record AgentHost(
                         cuda.of(driver.version()),
                         leases.status(driver.gpus()),
                         config);
-        return AgentFlags.of(wanted, facts, policy);
+        return AgentFlags.of(wanted, facts, policy.get());
     }
 }

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -43,14 +44,14 @@ public final class MesosClaims {
             Pattern.compile(".*/executors/([^/]+)/runs/[^/]+(?:.*/([^/]{1,8})[^/]*)?");
 
     private final Leases leases;
-    private final MesosPolicy policy;
+    private final Supplier<MesosPolicy> policy;
     private final GpuInventory inventory;
     private final Processes processes = Processes.ofThisMachine();
 
     /** Containers whose GPUs are being claimed. Tasks that share GPUs ask at the same time. */
     private final Set<String> underWay = new HashSet<>();
 
-    public MesosClaims(Leases leases, MesosPolicy policy, GpuInventory inventory) {
+    public MesosClaims(Leases leases, Supplier<MesosPolicy> policy, GpuInventory inventory) {
         this.leases = leases;
         this.policy = policy;
         this.inventory = inventory;
@@ -134,7 +135,8 @@ public final class MesosClaims {
                                         new Origin.MesosTask(name),
                                         Optional.of(
                                                 GpuWait.of(
-                                                        Optional.of(policy.patience()), client))))
+                                                        Optional.of(policy.get().patience()),
+                                                        client))))
                         .orElseThrow();
         try {
             leases.becomes(
@@ -155,8 +157,9 @@ public final class MesosClaims {
 
     /** Returns the UUIDs of the GPUs that Mesos tasks get; none if they get any GPU. */
     private Set<String> candidates(GpuRequest request) throws IOException, RefusedException {
-        List<Gpu> given = policy.givenOf(inventory.read().gpus(), request);
-        return policy.isRestricted()
+        MesosPolicy now = policy.get();
+        List<Gpu> given = now.givenOf(inventory.read().gpus(), request);
+        return now.isRestricted()
                 ? given.stream().map(Gpu::uuid).collect(Collectors.toSet())
                 : Set.of();
     }

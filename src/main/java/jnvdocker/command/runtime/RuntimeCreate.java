@@ -53,6 +53,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -79,7 +80,7 @@ public final class RuntimeCreate {
     private final OciKeeper keeper;
     private final GpuWishes wishes;
     private final ContainerEngine engine;
-    private final boolean busyRetries;
+    private final BooleanSupplier busyRetries;
     private final Path refused;
     private final Path claims;
     private final ImageFiles images = new ImageFiles();
@@ -127,7 +128,7 @@ public final class RuntimeCreate {
      * @param busy whether the policy is to try again
      * @param program the program that prints the reason, in a directory of its own
      */
-    public record Retries(boolean busy, Path program) {}
+    public record Retries(BooleanSupplier busy, Path program) {}
 
     /** Engines and their shims run as root, and other users must not get the GPUs of containers. */
     static void refuseOthersThanEngines(ClientRequest request) throws RefusedException {
@@ -186,7 +187,7 @@ public final class RuntimeCreate {
     private void refuse(CreateCall call, String config, String why)
             throws RefusedException, IOException {
         boolean typed =
-                !busyRetries
+                !busyRetries.getAsBoolean()
                         || call.docker()
                                 .filter(it -> it.hasPolicy() && isStartedByItself(it))
                                 .isEmpty();

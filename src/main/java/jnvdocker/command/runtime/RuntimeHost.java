@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * The host whose engines are told of our runtime.
@@ -31,7 +32,7 @@ public record RuntimeHost(
         RuntimeInstaller installer,
         DockerEngine engine,
         GpuInventory inventory,
-        Optional<Path> real,
+        Supplier<Optional<Path>> real,
         Path config,
         CdiHost cdi) {
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeHost.class);

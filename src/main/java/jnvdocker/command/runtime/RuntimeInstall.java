@@ -131,7 +131,7 @@ final class RuntimeInstall implements Callable<Integer> {
                 config == null ? kind.config() : path(config),
                 kind == EngineKind.CDI ? RuntimeInstaller.CDI_KIND : name,
                 folder == null ? Path.of(RuntimeInstaller.FOLDER, kind.word()) : path(folder),
-                Optional.ofNullable(real).map(this::path).or(host::real),
+                Optional.ofNullable(real).map(this::path).or(host.real()),
                 standard,
                 swarm ? SwarmResources.of(host.inventory().read().gpus()) : List.of(),
                 kind == EngineKind.DOCKER ? Optional.of(path(hooks)) : Optional.empty(),

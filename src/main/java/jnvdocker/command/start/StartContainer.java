@@ -43,6 +43,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * {@code docker run} and {@code docker create}: leads straight from the user's command line to the
@@ -58,7 +59,7 @@ public final class StartContainer {
     private final DriverVolumeStore volumes;
     private final ContainerPlanner planner;
     private final Leases leases;
-    private final Settings settings;
+    private final Supplier<Settings> settings;
     private static final String OURS =
             """
 
@@ -99,7 +100,7 @@ public final class StartContainer {
             ContainerPlanner planner,
             DeviceNodes nodes,
             Leases leases,
-            Settings settings,
+            Supplier<Settings> settings,
             Predicate<String> guarded) {
         this.host = host;
         this.inventory = inventory;
@@ -325,7 +326,7 @@ public final class StartContainer {
         String variable = request.variable("NV_GPU");
         if (needs.gpus()) {
             return Wanted.typed(GpuRequest.parseVariable(variable))
-                    .or(() -> Optional.of(new Wanted(settings.defaultGpus(), true)));
+                    .or(() -> Optional.of(new Wanted(settings.get().defaultGpus(), true)));
         }
         if (!variable.isBlank()) {
             client.message(
@@ -339,10 +340,10 @@ public final class StartContainer {
     /** Parses a variable of the container that its user sets. */
     private Optional<GpuRequest> visible(String value) throws RefusedException {
         Optional<GpuRequest> request = GpuRequest.parseVisibleDevices(value);
-        if (request.isPresent() && !settings.envSelects()) {
+        if (request.isPresent() && !settings.get().envSelects()) {
             throw new RefusedException(
                     "a variable does not select GPUs here (env_selects in "
-                            + settings.configFile()
+                            + settings.get().configFile()
                             + "), and --env sets "
                             + GpuRequest.VISIBLE_DEVICES,
                     "ask with --gpus");
@@ -369,12 +370,12 @@ public final class StartContainer {
                             + " is on another machine, whose driver and GPUs are not known here",
                     "run jnvdocker on that machine, or docker without GPUs");
         }
-        if (run.privileged() && !settings.allowPrivileged()) {
+        if (run.privileged() && !settings.get().allowPrivileged()) {
             throw new RefusedException(
                     "--privileged lets the container use every GPU of the host, whoever holds them",
                     "leave it out (--cap-add and --device give single rights), or have an"
                             + " administrator set allow_privileged = true in "
-                            + settings.configFile());
+                            + settings.get().configFile());
         }
     }
 

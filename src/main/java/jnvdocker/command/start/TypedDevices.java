@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -30,9 +31,10 @@ final class TypedDevices {
     private final GpuInventory inventory;
     private final DeviceNodes nodes;
     private final HostPaths paths;
-    private final StartContainer.Settings settings;
+    private final Supplier<StartContainer.Settings> settings;
 
-    TypedDevices(GpuInventory inventory, DeviceNodes nodes, StartContainer.Settings settings) {
+    TypedDevices(
+            GpuInventory inventory, DeviceNodes nodes, Supplier<StartContainer.Settings> settings) {
         this.inventory = inventory;
         this.nodes = nodes;
         this.paths = new HostPaths(nodes, LIMIT);
@@ -93,13 +95,13 @@ final class TypedDevices {
         if (covered.isEmpty() || !rule.get().isOfAnyMajor()) {
             return covered;
         }
-        if (!settings.allowPrivileged()) {
+        if (!settings.get().allowPrivileged()) {
             throw new RefusedException(
                     typed("--device-cgroup-rule", text)
                             + " lets the container open GPUs of the host, whoever holds them",
                     "give the major number of the devices that it needs, and GPUs with --gpus, or"
                             + " have an administrator set allow_privileged = true in "
-                            + settings.configFile());
+                            + settings.get().configFile());
         }
         // As good as --privileged, which does not request a GPU either.
         return Set.of();

@@ -119,12 +119,13 @@ class JsonDocumentsTest {
                                 engine,
                                 this::gpus,
                                 new Uses(List.of(use)),
-                                new LeasePolicy(
-                                        OptionalInt.empty(),
-                                        Optional.empty(),
-                                        List.of(),
-                                        false,
-                                        "config.toml"),
+                                () ->
+                                        new LeasePolicy(
+                                                OptionalInt.empty(),
+                                                Optional.empty(),
+                                                List.of(),
+                                                false,
+                                                "config.toml"),
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));
@@ -297,8 +298,8 @@ class JsonDocumentsTest {
                                 volumes,
                                 new ServedVolumes(volumes, state, run),
                                 leases(),
-                                new GpuRequest.All(),
-                                MesosPolicy.standard(),
+                                GpuRequest.All::new,
+                                MesosPolicy::standard,
                                 new RuntimeInstaller(
                                         folder,
                                         new RuntimeInstaller.Place(

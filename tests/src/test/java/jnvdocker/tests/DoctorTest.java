@@ -670,9 +670,7 @@ class DoctorTest extends EachEngineTest {
 
     @Test
     void cordonOfNoGpuOfThisHostIsFound() {
-        lab.daemon().config("cordon = [1, 7, 'GPU-abc']\n");
-        lab.daemon().stop();
-        lab.startDaemon();
+        lab.configure("cordon = [1, 7, 'GPU-abc']\n");
         try {
             List<String> found = found("cordon");
             assertEquals(1, found.size(), found::toString);
@@ -683,9 +681,7 @@ class DoctorTest extends EachEngineTest {
                                             + " which match no GPU on this host; correct that"),
                     found::toString);
         } finally {
-            lab.daemon().config("");
-            lab.daemon().stop();
-            lab.startDaemon();
+            lab.configure("");
         }
         assertEquals(List.of(), found("cordon"));
     }

@@ -201,7 +201,7 @@ class MesosFlagsTest {
                 List.of(
                         "jnvdocker: to give Mesos tasks only these GPUs, put this line into "
                                 + daemon.environment().get("JNVDOCKER_CONFIG")
-                                + " and restart jnvdockerd: mesos_gpus = [\""
+                                + " and run 'jnvdocker gpu reload': mesos_gpus = [\""
                                 + FIRST
                                 + "\", \""
                                 + THIRD

@@ -42,11 +42,8 @@ class PolicyTest extends OneEngineTest {
         lab.jnvdocker("gpu", "uncordon", "0", "1", "2", "3").ok();
     }
 
-    /** Restarts the daemon, as changes take effect with its start. */
     private static void configure(String toml) {
-        lab.daemon().config(toml);
-        lab.daemon().stop();
-        lab.startDaemon();
+        lab.configure(toml);
     }
 
     private static String file() {
@@ -158,7 +155,7 @@ class PolicyTest extends OneEngineTest {
         assertRefused(
                 "GPU 3 \\(GPU-5c1a3009\\) is cordoned by cordon in "
                         + file()
-                        + "; take it out there, then restart jnvdockerd",
+                        + "; take it out there, then run 'jnvdocker gpu reload'",
                 lab.jnvdocker("gpu", "uncordon", "3"));
     }
 
@@ -277,6 +274,48 @@ class PolicyTest extends OneEngineTest {
                         said,
                         "next in the queue, for 1m at most (max_wait in " + file() + "): GPU 1"));
         waiting.destroy();
+    }
+
+    @Test
+    void reloadIsFollowedByWhoeverWaits() throws Exception {
+        configure("max_gpus_per_user = 1\n");
+        hold(ALICE, "train", "device=0");
+        Path said = folder.resolve("reload");
+        Process waiting =
+                as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
+                        .log(said)
+                        .start();
+        Lab.await(() -> says(said, "max_gpus_per_user"));
+        configure("max_gpus_per_user = 2\n");
+        assertEquals(0, waiting.waitFor(), said::toString);
+    }
+
+    @Test
+    void settingsOfBeforeStayInForceWhenTheNewOnesAreWrong() throws Exception {
+        configure("max_gpus_per_user = 1\n");
+        for (String wrong : List.of("nonsense = 1\n", "socket_group = 'no-such-group'\n")) {
+            lab.daemon().config(wrong);
+            Command.Result reload = lab.jnvdocker("gpu", "reload");
+            assertEquals(1, reload.exitCode(), reload::toString);
+            EachEngineTest.assertMatches(
+                    "jnvdocker: the settings of before stay in force:"
+                            + " .*(nonsense|no-such-group).*\n",
+                    reload.err());
+            assertRefused("2 GPUs requested, but each user .*", run(ALICE, "2"));
+        }
+        lab.daemon().config("");
+        Command.Result other = as(ALICE, "gpu", "reload").run();
+        assertEquals(1, other.exitCode(), other::toString);
+        assertRefused("2 GPUs requested, but each user .*", run(ALICE, "2"));
+    }
+
+    @Test
+    void hangUpReadsTheConfigurationAgain() {
+        configure("max_gpus_per_user = 1\n");
+        lab.daemon().config("");
+        Command.of("kill", "-HUP", lab.daemon().pid().orElseThrow()).run().ok();
+        Lab.await(() ->
+                run(ALICE, "2").exitCode() == 0 ? List.of() : List.of("still one GPU a user"));
     }
 
     private static List<String> says(Path file, String words) {

@@ -227,14 +227,11 @@ class RuntimeContainersTest {
 
     @Test
     void imageGetsWhatTheLabGivesUnasked() {
-        lab.daemon().kill();
-        lab.daemon().config("default_gpus = 1\n");
-        lab.startDaemon();
+        lab.configure("default_gpus = 1\n");
         assertEquals(1, opened(run("cuda", "sh", "-c", NODES).ok().out()));
-        lab.daemon().kill();
-        lab.daemon().config("[runtime]\nimage_need = 'none'\n");
-        lab.startDaemon();
+        lab.configure("[runtime]\nimage_need = 'none'\n");
         assertEquals(0, opened(run("cuda", "sh", "-c", NODES).ok().out()));
+        lab.configure("");
     }
 
     @Test

@@ -47,7 +47,7 @@ class SharedHostTest extends OneHostTest {
                 List.of(
                         "hint: 2 users have had GPUs in the last 30 days, and without --gpus an"
                                 + " image gets all of them; set default_gpus = \"1\" in the"
-                                + " configuration, then restart jnvdocker"),
+                                + " configuration, then run 'jnvdocker gpu reload'"),
                 found());
         daemon.config("default_gpus = '1'\n");
         daemon.stop();

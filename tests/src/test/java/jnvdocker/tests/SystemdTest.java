@@ -169,8 +169,34 @@ class SystemdTest {
     }
 
     @Test
+    void serviceIsHardenedAndSharesItsMountsWithDocker() {
+        Command.Result security = run("systemd-analyze", "security", "--no-pager", SERVICE);
+        String verdict = security.out().lines().reduce("", (_, line) -> line);
+        double exposure = Double.parseDouble(verdict.replaceAll(".*: ([0-9.]+) .*", "$1"));
+        assertTrue(exposure < 7.0, security::toString);
+        String pid = machine.property(SERVICE, "MainPID");
+        assertEquals(
+                run("readlink", "/proc/1/ns/mnt").ok().out(),
+                run("readlink", "/proc/" + pid + "/ns/mnt").ok().out());
+    }
+
+    @Test
+    void reloadOfTheServiceFailsWithAWrongConfiguration() {
+        String pid = machine.property(SERVICE, "MainPID");
+        systemctl("reload", SERVICE).ok();
+        breakConfiguration();
+        assertTrue(systemctl("reload", SERVICE).exitCode() != 0);
+        assertTrue(
+                machine.journal(SERVICE).contains("the settings of before stay in force: "),
+                () -> machine.journal(SERVICE));
+        shell("rm -rf /etc/jnvdocker");
+        systemctl("reload", SERVICE).ok();
+        assertEquals(pid, machine.property(SERVICE, "MainPID"));
+    }
+
+    @Test
     void decisionsAreInTheJournalWithTheirFields() {
-        machine.jnvdocker("run", "--rm", "--name=short", "--gpus=device=1", "cuda", "true")
+        machine.jnvdocker("run", "-d", "--name=train-7", "--gpus=device=1", "cuda", "sleep", "1000")
                 .run()
                 .ok();
         machine.jnvdocker("run", "--rm", "--name=greedy", "--gpus=99", "cuda", "true").run();
@@ -178,7 +204,12 @@ class SystemdTest {
         String gpu = decision("granted", "JNVDOCKER_GPUS");
         assertTrue(gpu.startsWith("GPU-5c1a1003-"), gpu);
         Lab.await(() ->
-                decision("released", "JNVDOCKER_CONTAINER").equals("short")
+                machine.jnvdocker("gpu", "ls").run().out().contains("train-7")
+                        ? List.of()
+                        : List.of("its name is not known"));
+        docker("rm", "-f", "train-7").ok();
+        Lab.await(() ->
+                decision("released", "JNVDOCKER_CONTAINER").equals("train-7")
                         ? List.of()
                         : List.of("its release is not in the journal"));
         assertEquals(gpu, decision("released", "JNVDOCKER_GPUS"));
@@ -187,7 +218,7 @@ class SystemdTest {
         assertTrue(why.startsWith("99 GPUs requested"), why);
         String lines = machine.journal(SERVICE);
         assertTrue(
-                lines.contains("released GPU 1 (GPU-5c1a1003) of root's container short"), lines);
+                lines.contains("released GPU 1 (GPU-5c1a1003) of root's container train-7"), lines);
     }
 
     /** A field of the last decision of a kind. */

@@ -111,15 +111,12 @@ class TypedDevicesTest extends OneEngineTest {
                         refused::toString);
             }
         }
-        lab.daemon().stop();
-        lab.daemon().config("allow_privileged = true\n");
-        lab.startDaemon();
+        lab.configure("allow_privileged = true\n");
         try {
             typed("run", "--gpus device=0 --device-cgroup-rule c~*:*~rwm").ok();
             lab.awaitHolders(Map.of(0, "second"));
         } finally {
-            lab.daemon().stop();
-            lab.daemon().config("");
+            lab.configure("");
         }
     }
 

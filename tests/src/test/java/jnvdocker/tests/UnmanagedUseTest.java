@@ -138,9 +138,7 @@ class UnmanagedUseTest extends EachEngineTest {
     }
 
     private static void configure(String toml) {
-        lab.daemon().stop();
-        lab.daemon().config(toml);
-        lab.startDaemon();
+        lab.configure(toml);
     }
 
     @Test

@@ -276,7 +276,8 @@ public final class LeaseText {
     /** The command that returns it to service. */
     public static String toUncordon(Cordon cordon, int index) {
         return switch (cordon) {
-            case Cordon.ByFile(String key) -> "take it out of " + key + ", then restart jnvdockerd";
+            case Cordon.ByFile(String key) ->
+                    "take it out of " + key + ", then run 'jnvdocker gpu reload'";
             case Cordon.ByCommand _ -> "jnvdocker gpu uncordon " + index;
         };
     }

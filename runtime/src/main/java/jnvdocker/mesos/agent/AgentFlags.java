@@ -220,7 +220,7 @@ public record AgentFlags(
         return List.of(
                 "to give Mesos tasks only these GPUs, put this line into "
                         + host.config()
-                        + " and restart jnvdockerd: mesos_gpus = ["
+                        + " and run 'jnvdocker gpu reload': mesos_gpus = ["
                         + ids
                         + "]");
     }

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /**
  * Decides what a container asks for: the first counts of what it has of us, of what its user says,
@@ -25,7 +26,7 @@ import java.util.TreeSet;
 public final class GpuWishes {
     private static final String VARIABLE = "JNVDOCKER_GPUS";
 
-    private final Settings settings;
+    private final Supplier<Settings> settings;
 
     /**
      * The lab's settings.
@@ -74,13 +75,13 @@ public final class GpuWishes {
         }
     }
 
-    public GpuWishes(Settings settings) {
+    public GpuWishes(Supplier<Settings> settings) {
         this.settings = settings;
     }
 
     /** Whether a container with GPUs may be privileged, and so see them all. */
     public boolean allowPrivileged() {
-        return settings.allowPrivileged();
+        return settings.get().allowPrivileged();
     }
 
     /**
@@ -103,7 +104,7 @@ public final class GpuWishes {
             return new GpuWish.ClaimVolume(mounted.get());
         }
         Set<Integer> given = all ? Set.of() : spec.gpuMinors(world.majors().gpu(), world.minors());
-        UsersWords words = new UsersWords(spec, docker, image, settings);
+        UsersWords words = new UsersWords(spec, docker, image, settings.get());
         Set<Integer> named =
                 docker.isPresent() ? named(spec, docker.get(), given, world.majors()) : given;
         Optional<GpuWish> wish = asked(docker, words, claims, named);
@@ -210,7 +211,7 @@ public final class GpuWishes {
                 ? DeviceRequests.of(docker.get().requests())
                         .map(request ->
                                 new GpuWish.Gpus(
-                                        settings.means(request),
+                                        settings.get().means(request),
                                         GpuWish.Source.DEVICE_REQUEST,
                                         named))
                 : Optional.empty();
@@ -220,7 +221,7 @@ public final class GpuWishes {
             throws RefusedException {
         try {
             GpuRequest request = GpuRequest.parseOption(value);
-            return Optional.of(new GpuWish.Gpus(settings.means(request), source, named));
+            return Optional.of(new GpuWish.Gpus(settings.get().means(request), source, named));
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
                     source.words()
@@ -244,20 +245,21 @@ public final class GpuWishes {
                         .orElseGet(spec::environment);
         boolean needs =
                 GpuNeeds.of(new ImageConfig(labels, environment), spec.environment()).gpus();
-        return needs && !settings.imagesGetNone()
+        return needs && !settings.get().imagesGetNone()
                 ? Optional.of(
-                        new GpuWish.Gpus(settings.defaultGpus(), GpuWish.Source.IMAGE, Set.of()))
+                        new GpuWish.Gpus(
+                                settings.get().defaultGpus(), GpuWish.Source.IMAGE, Set.of()))
                 : Optional.empty();
     }
 
     private void refusePrivileged() throws RefusedException {
-        if (!settings.allowPrivileged()) {
+        if (!settings.get().allowPrivileged()) {
             throw new RefusedException(
                     "a privileged container, or one with a rule for all devices, can use every GPU"
                             + " of the host, whoever holds them",
                     "leave that out (--cap-add and --device give single rights), or have an"
                             + " administrator set allow_privileged = true in "
-                            + settings.configFile());
+                            + settings.get().configFile());
         }
     }
 }

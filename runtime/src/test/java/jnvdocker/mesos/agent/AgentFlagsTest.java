@@ -131,8 +131,8 @@ class AgentFlagsTest {
         assertEquals(
                 List.of(
                         "to give Mesos tasks only these GPUs, put this line into"
-                                + " /etc/jnvdocker/config.toml and restart jnvdockerd: mesos_gpus ="
-                                + " [\"GPU-5c1a0000\", \"GPU-5c1a2000\"]"),
+                                + " /etc/jnvdocker/config.toml and run 'jnvdocker gpu reload':"
+                                + " mesos_gpus = [\"GPU-5c1a0000\", \"GPU-5c1a2000\"]"),
                 flags(FREE, "gpus:2", "0,2", some).remarks());
         assertEquals(
                 List.of(

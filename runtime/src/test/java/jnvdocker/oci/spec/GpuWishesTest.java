@@ -77,7 +77,7 @@ class GpuWishesTest {
     }
 
     private GpuWish wish(Optional<DockerContainer> docker) throws Exception {
-        return new GpuWishes(settings)
+        return new GpuWishes(() -> settings)
                 .of(
                         spec(),
                         docker,

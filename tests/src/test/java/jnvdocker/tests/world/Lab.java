@@ -63,6 +63,12 @@ public final class Lab implements AutoCloseable {
         daemon.jnvdocker("gpu", "ls").run().ok();
     }
 
+    /** Has the daemon follow this configuration. */
+    public void configure(String toml) {
+        daemon.config(toml);
+        daemon.jnvdocker("gpu", "reload").run().ok();
+    }
+
     /** Runs docker as its users type it. */
     public Command.Result docker(Object... arguments) {
         return engine.docker(arguments).run();

@@ -1,0 +1,124 @@
+package jnvdocker.daemon;
+
+import jnvdocker.command.runtime.RuntimeCreate;
+import jnvdocker.command.start.StartContainer;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.oci.spec.GpuWishes;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.IgnoredUsers;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * The configuration in force, in the parts that others need. It can be read again: each decision is
+ * made by the one in force when it begins.
+ */
+final class LiveConfig {
+    private final Path file;
+    private final boolean named;
+    private volatile Config config;
+    private volatile IgnoredUsers ignored;
+
+    private LiveConfig(Path file, boolean named, Config config) {
+        this.file = file;
+        this.named = named;
+        set(config);
+    }
+
+    /**
+     * @throws StartException naming the file, the line and the wrong key
+     */
+    static LiveConfig read(Folders folders) throws IOException {
+        boolean named = folders.configNamed();
+        return new LiveConfig(folders.config(), named, Config.read(folders.config(), named));
+    }
+
+    private void set(Config now) {
+        config = now;
+        ignored = new IgnoredUsers(now.ignore());
+    }
+
+    /** Refuses a configuration that is well-formed, and cannot be followed on this host. */
+    @FunctionalInterface
+    interface Check {
+        void check(Config next) throws IOException;
+    }
+
+    /**
+     * Reads the file again.
+     *
+     * @throws StartException naming the mistake; what was in force stays so then
+     */
+    synchronized Path reload(Check check) throws IOException {
+        try {
+            Config next = Config.read(file, named);
+            check.check(next);
+            set(next);
+            return file;
+        } catch (StartException e) {
+            throw new StartException(
+                    e.refusal().precededBy("the settings of before stay in force: "), e);
+        }
+    }
+
+    Path file() {
+        return file;
+    }
+
+    LeasePolicy policy() {
+        return config.policy();
+    }
+
+    IgnoredUsers ignored() {
+        return ignored;
+    }
+
+    String socketGroup() {
+        return config.socketGroup();
+    }
+
+    Optional<Duration> keepHistory() {
+        return config.keepHistory();
+    }
+
+    GpuRequest defaultGpus() {
+        return config.defaultGpus();
+    }
+
+    MesosPolicy mesos() {
+        Config now = config;
+        return now.mesos().within(now.policy().maxWait());
+    }
+
+    /** The real runtime, unless an installer is to look for it. */
+    Optional<Path> realRuntime() {
+        return config.runtime().real();
+    }
+
+    /** Whether a restart policy tries again: {@link RuntimeCreate.Retries}. */
+    boolean busyRetries() {
+        return config.runtime().busyRetries();
+    }
+
+    StartContainer.Settings start() {
+        Config now = config;
+        return new StartContainer.Settings(
+                now.defaultGpus(), now.envSelects(), now.allowPrivileged(), file.toString());
+    }
+
+    GpuWishes.Settings wishes() {
+        Config now = config;
+        return new GpuWishes.Settings(
+                now.envSelects(),
+                now.runtime().imagesGetNone(),
+                now.defaultGpus(),
+                now.runtime().allMeans(),
+                now.allowPrivileged(),
+                now.runtime().swarmResources(),
+                file.toString());
+    }
+}
