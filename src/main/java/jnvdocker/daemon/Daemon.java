@@ -40,6 +40,7 @@ import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Journal;
+import jnvdocker.posix.Posix;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.HostClock;
@@ -54,8 +55,6 @@ import jnvdocker.volume.plugin.VolumePlugin;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-
-import sun.misc.Signal;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -290,15 +289,13 @@ final class Daemon implements AutoCloseable {
 
     /** As dockerd does; without a handler SIGHUP ends Java. */
     private static void onHangUp(GpuReload.Reload reload) {
-        Signal.handle(
-                new Signal("HUP"),
-                _ -> {
-                    try {
-                        reload.perform();
-                    } catch (IOException e) {
-                        LOG.error("{}", FileErrors.describe(e));
-                    }
-                });
+        Posix.onHangUp(() -> {
+            try {
+                reload.perform();
+            } catch (IOException e) {
+                LOG.error("{}", FileErrors.describe(e));
+            }
+        });
     }
 
     /** Waits until the daemon has been told to end. */

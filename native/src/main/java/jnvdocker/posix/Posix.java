@@ -4,8 +4,10 @@ import com.sun.jna.LastErrorException;
 import com.sun.jna.Memory;
 import com.sun.jna.ptr.IntByReference;
 
+import jnr.constants.platform.Signal;
 import jnr.posix.POSIX;
 import jnr.posix.POSIXFactory;
+import jnr.posix.util.SunMiscSignal;
 
 import java.io.IOException;
 import java.lang.reflect.InaccessibleObjectException;
@@ -45,6 +47,11 @@ public final class Posix {
             LibC.INSTANCE.clock_gettime(CLOCK_BOOTTIME, time);
             return Duration.ofSeconds(time.getLong(0), time.getLong(Long.BYTES));
         }
+    }
+
+    /** Runs this at each SIGHUP, in a thread of Java's; SIGHUP ends Java otherwise. */
+    public static void onHangUp(Runnable task) {
+        SunMiscSignal.signal(Signal.SIGHUP, _ -> task.run());
     }
 
     /** Returns the user that we run as: 0 is root. */
