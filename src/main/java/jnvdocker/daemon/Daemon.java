@@ -250,6 +250,7 @@ final class Daemon implements AutoCloseable {
         started.push(clients);
         onHangUp(() -> reload(config, parts));
         Thread.ofVirtual().start(runtimeHost::refresh);
+        Thread.ofVirtual().start(mesos::refresh);
         parts.examine();
     }
 

@@ -2,9 +2,15 @@ package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.mesos.agent.InstalledFolders;
+import jnvdocker.mesos.agent.LauncherFolder;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -12,9 +18,12 @@ import picocli.CommandLine.Command;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /** {@code jnvdocker mesos …}: lets the tasks of a Mesos agent get GPUs from us. */
 public final class MesosCommand {
+    private static final Logger LOG = LoggerFactory.getLogger(MesosCommand.class);
+
     private final AgentHost host;
     private final Installation installation;
     private final Path socket;
@@ -44,6 +53,25 @@ public final class MesosCommand {
             description = "Give this host's Mesos tasks GPUs through jnvdocker.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class Mesos extends CommandGroup.Root {}
+
+    /** After an upgrade: replaces our programs where they were installed for an agent. */
+    public void refresh() {
+        try {
+            Optional<InstalledFolders> folders = InstalledFolders.read(installation.state());
+            if (folders.isPresent()
+                    && new LauncherFolder(folders.get().launcherDir())
+                            .renew(
+                                    folders.get().libexec(),
+                                    installation.tree().resolve("lib/mesos"),
+                                    socket)) {
+                LOG.info("{} has the programs of this version now", folders.get().launcherDir());
+            }
+        } catch (RefusedException e) {
+            LOG.warn("the installed Mesos hook stays as it is: {}", e.getMessage());
+        } catch (IOException e) {
+            LOG.warn("the installed Mesos hook stays as it is: {}", FileErrors.describe(e));
+        }
+    }
 
     /**
      * @param arguments the arguments after {@code mesos}

@@ -28,7 +28,7 @@ import java.util.concurrent.Callable;
         description = {
             "Create the directory for a Mesos agent's --launcher_dir: our mesos-containerizer, and"
                     + " links to the agent's own helpers (root only).",
-            "Run it again after each upgrade of jnvdocker or Mesos, even while the agent runs. It"
+            "Run it again after each upgrade of Mesos, even while the agent runs. It"
                     + " remembers both directories."
         })
 final class MesosInstall implements Callable<Integer> {

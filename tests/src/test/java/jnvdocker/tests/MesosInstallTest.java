@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
@@ -19,6 +20,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -169,6 +172,25 @@ class MesosInstallTest extends OneDaemonTest {
         assertEquals(
                 folder.resolve("second/mesos-executor"),
                 Files.readSymbolicLink(other.resolve("mesos-executor")));
+    }
+
+    @Test
+    void programsOfAnotherVersionAreReplacedWhenTheDaemonStarts() throws Exception {
+        install().ok();
+        Path program = launcher.resolve("mesos-containerizer");
+        byte[] current = Files.readAllBytes(program);
+        Files.writeString(program, "of another version", StandardOpenOption.APPEND);
+        daemon.stop();
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        Lab.await(() -> {
+            try {
+                return Arrays.equals(current, Files.readAllBytes(program))
+                        ? List.of()
+                        : List.of("it is still the other one");
+            } catch (IOException e) {
+                return List.of(e.toString());
+            }
+        });
     }
 
     @Test

@@ -5,6 +5,7 @@ import jnvdocker.words.RefusedException;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /** Our {@code mesos-containerizer}, of which the agent may run a copy out of memory. */
 final class HookProgram {
@@ -19,6 +20,11 @@ final class HookProgram {
     /** Whether this is a program of ours, settled or not. */
     static boolean isOurs(byte[] program) {
         return PROGRAM.isOurs(program);
+    }
+
+    /** The socket that a settled program asks. */
+    static Optional<String> socket(byte[] program) {
+        return PROGRAM.settings(program).map(List::getLast);
     }
 
     /**

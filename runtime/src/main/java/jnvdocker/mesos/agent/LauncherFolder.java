@@ -11,7 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -99,6 +101,38 @@ public final class LauncherFolder {
             put(CONTAINERIZER, containerizer);
             return others;
         }
+    }
+
+    /**
+     * Replaces our programs, if the directory was laid out for this daemon and has others than
+     * those of this version. The agent's own tasks go on: it starts a program for each.
+     *
+     * @return whether they were replaced
+     */
+    public boolean renew(Path libexec, Path programs, Path socket)
+            throws RefusedException, IOException {
+        Path installed = folder.resolve(CONTAINERIZER);
+        if (!isLaidOut()) {
+            return false;
+        }
+        byte[] before = Files.readAllBytes(installed);
+        if (!HookProgram.socket(before).equals(Optional.of(socket.toString()))) {
+            return false;
+        }
+        byte[] now =
+                HookProgram.settle(
+                        read(programs.resolve(CONTAINERIZER)),
+                        libexec.resolve(CONTAINERIZER),
+                        folder.resolve(PRESTART),
+                        socket);
+        boolean same =
+                Arrays.equals(now, before)
+                        && Arrays.equals(
+                                read(programs.resolve(PRESTART)), read(folder.resolve(PRESTART)));
+        if (!same) {
+            layOut(libexec, programs, socket);
+        }
+        return !same;
     }
 
     private void put(String name, byte[] program) throws IOException {
