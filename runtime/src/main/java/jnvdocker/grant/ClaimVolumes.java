@@ -310,8 +310,8 @@ public final class ClaimVolumes implements PluginVolumes {
     /** A lease that is new is given as the lab's policy has it. */
     private void refuseAgainstPolicy(Claim claim, List<Gpu> present, Holdings holdings)
             throws VolumeException {
-        LeasePolicy now = policy.get();
-        Cordons cordons = new Cordons(now, holdings.cordoned());
+        LeasePolicy rules = policy.get();
+        Cordons cordons = new Cordons(rules, holdings.cordoned());
         for (Gpu gpu : gpus(claim, present)) {
             Optional<Cordon> cordon = cordons.of(gpu);
             if (cordon.isPresent()) {
@@ -322,7 +322,7 @@ public final class ClaimVolumes implements PluginVolumes {
                         "start this container again when the cordon is lifted" + otherwise(claim));
             }
         }
-        Quota quota = new Quota(now, holdings.held());
+        Quota quota = new Quota(rules, holdings.held());
         int gpus = claim.gpus().size();
         if (!quota.allowsEver(claim.owner(), gpus)) {
             throw new VolumeException(

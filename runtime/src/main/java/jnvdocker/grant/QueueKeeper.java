@@ -120,7 +120,8 @@ public final class QueueKeeper {
             Map<String, Cordon.ByCommand> cordoned,
             UnmanagedUses unmanaged,
             List<Place> places,
-            List<Place> stopped) {}
+            List<Place> stopped,
+            LeasePolicy policy) {}
 
     /** Refuses everybody from now on. */
     void stop(Refusal why) {
@@ -233,7 +234,8 @@ public final class QueueKeeper {
                                 it.gpus().equals(gpus)
                                         && it.held().equals(holdings.held())
                                         && it.cordoned().equals(holdings.cordoned())
-                                        && it.places().equals(places))
+                                        && it.places().equals(places)
+                                        && it.policy().equals(policy.get()))
                         .isPresent();
         return due || !same && anybodyMayBeServed(gpus, holdings, places);
     }
@@ -270,7 +272,8 @@ public final class QueueKeeper {
      */
     private Walk walk(List<Gpu> gpus, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = queue.places();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
+        LeasePolicy rules = policy.get();
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, rules);
         Sight sight =
                 new Sight(
                         gpus,
@@ -279,12 +282,13 @@ public final class QueueKeeper {
                         holdings.cordoned(),
                         unmanaged,
                         places,
-                        places.stream().filter(Place::isStopped).toList());
+                        places.stream().filter(Place::isStopped).toList(),
+                        rules);
         boolean all = pace.nanos() - toldAll >= SELDOM.toNanos();
         if (last.equals(Optional.of(sight)) && !(toTell && all)) {
             return Walk.NOBODY;
         }
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy.get());
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), rules);
         Map<Long, Lease> busy = new TreeMap<>();
         int number = 0;
         boolean told = true;

@@ -167,17 +167,17 @@ public final class RefusedStarts {
         } catch (VolumeException e) {
             return false;
         }
-        LeasePolicy now = policy.get();
+        LeasePolicy rules = policy.get();
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
-        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, now);
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), now);
-        return new Quota(now, holdings.held()).allows(claim.owner(), claim.gpus().size())
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, rules);
+        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), rules);
+        return new Quota(rules, holdings.held()).allows(claim.owner(), claim.gpus().size())
                 && gpus.stream()
                         .filter(gpu -> isOf(claim, gpu))
                         .allMatch(gpu ->
                                 !holdings.held().containsKey(gpu.uuid())
-                                        && (now.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
+                                        && (rules.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
                                         && choice.cordon(gpu).isEmpty()
                                         && choice.keptFor(gpu).isEmpty());
     }

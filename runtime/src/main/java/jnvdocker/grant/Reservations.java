@@ -512,19 +512,19 @@ final class Reservations {
         }
 
         GpuChoice.Outcome of(Holdings all) throws RefusedException {
-            UnmanagedUses unmanaged =
-                    unmanagedLook.unmanaged(seen.orElse(List.of()), all, policy.get());
+            LeasePolicy rules = policy.get();
+            UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen.orElse(List.of()), all, rules);
             Optional<Lease> earlier = earlier(all).map(Earlier.Over::lease);
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
                 // Whoever waits: these were not given back.
-                GpuChoice first = new GpuChoice(gpus, holdings, unmanaged, List.of(), policy.get());
+                GpuChoice first = new GpuChoice(gpus, holdings, unmanaged, List.of(), rules);
                 Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
                 if (same.isPresent()) {
                     return same.get();
                 }
             }
-            GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, policy.get());
+            GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, rules);
             keepers = choice.keepers();
             Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
             if (request.request() instanceof GpuRequest.Count

@@ -296,7 +296,7 @@ class PolicyTest extends OneEngineTest {
         for (String wrong : List.of("nonsense = 1\n", "socket_group = 'no-such-group'\n")) {
             lab.daemon().config(wrong);
             Command.Result reload = lab.jnvdocker("gpu", "reload");
-            assertEquals(1, reload.exitCode(), reload::toString);
+            assertEquals(125, reload.exitCode(), reload::toString);
             EachEngineTest.assertMatches(
                     "jnvdocker: the settings of before stay in force:"
                             + " .*(nonsense|no-such-group).*\n",
@@ -305,7 +305,7 @@ class PolicyTest extends OneEngineTest {
         }
         lab.daemon().config("");
         Command.Result other = as(ALICE, "gpu", "reload").run();
-        assertEquals(1, other.exitCode(), other::toString);
+        assertEquals(125, other.exitCode(), other::toString);
         assertRefused("2 GPUs requested, but each user .*", run(ALICE, "2"));
     }
 
