@@ -13,8 +13,9 @@ function __jnvdocker_complete
     set -l raw (commandline -ct)
     set -l words (commandline -opc)
     set -e words[1]
+    set -l option (string match -r '^--[^=]*=' -- "$raw")
+    set -l value (string sub -s (math 1 + (string length -- "$option")) -- "$raw")
     for line in (command jnvdocker gpu __complete -- $words "$raw" 2> /dev/null)
-        set -l value (string replace -r '^--[^=]*=' '' -- "$raw")
         switch $line
             case :docker
                 complete -C (string join ' ' -- docker (string escape -- $words) "$raw")
@@ -26,9 +27,9 @@ function __jnvdocker_complete
                 test $first -gt (count $words); or set program (string escape -- $words[$first..-1])
                 complete -C (string join ' ' -- $program "$raw")
             case :directories
-                string replace -r '^' (string replace -- "$value" '' "$raw") (__fish_complete_directories "$value")
+                string join \n -- "$option"(__fish_complete_directories "$value")
             case :files
-                string replace -r '^' (string replace -- "$value" '' "$raw") (__fish_complete_path "$value")
+                string join \n -- "$option"(__fish_complete_path "$value")
             case '*'
                 echo $line
         end

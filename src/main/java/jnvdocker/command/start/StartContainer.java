@@ -76,7 +76,8 @@ public final class StartContainer {
             NV_GPU_WAIT is like --gpu-wait.
             """;
 
-    private static final Pattern OPTION = Pattern.compile(" {6}(--[a-z-]+)\\S*(.*)");
+    private static final Pattern OPTION =
+            Pattern.compile(" {6}(--[a-z-]+)(?:\\[\\S*| \\S+)? {2,}(.*)");
 
     private final TypedDevices devices;
     private final EngineRuntime runtime;

@@ -279,6 +279,12 @@ class CompletionTest {
         assertEquals(List.of("--gpus", "--gpu-wait", ":docker"), complete("run", "--gp"));
         assertEquals(List.of("--gpus", "--gpu-wait", ":docker"), complete("create", "-it", "-"));
         assertEquals(
+                List.of(
+                        "--gpus\tN free GPUs, or certain ones by index, UUID (or its beginning) or"
+                                + " PCI address",
+                        ":docker"),
+                lines("run", "--gpus"));
+        assertEquals(
                 List.of("--gpu-wait\tWait for GPUs that are held by others", ":docker"),
                 lines("run", "--gpu-"));
         for (List<String> dockers :
