@@ -6,6 +6,7 @@
  *   - version and --help: add our own text to docker's
  *   - everything else: ask the daemon, obey its frames, in the end become docker
  *   - start the daemon, or have systemd start it, when no daemon answers and the caller is root
+ *   - completion in shells: ask the daemon, but neither start it nor wait for it
  *   - without a daemon: become docker for a container that cannot concern GPUs
  *
  * Not its business: the meaning of docker's options, who gets which GPU, additions to a container.
@@ -35,6 +36,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +64,8 @@ enum { RESTART_MS = 3000 };
 enum { LAST_WORDS_MS = 2000 };
 /* The limits of the pause between two rounds of --watch, whatever the daemon requests. */
 enum { MIN_PAUSE_MS = 1000, MAX_PAUSE_MS = 3600000 };
+/* How long somebody who has pressed TAB waits for a daemon. */
+enum { COMPLETION_MS = 800 };
 
 #define SERVICE "jnvdocker.service"
 #define LIMITS "look at the limits of this shell (ulimit -a), then try again"
@@ -310,6 +314,64 @@ static int verb_of(int word, char **argv)
 		for (word++; argv[word][0] == '-'; word++)
 			continue;
 	return word;
+}
+
+/* ---- completion ------------------------------------------------------------------------------ */
+
+/* jnvdocker.command.complete.Answer has it too: docker completes the word as well. */
+#define ASK_DOCKER ":docker\n"
+
+/* What the shell is told if the daemon cannot be asked for a completion; NULL for any other command. */
+static const char *without_daemon;
+
+static void complete_without_daemon(int status, void *unused)
+{
+	(void)unused;
+	if (status != 0)
+		write_all(1, without_daemon, strlen(without_daemon));
+}
+
+static void stop_completion(int number)
+{
+	(void)number;
+	complete_without_daemon(EXIT_REFUSED, NULL);
+	_exit(EXIT_REFUSED);
+}
+
+static bool is_completion(int argc, char **argv)
+{
+	return argc > 4 && strcmp(argv[1], "gpu") == 0 && strcmp(argv[2], "__complete") == 0 &&
+	       strcmp(argv[3], "--") == 0;
+}
+
+/*
+ * Prepares the completion of a word in a shell, 'gpu __complete -- WORDS...', of which the last is being typed. From
+ * now on nothing is written to standard error, and the program ends soon. It ends at once where docker alone can
+ * complete the word.
+ */
+static void prepare_completion(int argc, char **argv)
+{
+	const struct itimerval limit = { .it_value = { .tv_usec = COMPLETION_MS * 1000 } };
+	const struct sigaction stop = { .sa_handler = stop_completion };
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* The dashes stand for the program's name; the typed word does not count. */
+	char **words = argv + 3;
+	int last = argc - 4;
+	char *typed = words[last];
+
+	if (nothing < 0 || dup2(nothing, 2) < 0)
+		exit(EXIT_REFUSED);
+	words[last] = NULL;
+	int word = first_operand(last, words);
+	bool ours = word < last && is_our_own(words[word]);
+	bool asks = word == last ? typed[0] != '-' : concerns_daemon(last, words);
+	words[last] = typed;
+	without_daemon = ours ? "" : ASK_DOCKER;
+	on_exit(complete_without_daemon, NULL);
+	if (!asks)
+		exit(EXIT_REFUSED);
+	sigaction(SIGALRM, &stop, NULL);
+	setitimer(ITIMER_REAL, &limit, NULL);
 }
 
 /* ---- version and help ------------------------------------------------------------------------ */
@@ -798,6 +860,8 @@ static int connect_daemon(void)
 
 	if (connection >= 0)
 		return connection;
+	if (without_daemon != NULL)
+		exit(EXIT_REFUSED);
 	if (errno == EACCES || errno == EPERM)
 		die_not_allowed(path);
 	if (geteuid() != 0) {
@@ -1236,6 +1300,8 @@ int main(int argc, char **argv)
 {
 	if (argc < 1)
 		die("started without a name for itself; start it as programs are started");
+	if (is_completion(argc, argv))
+		prepare_completion(argc, argv);
 	int word = first_operand(argc, argv);
 	if (word < argc && strcmp(argv[word], "version") == 0 && !has_format(argv + word + 1)) {
 		printf("jnvdocker: %s\n\n", VERSION);

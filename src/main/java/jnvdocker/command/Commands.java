@@ -1,5 +1,6 @@
 package jnvdocker.command;
 
+import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
@@ -15,6 +16,8 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** Runs the commands that clients request. Every refusal and failure becomes a message here. */
 public final class Commands {
@@ -24,6 +27,7 @@ public final class Commands {
     private final GpuCommand gpu;
     private final MesosCommand mesos;
     private final RuntimeCommand runtime;
+    private final Completion completion;
 
     public Commands(
             StartContainer startContainer,
@@ -34,6 +38,18 @@ public final class Commands {
         this.gpu = gpu;
         this.mesos = mesos;
         this.runtime = runtime;
+        this.completion =
+                new Completion(
+                        gpu.visible(),
+                        new TreeMap<>(
+                                Map.of(
+                                        "gpu",
+                                        gpu::commands,
+                                        "mesos",
+                                        mesos::commands,
+                                        "runtime",
+                                        runtime::commands)),
+                        StartContainer.options());
     }
 
     /**
@@ -54,10 +70,19 @@ public final class Commands {
             throws IOException, RefusedException {
         List<String> words = DockerCommandLine.words(request.arguments());
         switch (words.isEmpty() ? "" : words.getFirst()) {
-            case "gpu" -> gpu.run(words.subList(1, words.size()), request, client);
+            case "gpu" -> gpu(words.subList(1, words.size()), request, client);
             case "mesos" -> mesos.run(words.subList(1, words.size()), request, client);
             case "runtime" -> runtime.run(words.subList(1, words.size()), request, client);
             default -> startContainer.run(request, client);
+        }
+    }
+
+    private void gpu(List<String> arguments, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        if (Completion.isAsked(arguments)) {
+            completion.run(arguments, request, client);
+        } else {
+            gpu.run(arguments, request, client);
         }
     }
 }

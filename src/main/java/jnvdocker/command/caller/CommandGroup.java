@@ -82,18 +82,17 @@ public final class CommandGroup {
                 .setExecutionExceptionHandler(CommandGroup::refuse);
     }
 
-    /** Runs a command of a group, and sends its output to the client. */
-    public static void execute(
-            CommandLine group,
-            List<String> arguments,
-            ClientRequest request,
-            ClientConnection client)
+    /**
+     * Runs a command of a group, and sends its output to the client.
+     *
+     * @param group as made by {@link #of}
+     */
+    public static void execute(CommandLine group, List<String> arguments, ClientConnection client)
             throws IOException {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        CommandLine settled = of(group, request);
-        settled.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        int code = settled.execute(arguments.toArray(String[]::new));
+        group.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        int code = group.execute(arguments.toArray(String[]::new));
         if (!err.toString().isEmpty()) {
             client.err(err.toString().stripTrailing());
         }

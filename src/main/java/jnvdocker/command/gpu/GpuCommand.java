@@ -3,6 +3,7 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.complete.Visible;
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.Doctor;
@@ -91,6 +92,23 @@ public final class GpuCommand {
             description = "Show and manage this host's GPUs, their leases and the driver.",
             synopsisSubcommandLabel = "COMMAND")
     private static final class Gpu extends CommandGroup.Root {}
+
+    /** The commands, to be looked at and not to be run. */
+    public CommandLine commands(ClientRequest request, ClientConnection client) {
+        Screen screen = Screen.of(request);
+        return commands(
+                request,
+                client,
+                new Printout(client, false, screen),
+                screen,
+                new GpuUninstall(uninstall, installation, request),
+                new GpuRun(inventory, leases, request, client));
+    }
+
+    /** What these commands show to every caller. */
+    public Visible visible() {
+        return Visible.of(host, leases);
+    }
 
     /**
      * @param arguments the arguments after {@code gpu}

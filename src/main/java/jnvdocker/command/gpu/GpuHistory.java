@@ -61,7 +61,7 @@ final class GpuHistory implements Callable<Integer> {
 
     @Option(
             names = "--user",
-            paramLabel = "NAME",
+            paramLabel = "USER",
             description = "Show only this user, by name or uid.")
     private String user;
 

@@ -89,12 +89,15 @@ public final class MesosCommand {
     /** Runs the commands that people type. */
     private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException {
-        CommandGroup.execute(
+        CommandGroup.execute(commands(request, client), arguments, client);
+    }
+
+    /** The commands that people type. */
+    public CommandLine commands(ClientRequest request, ClientConnection client) {
+        CommandLine mesos =
                 new CommandLine(new Mesos())
                         .addSubcommand(new MesosInstall(host, installation, socket, request))
-                        .addSubcommand(new MesosFlags(host, installation.state(), request)),
-                arguments,
-                request,
-                client);
+                        .addSubcommand(new MesosFlags(host, installation.state(), request));
+        return CommandGroup.of(mesos, request);
     }
 }

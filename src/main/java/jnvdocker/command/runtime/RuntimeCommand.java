@@ -55,13 +55,16 @@ public final class RuntimeCommand {
     /** Runs the commands that people type. */
     private void typed(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException {
-        CommandGroup.execute(
+        CommandGroup.execute(commands(request, client), arguments, client);
+    }
+
+    /** The commands that people type. */
+    public CommandLine commands(ClientRequest request, ClientConnection client) {
+        CommandLine runtime =
                 new CommandLine(new Runtime())
                         .addSubcommand(new RuntimeInstall(host, request))
                         .addSubcommand(new RuntimeStatus(host, Screen.of(request)))
-                        .addSubcommand(new RuntimeUninstall(host, request)),
-                arguments,
-                request,
-                client);
+                        .addSubcommand(new RuntimeUninstall(host, request));
+        return CommandGroup.of(runtime, request);
     }
 }

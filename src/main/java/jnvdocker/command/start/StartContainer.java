@@ -38,12 +38,15 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * {@code docker run} and {@code docker create}: leads straight from the user's command line to the
@@ -73,6 +76,9 @@ public final class StartContainer {
             Environment: NV_GPU chooses the GPUs of images that need some, like --gpus;
             NV_GPU_WAIT is like --gpu-wait.
             """;
+
+    private static final Pattern OPTION =
+            Pattern.compile(" {6}(--[a-z-]+)(?:\\[\\S*| \\S+)? {2,}(.*)");
 
     private final TypedDevices devices;
     private final EngineRuntime runtime;
@@ -136,6 +142,23 @@ public final class StartContainer {
             client.print(OURS);
         }
         client.exit(docker.exitCode());
+    }
+
+    /** The options that jnvdocker adds to docker's, with descriptions, in the order of the help. */
+    public static Map<String, String> options() {
+        Map<String, String> options = new LinkedHashMap<>();
+        String last = "";
+        for (String line : OURS.lines().takeWhile(it -> !it.startsWith("Env")).toList()) {
+            Matcher option = OPTION.matcher(line);
+            if (option.matches()) {
+                last = option.group(1);
+            }
+            if (!last.isEmpty()) {
+                String more = option.matches() ? option.group(2) : line;
+                options.merge(last, more.strip(), (text, rest) -> (text + " " + rest).strip());
+            }
+        }
+        return options;
     }
 
     private static String help(Verb verb, ClientRequest request, ClientConnection client)

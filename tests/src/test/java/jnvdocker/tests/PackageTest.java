@@ -255,13 +255,16 @@ class PackageTest {
         assertEquals(files.getFirst(), files.getLast());
     }
 
-    /** The files of a package, with their modes. */
+    /** The files of a package, with their modes; zsh has another folder for each kind. */
     private static String installed() {
         return shell(
                         "find /usr/lib/jnvdocker /usr/bin/jnvdocker"
-                            + " /usr/lib/systemd/system/jnvdocker* /etc/jnvdocker"
-                            + " /usr/share/doc/jnvdocker/examples -printf '%M %s %p %l\\n' | sort"
-                            + " -k3")
+                                + " /usr/lib/systemd/system/jnvdocker* /etc/jnvdocker"
+                                + " /usr/share/doc/jnvdocker/examples"
+                                + " /usr/share/bash-completion/completions/jnvdocker"
+                                + " /usr/share/fish/vendor_completions.d/jnvdocker.fish"
+                                + " /usr/share/zsh/*/_jnvdocker -printf '%M %s %p %l\\n'"
+                                + " | sed 's/site-functions/vendor-completions/' | sort -k3")
                 .out();
     }
 }

@@ -31,17 +31,40 @@ final class CommandLineParser {
         if (globals.isEmpty()) {
             return new DockerCommandLine.LeaveToDocker(argv);
         }
-        int word = globals.get().operands();
-        if (isWord(word, "container")) {
-            Optional<TypedOptions> between =
-                    read(word + 1, KnownOptions.only(DockerOptions.CONTAINER));
-            if (between.isEmpty() || between.get().endsWithDashes()) {
-                return NOT_OURS;
-            }
-            word = between.get().operands();
-        }
+        int word = verbIndex(globals.get().operands());
         Optional<Verb> verb = verbAt(word);
         return verb.isEmpty() ? NOT_OURS : container(globals.get(), verb.get(), word + 1);
+    }
+
+    /** The index at which a verb may be, behind {@code container} too. */
+    private int verbIndex(int word) throws IOException {
+        if (!isWord(word, "container")) {
+            return word;
+        }
+        Optional<TypedOptions> between = read(word + 1, KnownOptions.only(DockerOptions.CONTAINER));
+        return between.isEmpty() || between.get().endsWithDashes()
+                ? argv.size()
+                : between.get().operands();
+    }
+
+    /** The place of a further word, which docker would read with these. */
+    WordPlace next() throws IOException {
+        Optional<TypedOptions> globals = read(0, KnownOptions.only(DockerOptions.GLOBAL));
+        int word = globals.isEmpty() ? argv.size() : verbIndex(globals.get().operands());
+        Optional<Verb> verb = verbAt(word);
+        if (verb.isEmpty()) {
+            return new WordPlace.Elsewhere();
+        }
+        List<String> longer = new ArrayList<>(argv);
+        longer.add("word");
+        Optional<TypedOptions> read =
+                new OptionReader(longer, word + 1, KnownOptions.of(verb.get(), help)).read();
+        if (read.isEmpty() || read.get().operands() < argv.size() || read.get().endsWithDashes()) {
+            return new WordPlace.Elsewhere();
+        }
+        return read.get().operands() == argv.size()
+                ? new WordPlace.Option()
+                : new WordPlace.Value(read.get().options().getLast().option().name());
     }
 
     /** The words after the global options, empty when these cannot be read. */

@@ -31,7 +31,14 @@ public final class RunCommand implements DockerCommandLine {
             Verb verb,
             TypedOptions options,
             GpuRequest gpus) {
-        this(argv, globals, verb, options, gpus, Set.of("gpus", DockerOptions.GPU_WAIT), List.of());
+        this(
+                argv,
+                globals,
+                verb,
+                options,
+                gpus,
+                Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT),
+                List.of());
     }
 
     private RunCommand(
@@ -189,7 +196,7 @@ public final class RunCommand implements DockerCommandLine {
                 verb,
                 options,
                 gpus,
-                Set.of("gpus", DockerOptions.GPU_WAIT, "pull"),
+                Set.of(WordPlace.GPUS, DockerOptions.GPU_WAIT, "pull"),
                 never);
     }
 

@@ -1,0 +1,132 @@
+package jnvdocker.command.complete;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.oci.install.EngineKind;
+import jnvdocker.words.Indices;
+
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** The values of arguments, of which the label in the help tells the kind. */
+final class Values {
+    /** The label of a command's name, and of a program with its arguments. */
+    static final String COMMAND = "COMMAND";
+
+    /** The label of a request for GPUs, as docker spells it. */
+    static final String GPUS = "GPUS";
+
+    /** Labels of values that only the user knows. */
+    static final Set<String> FREE = Set.of("DURATION", "N", "NAME", "NAMES", "TEXT", "WHEN");
+
+    private static final String DEVICE = "device=";
+
+    private final Visible visible;
+
+    Values(Visible visible) {
+        this.visible = visible;
+    }
+
+    /**
+     * @param label what the help calls the value: {@code GPU}
+     * @param typed the beginning of the value
+     * @param before the part of the word that stands before the value: {@code --gpus=}
+     * @param others values that the argument has already
+     * @return whether the label is known
+     */
+    boolean add(String label, String typed, String before, List<String> others, Answer answer)
+            throws IOException {
+        switch (label) {
+            case "GPU" -> {
+                List<Gpu> gpus = visible.gpus().stream().filter(gpu -> isNew(gpu, others)).toList();
+                gpus.forEach(gpu -> answer.add(before + gpu.index(), described(gpu)));
+                uuids(before, gpus, answer);
+            }
+            case GPUS -> requests(typed, before, answer);
+            case "INDICES" -> {
+                String list = typed.substring(0, typed.lastIndexOf(',') + 1);
+                List<String> listed = List.of(list.split(","));
+                visible.gpus().stream()
+                        .filter(gpu -> isNew(gpu, listed))
+                        .forEach(gpu -> answer.add(before + list + gpu.index(), described(gpu)));
+            }
+            case "CLAIM" -> claims(before, answer);
+            case "USER" -> visible.users().forEach(user -> answer.add(before + user, ""));
+            case "ENGINE" -> {
+                for (EngineKind kind : EngineKind.values()) {
+                    answer.add(before + kind.word(), "");
+                }
+            }
+            case "DIR" -> answer.way(Answer.DIRECTORIES);
+            case "FILE" -> answer.way(Answer.FILES);
+            case "IMAGE|FILE" -> {
+                answer.way(Answer.FILES);
+                if (!typed.startsWith("/") && !typed.startsWith(".")) {
+                    answer.way(Answer.DOCKER + " image inspect");
+                }
+            }
+            default -> {
+                return FREE.contains(label);
+            }
+        }
+        return true;
+    }
+
+    private static boolean isNew(Gpu gpu, List<String> others) {
+        return !others.contains(Integer.toString(gpu.index())) && !others.contains(gpu.uuid());
+    }
+
+    private static void uuids(String before, List<Gpu> gpus, Answer answer) {
+        gpus.stream()
+                .filter(Gpu::hasUuid)
+                .forEach(gpu -> answer.add(before + gpu.uuid(), "GPU " + gpu.index()));
+    }
+
+    private void requests(String typed, String before, Answer answer) throws IOException {
+        List<Gpu> gpus = visible.gpus();
+        if (typed.startsWith(DEVICE)) {
+            gpus.forEach(gpu -> answer.add(before + DEVICE + gpu.index(), described(gpu)));
+            uuids(before + DEVICE, gpus, answer);
+            return;
+        }
+        answer.add(before + "all", "all GPUs");
+        answer.add(before + "none", "no GPU");
+        for (int count = 1; count <= gpus.size(); count++) {
+            answer.add(before + count, count == 1 ? "a free GPU" : count + " free GPUs");
+        }
+        gpus.forEach(gpu -> answer.add(before + DEVICE + gpu.index(), described(gpu)));
+    }
+
+    private void claims(String before, Answer answer) throws IOException {
+        List<Lease> leases = visible.leases();
+        Set<String> ids = new HashSet<>();
+        for (Lease lease : leases) {
+            ids.add(lease.claim().id());
+            answer.add(before + lease.claim().id(), described(lease));
+        }
+        for (Lease lease : leases) {
+            lease.claim()
+                    .container()
+                    .map(Claim.ContainerRef::name)
+                    .filter(name -> ids.stream().noneMatch(id -> id.startsWith(name)))
+                    .ifPresent(name -> answer.add(before + name, described(lease)));
+        }
+    }
+
+    private static String described(Gpu gpu) {
+        return gpu.hasUuid() ? gpu.shortUuid() + " " + gpu.model() : gpu.model();
+    }
+
+    private static String described(Lease lease) {
+        Claim claim = lease.claim();
+        return claim.owner().name()
+                + ", GPU "
+                + Indices.text(claim.gpus().stream().map(ClaimedGpu::index))
+                + ", "
+                + claim.displayName();
+    }
+}
