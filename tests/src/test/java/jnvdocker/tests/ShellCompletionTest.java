@@ -49,6 +49,7 @@ class ShellCompletionTest extends OneDaemonTest {
                 fpath=(%s/zsh/vendor-completions $fpath)
                 autoload -U compinit
                 compinit -u -d %s/zcompdump
+                compdef _jnvdocker docker
                 LISTMAX=1000
                 """
                         .formatted(SHARE, FOLDER));
@@ -165,12 +166,19 @@ class ShellCompletionTest extends OneDaemonTest {
             assertCompletes(zsh);
             type(zsh, "jnvdocker gpu why " + TAB, "3 +-- GPU-5c1a3009 NVIDIA A100");
             type(zsh, "jnvdocker ru" + TAB + TAB, "runtime +-- Give ", "run +-- ");
+            type(zsh, "docker gpu wh" + TAB, "docker gpu why ");
+            type(zsh, "docker ps --forma" + TAB, "docker ps --format");
         }
         assertNothingRan();
     }
 
     private static List<String> fish(String line) {
-        return shell(FOLDER.toString(), "fish", "-c", "complete -C $argv[1]", "--", line)
+        return fish("", line);
+    }
+
+    private static List<String> fish(String configuration, String line) {
+        String script = configuration + "; complete -C $argv[1]";
+        return shell(FOLDER.toString(), "fish", "-c", script, "--", line)
                 .run()
                 .ok()
                 .out()
@@ -199,6 +207,9 @@ class ShellCompletionTest extends OneDaemonTest {
         assertEquals(List.of("program.tar"), fish("jnvdocker gpu run -- ls prog"));
         assertEquals(
                 List.of("--config=program.tar"), fish("jnvdocker runtime install --config=pr"));
+        String link = "complete -c docker -w jnvdocker";
+        assertEquals(fish("jnvdocker gpu wh"), fish(link, "docker gpu wh"));
+        assertEquals(fish("docker ps --filt"), fish(link, "docker ps --filt"));
         assertEquals(List.of(), fish("jnvdocker gpu release $(touch$IFS./typed)"));
         assertNothingRan();
     }
