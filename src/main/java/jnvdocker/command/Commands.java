@@ -4,6 +4,7 @@ import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
+import jnvdocker.command.start.RunHelp;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.posix.FileErrors;
@@ -49,7 +50,7 @@ public final class Commands {
                                         mesos::commands,
                                         "runtime",
                                         runtime::commands)),
-                        StartContainer.options());
+                        RunHelp.options());
     }
 
     /**

@@ -38,15 +38,12 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * {@code docker run} and {@code docker create}: leads straight from the user's command line to the
@@ -63,22 +60,6 @@ public final class StartContainer {
     private final ContainerPlanner planner;
     private final Leases leases;
     private final Supplier<Settings> settings;
-    private static final String OURS =
-            """
-
-            jnvdocker adds:
-                  --gpus all|none|N|device=IDS   N free GPUs, or certain ones by index, UUID (or its
-                                                 beginning) or PCI address
-                  --gpu-wait[=DURATION]          Wait for GPUs that are held by others. The place in
-                                                 the queue is lost when this command ends: keep it
-                                                 in tmux or under nohup
-
-            Environment: NV_GPU chooses the GPUs of images that need some, like --gpus;
-            NV_GPU_WAIT is like --gpu-wait.
-            """;
-
-    private static final Pattern OPTION =
-            Pattern.compile(" {6}(--[a-z-]+)(?:\\[\\S*| \\S+)? {2,}(.*)");
 
     private final TypedDevices devices;
     private final EngineRuntime runtime;
@@ -139,26 +120,9 @@ public final class StartContainer {
             throws IOException {
         CallResult docker = client.pass(request.dockerWith(argv));
         if (docker.exitCode() == 0) {
-            client.print(OURS);
+            client.print(RunHelp.TEXT);
         }
         client.exit(docker.exitCode());
-    }
-
-    /** The options that jnvdocker adds to docker's, with descriptions, in the order of the help. */
-    public static Map<String, String> options() {
-        Map<String, String> options = new LinkedHashMap<>();
-        String last = "";
-        for (String line : OURS.lines().takeWhile(it -> !it.startsWith("Env")).toList()) {
-            Matcher option = OPTION.matcher(line);
-            if (option.matches()) {
-                last = option.group(1);
-            }
-            if (!last.isEmpty()) {
-                String more = option.matches() ? option.group(2) : line;
-                options.merge(last, more.strip(), (text, rest) -> (text + " " + rest).strip());
-            }
-        }
-        return options;
     }
 
     private static String help(Verb verb, ClientRequest request, ClientConnection client)

@@ -8,7 +8,7 @@ import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
-import jnvdocker.command.start.StartContainer;
+import jnvdocker.command.start.RunHelp;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -82,7 +82,8 @@ class CompletionTest {
                                             null,
                                             null,
                                             INSTALLATION,
-                                            Optional.empty())
+                                            null,
+                                            null)
                                     ::commands,
                             "mesos",
                             new MesosCommand(null, INSTALLATION, null, null, null)::commands,
@@ -109,8 +110,7 @@ class CompletionTest {
                 }
             };
 
-    private static final Completion COMPLETION =
-            new Completion(HOST, GROUPS, StartContainer.options());
+    private static final Completion COMPLETION = new Completion(HOST, GROUPS, RunHelp.options());
 
     private static Gpu gpu(int index) {
         String uuid = "GPU-5c1a%d00%d-1d2c-4e5f-8a9b-01234567890%d".formatted(index, index, index);

@@ -1,0 +1,45 @@
+package jnvdocker.command.start;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The help on the options that jnvdocker adds to docker's {@code run} and {@code create}. */
+public final class RunHelp {
+    static final String TEXT =
+            """
+
+            jnvdocker adds:
+                  --gpus all|none|N|device=IDS   N free GPUs, or certain ones by index, UUID (or its
+                                                 beginning) or PCI address
+                  --gpu-wait[=DURATION]          Wait for GPUs that are held by others. The place in
+                                                 the queue is lost when this command ends: keep it
+                                                 in tmux or under nohup
+
+            Environment: NV_GPU chooses the GPUs of images that need some, like --gpus;
+            NV_GPU_WAIT is like --gpu-wait.
+            """;
+
+    private static final Pattern OPTION =
+            Pattern.compile(" {6}(--[a-z-]+)(?:\\[\\S*| \\S+)? {2,}(.*)");
+
+    private RunHelp() {}
+
+    /** The options that jnvdocker adds to docker's, with descriptions, in the order of the help. */
+    public static Map<String, String> options() {
+        Map<String, String> options = new LinkedHashMap<>();
+        String last = "";
+        for (String line : TEXT.lines().takeWhile(it -> !it.startsWith("Env")).toList()) {
+            Matcher option = OPTION.matcher(line);
+            if (option.matches()) {
+                last = option.group(1);
+            }
+            if (!last.isEmpty()) {
+                String more = option.matches() ? option.group(2) : line;
+                options.merge(last, more.strip(), (text, rest) -> (text + " " + rest).strip());
+            }
+        }
+        return options;
+    }
+}
