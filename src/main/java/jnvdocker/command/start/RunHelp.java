@@ -7,7 +7,8 @@ import java.util.regex.Pattern;
 
 /** The help on the options that jnvdocker adds to docker's {@code run} and {@code create}. */
 public final class RunHelp {
-    static final String TEXT =
+    /** As it follows docker's own. */
+    public static final String TEXT =
             """
 
             jnvdocker adds:

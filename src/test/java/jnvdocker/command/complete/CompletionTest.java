@@ -4,10 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.command.caller.Installation;
-import jnvdocker.command.gpu.GpuCommand;
-import jnvdocker.command.mesos.MesosCommand;
-import jnvdocker.command.runtime.RuntimeCommand;
+import jnvdocker.command.CommandGroups;
 import jnvdocker.command.start.RunHelp;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
@@ -16,9 +13,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
-import jnvdocker.posix.Peer;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.protocol.ClientRequest;
 
 import org.junit.jupiter.api.Test;
 
@@ -29,66 +24,19 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 class CompletionTest {
-    private static final ClientRequest REQUEST =
-            new ClientRequest(
-                    new Peer((int) ProcessHandle.current().pid(), 1000, 1000),
-                    new ClientRequest.Terminals(false, false, false),
-                    false,
-                    0,
-                    "/",
-                    List.of("docker"),
-                    List.of(),
-                    Map.of());
-
-    private static final Installation INSTALLATION =
-            new Installation(
-                    false,
-                    Path.of("/opt/jnvdocker"),
-                    Path.of("/etc/jnvdocker/config.toml"),
-                    Path.of("/var/lib/jnvdocker"),
-                    () -> {});
-
     /** Whoever may use docker chooses the names of containers. */
     private static final List<String> HOSTILE =
             List.of("$(reboot)", "`reboot`", "a b", "x;reboot", "'", "\u001b[2J", "-\n:files", "*");
-
-    /** The commands are only looked at, so they need nothing. */
-    private static final Map<String, Completion.Group> GROUPS =
-            new TreeMap<>(
-                    Map.of(
-                            "gpu",
-                            new GpuCommand(
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            null,
-                                            INSTALLATION,
-                                            null,
-                                            null)
-                                    ::commands,
-                            "mesos",
-                            new MesosCommand(null, INSTALLATION, null, null, null)::commands,
-                            "runtime",
-                            new RuntimeCommand(null, null, null, null)::commands));
 
     private static final Visible HOST =
             new Visible() {
@@ -110,7 +58,8 @@ class CompletionTest {
                 }
             };
 
-    private static final Completion COMPLETION = new Completion(HOST, GROUPS, RunHelp.options());
+    private static final Completion COMPLETION =
+            new Completion(HOST, CommandGroups.ALL, RunHelp.options());
 
     private static Gpu gpu(int index) {
         String uuid = "GPU-5c1a%d00%d-1d2c-4e5f-8a9b-01234567890%d".formatted(index, index, index);
@@ -137,7 +86,7 @@ class CompletionTest {
     }
 
     private static List<String> lines(String... words) {
-        return COMPLETION.answer(List.of(words), REQUEST, null).lines().toList();
+        return COMPLETION.answer(List.of(words), CommandGroups.REQUEST, null).lines().toList();
     }
 
     /** The candidates, and the other ways. */
@@ -146,7 +95,7 @@ class CompletionTest {
     }
 
     private static CommandSpec group(String name) {
-        return GROUPS.get(name).commands(REQUEST, null).getCommandSpec();
+        return CommandGroups.ALL.get(name).commands(CommandGroups.REQUEST, null).getCommandSpec();
     }
 
     @Test
@@ -157,7 +106,7 @@ class CompletionTest {
 
     @Test
     void everyCommandIsACandidate() {
-        for (String name : GROUPS.keySet()) {
+        for (String name : CommandGroups.ALL.keySet()) {
             CommandSpec group = group(name);
             assertEquals(List.copyOf(group.subcommands().keySet()), complete(name, ""));
             assertEquals(complete(name, ""), complete(name, "help", ""));
@@ -173,7 +122,7 @@ class CompletionTest {
 
     @Test
     void everyOptionIsACandidateUntilItIsTyped() {
-        for (String name : GROUPS.keySet()) {
+        for (String name : CommandGroups.ALL.keySet()) {
             for (CommandLine command : group(name).subcommands().values()) {
                 String word = command.getCommandName();
                 for (OptionSpec option : command.getCommandSpec().options()) {
@@ -194,7 +143,7 @@ class CompletionTest {
     @Test
     void kindOfEveryValueIsKnown() throws IOException {
         Set<String> unknown = new TreeSet<>();
-        for (String name : GROUPS.keySet()) {
+        for (String name : CommandGroups.ALL.keySet()) {
             for (CommandLine command : group(name).subcommands().values()) {
                 CommandSpec spec = command.getCommandSpec();
                 List<ArgSpec> all = new ArrayList<>(spec.args());
@@ -243,7 +192,7 @@ class CompletionTest {
 
     @Test
     void nothingForAShellOrATerminalToActUponIsAnswered() {
-        String all = COMPLETION.answer(List.of("gpu", "release", ""), REQUEST, null);
+        String all = COMPLETION.answer(List.of("gpu", "release", ""), CommandGroups.REQUEST, null);
         assertTrue(all.contains("$(reboot)"), "names are in descriptions: " + all);
         assertTrue(all.lines().allMatch(it -> it.matches("[A-Za-z0-9_.-]+\t\\P{Cntrl}+")), all);
         assertEquals(List.of("alice", "bob"), complete("gpu", "history", "--user", ""));

@@ -303,10 +303,6 @@ class PolicyTest extends OneEngineTest {
                     reload.err());
             assertRefused("2 GPUs requested, but each user .*", run(ALICE, "2"));
         }
-        lab.daemon().config("");
-        Command.Result other = as(ALICE, "gpu", "reload").run();
-        assertEquals(125, other.exitCode(), other::toString);
-        assertRefused("2 GPUs requested, but each user .*", run(ALICE, "2"));
     }
 
     @Test

@@ -1,0 +1,64 @@
+package jnvdocker.command;
+
+import jnvdocker.command.caller.Installation;
+import jnvdocker.command.complete.Completion;
+import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.mesos.MesosCommand;
+import jnvdocker.command.runtime.RuntimeCommand;
+import jnvdocker.posix.Peer;
+import jnvdocker.protocol.ClientRequest;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** Our own commands as they are parsed, without a daemon behind them. */
+public final class CommandGroups {
+    public static final ClientRequest REQUEST =
+            new ClientRequest(
+                    new Peer((int) ProcessHandle.current().pid(), 1000, 1000),
+                    new ClientRequest.Terminals(false, false, false),
+                    false,
+                    0,
+                    "/",
+                    List.of("docker"),
+                    List.of(),
+                    Map.of());
+
+    private static final Installation INSTALLATION =
+            new Installation(
+                    false,
+                    Path.of("/opt/jnvdocker"),
+                    Path.of("/etc/jnvdocker/config.toml"),
+                    Path.of("/var/lib/jnvdocker"),
+                    () -> {});
+
+    /** The commands are only looked at, so they need nothing. */
+    public static final Map<String, Completion.Group> ALL =
+            new TreeMap<>(
+                    Map.of(
+                            "gpu",
+                            new GpuCommand(
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            null,
+                                            INSTALLATION,
+                                            Optional::empty,
+                                            null)
+                                    ::commands,
+                            "mesos",
+                            new MesosCommand(null, INSTALLATION, null, null, null)::commands,
+                            "runtime",
+                            new RuntimeCommand(null, null, null, null)::commands));
+
+    private CommandGroups() {}
+}
