@@ -9,18 +9,46 @@ import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.ArgumentsProvider;
+import org.junit.jupiter.params.provider.ArgumentsSource;
+import org.junit.jupiter.params.support.ParameterDeclarations;
+
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.util.stream.Stream;
 
 /** A lab of each engine for all tests of a class; each test leaves nothing behind in it. */
 @Tag("docker")
 @Tag("root")
 @ParameterizedClass
-@EnumSource
+@ArgumentsSource(EachEngineTest.Engines.class)
 abstract class EachEngineTest {
+    /**
+     * Takes minutes for each engine: there is one at a time, the one that {@code ENGINE} names, by
+     * default the newest.
+     */
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface OneAtATime {}
+
+    static final class Engines implements ArgumentsProvider {
+        @Override
+        public Stream<Arguments> provideArguments(
+                ParameterDeclarations parameters, ExtensionContext context) {
+            boolean one = context.getRequiredTestClass().isAnnotationPresent(OneAtATime.class);
+            Stream<TestEngine.Release> releases =
+                    one
+                            ? Stream.of(TestEngine.Release.wanted())
+                            : Stream.of(TestEngine.Release.values());
+            return releases.map(Arguments::of);
+        }
+    }
+
     static final String SINCE = " since \\d\\d:\\d\\d";
 
     static Lab lab;

@@ -26,6 +26,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Whichever of engine, daemon and machine goes away and comes back, the registry is true again. */
+@EachEngineTest.OneAtATime
 class EngineRestartTest extends EachEngineTest {
     private static final String BOOT_ID = "proc/sys/kernel/random/boot_id";
 

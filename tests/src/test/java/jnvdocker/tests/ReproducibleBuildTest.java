@@ -26,7 +26,8 @@ class ReproducibleBuildTest {
                             "sh",
                             "-ec",
                             "tar -c --exclude=target --exclude=.git . | tar -x -C \"$1\"; cd"
-                                + " \"$1\"; mvn -o -q -B -P dist -pl src -am -DskipTests package",
+                                    + " \"$1\"; mvn -o -q -B -P dist -DskipTests package -pl"
+                                    + " labels,native,volume-plugin,runtime,src",
                             "sh",
                             copy)
                     .in(Project.root())
