@@ -7,9 +7,15 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.PointerByReference;
 
-/** The calls of libc that jnr-posix does not have. The C names stop here. */
+/** The calls of libc that Java does not have. The C names stop here. */
 interface LibC extends Library {
     LibC INSTANCE = Native.load("c", LibC.class);
+
+    int geteuid();
+
+    int chown(String path, int uid, int gid) throws LastErrorException;
+
+    int chmod(String path, int mode) throws LastErrorException;
 
     int open(String path, int flags, int mode) throws LastErrorException;
 
@@ -44,6 +50,8 @@ interface LibC extends Library {
             throws LastErrorException;
 
     long recv(int socket, byte[] into, long length, int flags) throws LastErrorException;
+
+    String strerror(int errno);
 
     int getpwuid_r(int uid, Pointer entry, Pointer buffer, long size, PointerByReference found);
 

@@ -4,14 +4,10 @@ import com.sun.jna.LastErrorException;
 import com.sun.jna.Memory;
 import com.sun.jna.ptr.IntByReference;
 
-import jnr.constants.platform.Signal;
-import jnr.posix.POSIX;
-import jnr.posix.POSIXFactory;
-import jnr.posix.util.SunMiscSignal;
-
 import java.io.IOException;
 import java.lang.reflect.InaccessibleObjectException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,8 +15,6 @@ import java.time.Duration;
 
 /** System calls that Java lacks. */
 public final class Posix {
-    private static final POSIX JNR = POSIXFactory.getNativePOSIX();
-
     private static final int O_RDONLY = 0;
     private static final int O_WRONLY = 1;
     private static final int O_CREAT = 0x40;
@@ -51,25 +45,46 @@ public final class Posix {
 
     /** Runs this at each SIGHUP, in a thread of Java's; SIGHUP ends Java otherwise. */
     public static void onHangUp(Runnable task) {
-        SunMiscSignal.signal(Signal.SIGHUP, _ -> task.run());
+        // By reflection, since javac warns of each mention of these classes and no option prevents
+        // it.
+        try {
+            Class<?> signal = Class.forName("sun.misc.Signal");
+            Class<?> handler = Class.forName("sun.misc.SignalHandler");
+            Object ours =
+                    Proxy.newProxyInstance(
+                            Posix.class.getClassLoader(),
+                            new Class<?>[] {handler},
+                            (_, _, _) -> {
+                                task.run();
+                                return null;
+                            });
+            signal.getMethod("handle", signal, handler)
+                    .invoke(null, signal.getConstructor(String.class).newInstance("HUP"), ours);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("this Java has no sun.misc.Signal", e);
+        }
     }
 
     /** Returns the user that we run as: 0 is root. */
     public static int effectiveUser() {
-        return JNR.geteuid();
+        return LibC.INSTANCE.geteuid();
     }
 
     /** Sets the owner and group of a file; -1 leaves one as it is. */
     public static void chown(Path file, int uid, int gid) throws PosixException {
-        if (JNR.chown(file.toString(), uid, gid) != 0) {
-            throw failure("chown " + file, JNR.errno());
+        try {
+            LibC.INSTANCE.chown(file.toString(), uid, gid);
+        } catch (LastErrorException e) {
+            throw failure("chown " + file, e.getErrorCode());
         }
     }
 
     /** Sets the permission bits of a file, such as 0660. */
     public static void chmod(Path file, int mode) throws PosixException {
-        if (JNR.chmod(file.toString(), mode) != 0) {
-            throw failure("chmod " + file, JNR.errno());
+        try {
+            LibC.INSTANCE.chmod(file.toString(), mode);
+        } catch (LastErrorException e) {
+            throw failure("chmod " + file, e.getErrorCode());
         }
     }
 
@@ -201,7 +216,7 @@ public final class Posix {
     }
 
     static PosixException failure(String what, int errno) {
-        return new PosixException(what, errno, JNR.strerror(errno));
+        return new PosixException(what, errno, LibC.INSTANCE.strerror(errno));
     }
 
     /** Java hides it: needs {@code --add-opens java.base/sun.nio.ch=ALL-UNNAMED}. */
