@@ -3,6 +3,9 @@ package jnvdocker.manual;
 import jnvdocker.command.CommandGroups;
 import jnvdocker.command.start.RunHelp;
 
+import org.apache.commons.compress.compressors.gzip.GzipCompressorOutputStream;
+import org.apache.commons.compress.compressors.gzip.GzipParameters;
+
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Model.ArgSpec;
@@ -23,7 +26,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.zip.Deflater;
-import java.util.zip.GZIPOutputStream;
 
 /**
  * Writes the man pages: those of commands from the specifications by which these are parsed, the
@@ -53,18 +55,17 @@ public final class ManPages {
             String name = page.getKey();
             Path folder = target.resolve("man" + name.substring(name.length() - 1));
             Files.createDirectories(folder);
-            try (OutputStream out = new Gzip(Files.newOutputStream(folder.resolve(name + ".gz")))) {
+            try (OutputStream out = gzip(folder.resolve(name + ".gz"))) {
                 out.write(page.getValue().getBytes(StandardCharsets.US_ASCII));
             }
         }
     }
 
-    /** As small as it gets, as Debian's policy has it. Java writes no time into the header. */
-    private static final class Gzip extends GZIPOutputStream {
-        Gzip(OutputStream out) throws IOException {
-            super(out);
-            def.setLevel(Deflater.BEST_COMPRESSION);
-        }
+    /** As small as it gets, as Debian's policy has it, and without a time. */
+    private static OutputStream gzip(Path file) throws IOException {
+        GzipParameters smallest = new GzipParameters();
+        smallest.setCompressionLevel(Deflater.BEST_COMPRESSION);
+        return new GzipCompressorOutputStream(Files.newOutputStream(file), smallest);
     }
 
     /** Our own commands by their groups' names. */
