@@ -7,6 +7,7 @@ import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
@@ -102,16 +103,42 @@ class RuntimeClientsTest {
         return compose.command(lab, "-p", project, "-f", file, "up", "-d").in(folder).run();
     }
 
+    private static final Path EXAMPLES = Project.root().resolve("src/dist/examples");
+
+    /** An example's service with an image of ours. */
+    private static Command.Result upExample(Client compose, String project, String service)
+            throws IOException {
+        Path override = folder.resolve("override.yml");
+        Files.writeString(
+                override,
+                """
+                version: "3.8"
+                services:
+                  train: &ours {image: plain, command: sleep 1000, stop_signal: KILL, network_mode: none}
+                  notebook: *ours
+                """);
+        Path example = EXAMPLES.resolve("compose/compose.yaml");
+        return compose.command(
+                        lab, "-p", project, "-f", example, "-f", override, "up", "-d", service)
+                .in(folder)
+                .run();
+    }
+
     @ParameterizedTest
     @EnumSource(names = {"COMPOSE_1", "COMPOSE_2"})
     void composeGetsFreeOnesByADeploymentsDevices(Client compose) throws Exception {
-        up(compose, "one", DEVICES.formatted("count: 2, ")).ok();
-        up(compose, "two", DEVICES.formatted("count: 2, ")).ok();
+        upExample(compose, "one", "train").ok();
+        upExample(compose, "two", "train").ok();
         awaitNumbers(Map.of("one", 2, "two", 2));
-        Command.Result third = up(compose, "three", DEVICES.formatted("count: 2, "));
-        assertTrue(third.exitCode() != 0, third::toString);
-        assertTrue(third.err().contains("'s container one"), third::toString);
-        assertTrue(third.err().contains("'s container two"), third::toString);
+        for (String service : List.of("train", "notebook")) {
+            Command.Result third = upExample(compose, "three", service);
+            assertTrue(third.exitCode() != 0, third::toString);
+            assertTrue(third.err().contains("'s container one"), third::toString);
+            assertEquals(
+                    service.equals("train"),
+                    third.err().contains("'s container two"),
+                    third::toString);
+        }
     }
 
     @ParameterizedTest
@@ -161,6 +188,43 @@ class RuntimeClientsTest {
         String out = Client.DOCKER_PY.command(lab, "-c", script).run().ok().out();
         awaitNumbers(Map.of("one", 2, "two", 2));
         assertTrue(out.contains("held by somebody's container one"), out);
+        Command.Result example =
+                Client.DOCKER_PY
+                        .command(lab, EXAMPLES.resolve("docker-py/train.py"), "plain", "true")
+                        .run();
+        assertEquals(1, example.exitCode(), example::toString);
+        assertTrue(example.err().contains("held by somebody's container one"), example::toString);
+    }
+
+    /**
+     * JupyterHub's DockerSpawner is in none of Debian's packages: these are the calls that it makes
+     * of docker-py with its settings.
+     */
+    @Test
+    void jupyterHubsServersHaveAGpuEach() {
+        String script =
+                """
+                import collections, docker, sys
+                settings = collections.defaultdict(dict)
+                class Traits:
+                    def __init__(self, name): self.__dict__['name'] = name
+                    def __setattr__(self, trait, value): settings[self.name][trait] = value
+                class Config:
+                    JupyterHub = Traits('JupyterHub')
+                    DockerSpawner = Traits('DockerSpawner')
+                exec(open(sys.argv[1]).read(), {'get_config': Config})
+                spawner = settings['DockerSpawner']
+                client = docker.APIClient()
+                for user in ['alice', 'bob']:
+                    host = client.create_host_config(network_mode='none', **spawner['extra_host_config'])
+                    made = client.create_container(image='plain', command=['sleep', '1000'],
+                        name=user + '-server', environment=spawner['environment'], host_config=host,
+                        stop_signal='KILL')
+                    client.start(made['Id'])
+                """;
+        Path config = EXAMPLES.resolve("jupyterhub/jupyterhub_config.py");
+        Client.DOCKER_PY.command(lab, "-c", script, config).run().ok();
+        awaitNumbers(Map.of("alice", 1, "bob", 1));
     }
 
     @Test

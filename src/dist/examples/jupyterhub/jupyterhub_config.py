@@ -1,0 +1,20 @@
+# JupyterHub with DockerSpawner: each user's server has a free GPU to itself for as long as it runs. Needs jnvdocker's
+# OCI runtime on the host; max_gpus_unknown in /etc/jnvdocker/config.toml limits all servers together, since the engine
+# starts them and not their users.
+c = get_config()  # noqa: F821
+
+c.JupyterHub.spawner_class = "dockerspawner.DockerSpawner"
+c.DockerSpawner.image = "quay.io/jupyter/pytorch-notebook:cuda12-python-3.11"
+c.DockerSpawner.remove = True
+c.DockerSpawner.extra_host_config = {"runtime": "nvidia"}
+# A number, "all", or "device=0,1".
+c.DockerSpawner.environment = {"JNVDOCKER_GPUS": "1"}
+
+# A server that nobody uses gives its GPU back.
+c.JupyterHub.services = [
+    {
+        "name": "idle",
+        "admin": True,
+        "command": ["python3", "-m", "jupyterhub_idle_culler", "--timeout=3600"],
+    }
+]
