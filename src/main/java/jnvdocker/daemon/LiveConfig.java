@@ -61,7 +61,7 @@ final class LiveConfig {
             return file;
         } catch (StartException e) {
             throw new StartException(
-                    e.refusal().precededBy("the settings of before stay in force: "), e);
+                    e.refusal().precededBy("the previous settings stay in force: "), e);
         }
     }
 

@@ -27,7 +27,8 @@ import java.util.zip.ZipFile;
 public final class Notices {
     private static final String RULE = "\n" + "-".repeat(80) + "\n\n";
     private static final Pattern JAR = Pattern.compile("(.+?)-(\\d.*)\\.jar");
-    private static final Pattern TEXT = Pattern.compile("META-INF/(?:.*/)?(?:NOTICE|LICENSE)[^/]*");
+    private static final Pattern TEXT =
+            Pattern.compile("META-INF/(?:.*/)?[^/]*(?:NOTICE|LICENSE)[^/]*");
 
     /** Of a jar whose licence is Apache's, only what is said besides counts. */
     private static final String APACHE = "Version 2.0, January 2004";
@@ -63,8 +64,14 @@ public final class Notices {
         Files.writeString(target, text);
     }
 
-    /** A jar, a part of one or of a program. */
-    private record Part(String title, String license, String source, List<String> texts) {}
+    /**
+     * A jar, a part of one or of a program.
+     *
+     * @param copyright empty where the texts have it
+     * @param texts that the jar carries
+     */
+    private record Part(
+            String title, String license, String copyright, String source, List<String> texts) {}
 
     /**
      * @throws IllegalArgumentException naming what is not known, not shipped or not accepted
@@ -89,23 +96,31 @@ public final class Notices {
                                 + part.license()
                                 + ", which is not accepted");
             }
-            text.append(part.title()).append("\n    ").append(part.license()).append("\n    ");
-            text.append(part.source()).append('\n');
+            text.append(part.title()).append('\n');
+            Stream.of(part.license(), part.copyright(), part.source())
+                    .filter(line -> !line.isEmpty())
+                    .forEach(line -> text.append("    ").append(line).append('\n'));
         }
         for (Part part : parts) {
             for (String each : part.texts()) {
-                text.append(RULE)
-                        .append(part.title())
-                        .append("\n\n")
-                        .append(each.strip())
-                        .append('\n');
+                append(text, part.title(), each);
             }
         }
-        return text.append(RULE)
-                .append("Apache-2.0\n\n")
-                .append(apache.stripTrailing())
-                .append('\n')
-                .toString();
+        Set<String> used =
+                parts.stream().map(Part::license).collect(Collectors.toCollection(TreeSet::new));
+        for (String license : used) {
+            append(
+                    text,
+                    license,
+                    license.equals("Apache-2.0")
+                            ? apache
+                            : Files.readString(licenses.resolve(license + ".txt")));
+        }
+        return text.toString();
+    }
+
+    private static void append(StringBuilder text, String title, String more) {
+        text.append(RULE).append(title).append("\n\n").append(more.strip()).append('\n');
     }
 
     private List<Part> jars() throws IOException {
@@ -130,14 +145,13 @@ public final class Notices {
                         name.group(1)
                                 + " is shipped, and third-party.toml does not name its licence");
             }
-            List<String> texts = texts(entry);
-            texts.addAll(carried(jar));
             jars.add(
                     new Part(
                             name.group(1) + " " + name.group(2),
                             entry.getString("license"),
+                            entry.getString("copyright", () -> ""),
                             entry.getString("source").replace("{name}", name.group(1)),
-                            texts));
+                            carried(jar)));
         }
         if (!entries.isEmpty()) {
             throw new IllegalArgumentException(
@@ -154,14 +168,15 @@ public final class Notices {
         List<Part> parts = new ArrayList<>();
         for (TomlTable entry : tables("parts")) {
             String in = entry.getString("in");
-            libraries.remove(in);
+            List.of(in.split(", ")).forEach(libraries::remove);
             String version = in.equals("java") ? " " + javaVersion() : "";
             parts.add(
                     new Part(
                             entry.getString("name") + version + ", in " + in,
                             entry.getString("license"),
+                            entry.getString("copyright", () -> ""),
                             entry.getString("source"),
-                            in.equals("java") ? javaTexts() : texts(entry)));
+                            List.of()));
         }
         if (!libraries.isEmpty()) {
             throw new IllegalArgumentException(
@@ -175,14 +190,6 @@ public final class Notices {
         List<TomlTable> tables = new ArrayList<>();
         known.getArrayOrEmpty(key).toList().forEach(each -> tables.add((TomlTable) each));
         return tables;
-    }
-
-    private List<String> texts(TomlTable entry) throws IOException {
-        List<String> texts = new ArrayList<>();
-        if (entry.contains("text")) {
-            texts.add(Files.readString(licenses.resolve(entry.getString("text") + ".txt")));
-        }
-        return texts;
     }
 
     private static List<String> carried(Path jar) throws IOException {
@@ -202,22 +209,17 @@ public final class Notices {
         return texts;
     }
 
+    /** Its own notices lie beside it. */
     private String javaVersion() throws IOException {
+        Path legal = tree.resolve("java/legal/java.base/LICENSE");
+        if (!Files.exists(legal)) {
+            throw new IllegalArgumentException("there is no " + legal);
+        }
         Properties release = new Properties();
         try (InputStream in = Files.newInputStream(tree.resolve("java/release"))) {
             release.load(in);
         }
         return release.getProperty("JAVA_VERSION").replace("\"", "");
-    }
-
-    /** Its notices lie beside it already. */
-    private List<String> javaTexts() throws IOException {
-        Path legal = tree.resolve("java/legal/java.base");
-        if (!Files.exists(legal.resolve("LICENSE"))) {
-            throw new IllegalArgumentException("there is no " + legal + "/LICENSE");
-        }
-        return List.of(
-                "The licence and the notices of its parts are in java/legal of jnvdocker's tree.");
     }
 
     private static List<Path> files(Path folder, String suffix) throws IOException {

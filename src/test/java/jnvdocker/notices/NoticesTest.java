@@ -29,7 +29,7 @@ class NoticesTest {
             name = "ffi"
             in = "libone.so"
             license = "MIT"
-            text = "ffi"
+            copyright = "Copyright (c) ffi"
             source = "https://example.org/ffi"
             """;
 
@@ -39,7 +39,7 @@ class NoticesTest {
     void layOut() throws IOException {
         Files.createDirectories(tree.resolve("lib/native"));
         Files.writeString(tree.resolve("lib/native/libone.so"), "");
-        Files.writeString(tree.resolve("ffi.txt"), "permission is granted\n");
+        Files.writeString(tree.resolve("MIT.txt"), "permission is granted\n");
         jar("one-1.2.jar", Map.of("META-INF/NOTICE", "one is by One\r\n", "one/NOTICE", "no"));
         jar("jnvdocker-0.1.jar", Map.of());
     }
@@ -69,10 +69,12 @@ class NoticesTest {
     void eachPartHasItsLicenceAndItsTexts() throws IOException {
         String text = notices(KNOWN);
         assertTrue(text.contains("\none 1.2\n    Apache-2.0\n    https://example.org/one\n"), text);
-        assertTrue(text.contains("\nffi, in libone.so\n    MIT\n"), text);
+        assertTrue(
+                text.contains("\nffi, in libone.so\n    MIT\n    Copyright (c) ffi\n    https:"),
+                text);
         assertTrue(text.contains("\none 1.2\n\none is by One\n"), text);
-        assertTrue(text.contains("\npermission is granted\n"), text);
-        assertTrue(text.endsWith("\nthe Apache licence\n"), text);
+        assertTrue(text.contains("\nApache-2.0\n\nthe Apache licence\n"), text);
+        assertTrue(text.endsWith("\nMIT\n\npermission is granted\n"), text);
     }
 
     @Test

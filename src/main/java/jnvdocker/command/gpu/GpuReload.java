@@ -27,7 +27,7 @@ public final class GpuReload implements Callable<Integer> {
     public interface Reload {
         /**
          * @return the file
-         * @throws IOException naming the mistake; the settings of before stay in force then
+         * @throws IOException naming the mistake; the previous settings stay in force then
          */
         Path perform() throws IOException;
     }

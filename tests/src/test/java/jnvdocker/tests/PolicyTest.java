@@ -298,7 +298,7 @@ class PolicyTest extends OneEngineTest {
             Command.Result reload = lab.jnvdocker("gpu", "reload");
             assertEquals(125, reload.exitCode(), reload::toString);
             EachEngineTest.assertMatches(
-                    "jnvdocker: the settings of before stay in force:"
+                    "jnvdocker: the previous settings stay in force:"
                             + " .*(nonsense|no-such-group).*\n",
                     reload.err());
             assertRefused("2 GPUs requested, but each user .*", run(ALICE, "2"));

@@ -187,7 +187,7 @@ class SystemdTest {
         breakConfiguration();
         assertTrue(systemctl("reload", SERVICE).exitCode() != 0);
         assertTrue(
-                machine.journal(SERVICE).contains("the settings of before stay in force: "),
+                machine.journal(SERVICE).contains("the previous settings stay in force: "),
                 () -> machine.journal(SERVICE));
         shell("rm -rf /etc/jnvdocker");
         systemctl("reload", SERVICE).ok();

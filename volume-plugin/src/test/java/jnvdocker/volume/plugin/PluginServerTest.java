@@ -24,6 +24,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 class PluginServerTest {
     @TempDir Path folder;
@@ -213,7 +214,7 @@ class PluginServerTest {
         try (RawHttp slow = new RawHttp(socket);
                 RawHttp other = new RawHttp(socket)) {
             slow.send(slowRequest());
-            volumes.slowHasBegun.await();
+            assertTrue(volumes.slowHasBegun.await(30, TimeUnit.SECONDS));
             assertIsEmptyList(other.ask("VolumeDriver.List", "{}"));
             volumes.slowMayEnd.countDown();
             assertEquals("{\"Err\":\"\"}", slow.answer().body().strip());
@@ -227,15 +228,17 @@ class PluginServerTest {
         VolumePlugin plugin = new VolumePlugin(List.of(volumes));
         try (PluginServer _ =
                         PluginServer.listen(
-                                plugin, other, Duration.ofMillis(300), VerbThreads.Limits.USUAL);
-                RawHttp slow = new RawHttp(other);
-                RawHttp idle = new RawHttp(other);
-                RawHttp half = new RawHttp(other)) {
+                                plugin, other, Duration.ofSeconds(1), VerbThreads.Limits.USUAL);
+                RawHttp slow = new RawHttp(other)) {
+            // Before anything else: this connection is closed as well if its request is late.
             slow.send(slowRequest());
-            volumes.slowHasBegun.await();
-            half.send("POST /VolumeDriver.List HTTP/1.1\r\nHost: ");
-            assertThrows(EOFException.class, half::answer);
-            assertThrows(EOFException.class, idle::answer);
+            assertTrue(volumes.slowHasBegun.await(30, TimeUnit.SECONDS));
+            try (RawHttp idle = new RawHttp(other);
+                    RawHttp half = new RawHttp(other)) {
+                half.send("POST /VolumeDriver.List HTTP/1.1\r\nHost: ");
+                assertThrows(EOFException.class, half::answer);
+                assertThrows(EOFException.class, idle::answer);
+            }
             volumes.slowMayEnd.countDown();
             assertEquals("{\"Err\":\"\"}", slow.answer().body().strip());
         }
