@@ -40,7 +40,7 @@ public final class ManPages {
     /**
      * @param manual the directory of the manual's pages
      */
-    ManPages(Path manual, String version) {
+    public ManPages(Path manual, String version) {
         this.manual = manual;
         this.version = version;
     }
@@ -85,7 +85,7 @@ public final class ManPages {
     }
 
     /** All pages, by name and section: {@code jnvdocker-gpu-why.1}. */
-    Map<String, String> all() throws IOException {
+    public Map<String, String> all() throws IOException {
         Map<String, String> pages = new TreeMap<>();
         pages.put("jnvdocker.1", overview());
         pages.put("jnvdocker.toml.5", configuration());
@@ -160,12 +160,23 @@ public final class ManPages {
 
     private String daemon() throws IOException {
         Roff roff = page("jnvdockerd", 8, "the daemon that gives out GPUs");
-        roff.line(Roff.bold("jnvdockerd") + " [" + Roff.bold("\\-\\-make\\-nodes") + "]")
+        roff.line(
+                        Roff.bold("jnvdockerd")
+                                + " ["
+                                + Roff.bold("\\-\\-make\\-nodes")
+                                + "|"
+                                + Roff.bold("\\-\\-version")
+                                + "]")
                 .heading("DESCRIPTION")
                 .line("Keeps the registry of who has which GPU, and serves docker's volume plugin.")
-                .line("With " + Roff.bold("\\-\\-make\\-nodes"))
-                .line("it only loads the driver and makes its device nodes;")
-                .line("with " + Roff.bold("\\-\\-version") + " it prints its version.")
+                .line("Without an option it runs until it is told to end.")
+                .heading("OPTIONS")
+                .item(
+                        Roff.bold("\\-\\-make\\-nodes"),
+                        "Load the driver, make its device nodes, and exit.")
+                .item(
+                        Roff.bold("\\-v") + ", " + Roff.bold("\\-\\-version"),
+                        "Print the version, and exit.")
                 .heading("SYSTEMD");
         section("upkeep.md", "systemd").appendTo(roff);
         roff.heading("SIGNALS")
@@ -175,12 +186,20 @@ public final class ManPages {
         section("configuration.md", "Variables").appendTo(roff);
         roff.heading("FILES");
         section("configuration.md", "Paths").appendTo(roff);
+        roff.heading("EXIT STATUS")
+                .item("0", "It was told to end, or has done what its option says.")
+                .item("2", "There is no such option.")
+                .item("125", "It could not start; standard error says why, and what to do.");
         return seeAlso(roff, Stream.of("jnvdocker(1)", "jnvdocker.toml(5)"));
     }
 
     private String group(String name, CommandLine group) throws IOException {
         Roff roff = page(name, 1, sentence(first(group)));
-        roff.line(synopsis(group)).heading("COMMANDS");
+        roff.line(synopsis(group)).heading("DESCRIPTION");
+        describe(roff, group);
+        roff.heading("OPTIONS");
+        arguments(roff, group);
+        roff.heading("COMMANDS");
         boolean ownPages = name.endsWith("-gpu");
         for (CommandLine command : commands(group)) {
             if (ownPages) {

@@ -13,6 +13,7 @@ import picocli.CommandLine.Model.OptionSpec;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -48,6 +49,25 @@ class ManPagesTest {
         }
         for (String option : RunHelp.options().keySet()) {
             assertSays("jnvdocker.1", pages.get("jnvdocker.1"), option);
+        }
+    }
+
+    @Test
+    void everyPageHasTheUsualSections() throws IOException {
+        for (Map.Entry<String, String> page : pages().entrySet()) {
+            List<String> usual = new ArrayList<>(List.of("NAME", "SYNOPSIS", "DESCRIPTION"));
+            if (!page.getKey().endsWith(".5")) {
+                usual.addAll(List.of("OPTIONS", "EXIT STATUS"));
+            }
+            usual.add("SEE ALSO");
+            List<String> headings =
+                    page.getValue()
+                            .lines()
+                            .filter(line -> line.startsWith(".SH "))
+                            .map(line -> line.substring(".SH ".length()).replace("\"", ""))
+                            .filter(usual::contains)
+                            .toList();
+            assertEquals(usual, headings, page.getKey());
         }
     }
 
