@@ -33,6 +33,9 @@ import java.util.stream.Collectors;
 public final class Uninstall {
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
+    /** The number of past claims whose volumes the engine may still remember. */
+    private static final int LATELY = 100;
+
     private final DockerEngine engine;
     private final Leases leases;
     private final Reconciler reconciler;
@@ -114,8 +117,19 @@ public final class Uninstall {
             }
             removed.volumes().add(volume);
         }
+        forgetRemoved();
         refuseStopped(engine.withVolumesOf(pluginName, LIMIT));
         served.releaseAll();
+    }
+
+    /**
+     * Has the engine forget volumes that it just removes, or whose removal a daemon that ended did
+     * not confirm: no list has them any more. What it does not know costs nothing.
+     */
+    private void forgetRemoved() throws IOException {
+        for (Claim claim : leases.pastClaimsWithVolume(LATELY)) {
+            engine.removeVolume(ClaimNames.volume(claim.id()), LIMIT);
+        }
     }
 
     /** Their containers with GPUs would be refused for ever. */

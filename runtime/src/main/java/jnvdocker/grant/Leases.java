@@ -308,6 +308,11 @@ public final class Leases {
         return registry.claims().withVolume();
     }
 
+    /** Claims that had a volume of docker's and are gone, the latest first. */
+    public List<Claim> pastClaimsWithVolume(int limit) throws IOException {
+        return registry.claims().forgottenWithVolume(limit);
+    }
+
     /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
     public GpuStatus.State state(Lease lease) {
         return evidence.state(lease, evidence.of(lease));

@@ -217,6 +217,12 @@ public final class ClaimStore {
         return database.transaction(LeaseRows::claimsWithVolume);
     }
 
+    /** Those that docker was told of and that are forgotten, the latest first. */
+    public List<Claim> forgottenWithVolume(int limit) throws IOException {
+        return database.transaction(
+                transaction -> LeaseRows.forgottenWithVolume(transaction, limit));
+    }
+
     /** Those without a known container and without a lease: nobody may want them any more. */
     public List<Claim> unused() throws IOException {
         return database.transaction(LeaseRows::unused);

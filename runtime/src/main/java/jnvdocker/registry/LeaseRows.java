@@ -60,6 +60,16 @@ final class LeaseRows {
                 "SELECT " + CLAIM + " FROM claim WHERE forgotten IS NULL AND volume ORDER BY id");
     }
 
+    static List<Claim> forgottenWithVolume(Transaction transaction, int limit) throws SQLException {
+        return transaction.list(
+                LeaseRows::claim,
+                "SELECT "
+                        + CLAIM
+                        + " FROM claim WHERE forgotten IS NOT NULL AND volume"
+                        + " ORDER BY forgotten DESC LIMIT ?",
+                limit);
+    }
+
     static List<Claim> unused(Transaction transaction) throws SQLException {
         return transaction.list(
                 LeaseRows::claim,

@@ -8,7 +8,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.Registry;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.tests.world.TestEngine;
 
@@ -359,6 +361,7 @@ class GpuCommandsTest {
 
     @Test
     void uninstalledItLeavesNothingThatTheEngineWaitsFor() throws IOException {
+        losesARemoval();
         run("train-7", "device=0");
         stop("train-7", 0);
         jnvdocker(container("create", "later", "none")).ok();
@@ -386,6 +389,17 @@ class GpuCommandsTest {
         // It can be installed again.
         startDaemon();
         run("train-8", "device=0");
+    }
+
+    /** As if the daemon had ended before the engine knew that it had removed a volume. */
+    private static void losesARemoval() {
+        run("gone", "device=0");
+        stop("gone", 0);
+        daemon.stop();
+        engine.docker("rm", "gone").run().ok();
+        new Registry(daemon).change("UPDATE claim SET forgotten = 1 WHERE name = 'gone'");
+        Folders.remove(daemon.state().resolve("claims"));
+        startDaemon();
     }
 
     @Test
