@@ -267,6 +267,7 @@ final class Daemon implements AutoCloseable {
                 Path.of(System.getProperty("java.home")).getParent(),
                 folders.config(),
                 folders.state(),
+                folders.cache(),
                 ended::countDown);
     }
 

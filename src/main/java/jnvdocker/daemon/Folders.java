@@ -13,6 +13,8 @@ import java.util.Map;
  * @param run the lock and the log ({@code JNVDOCKER_RUN_DIR})
  * @param socket the socket for clients ({@code JNVDOCKER_SOCKET})
  * @param state the registry, the claims, the driver volumes ({@code JNVDOCKER_STATE_DIR})
+ * @param cache the classes for the daemon's next start, which {@code bin/jnvdockerd} looks after
+ *     ({@code JNVDOCKER_CACHE_DIR})
  * @param config the configuration file ({@code JNVDOCKER_CONFIG})
  * @param configNamed whether the variable names it, so that it must exist
  * @param plugins the directory where dockerd looks for plugins' sockets ({@code
@@ -25,6 +27,7 @@ record Folders(
         Path run,
         Path socket,
         Path state,
+        Path cache,
         Path config,
         boolean configNamed,
         Path plugins,
@@ -38,6 +41,7 @@ record Folders(
                 run,
                 path(environment, "JNVDOCKER_SOCKET", run + "/jnvdocker.sock"),
                 path(environment, "JNVDOCKER_STATE_DIR", "/var/lib/jnvdocker"),
+                path(environment, "JNVDOCKER_CACHE_DIR", "/var/cache/jnvdocker"),
                 path(environment, "JNVDOCKER_CONFIG", "/etc/jnvdocker/config.toml"),
                 !environment.getOrDefault("JNVDOCKER_CONFIG", "").isEmpty(),
                 path(environment, "JNVDOCKER_PLUGIN_DIR", "/run/docker/plugins"),

@@ -33,6 +33,7 @@ public final class CommandGroups {
                     Path.of("/opt/jnvdocker"),
                     Path.of("/etc/jnvdocker/config.toml"),
                     Path.of("/var/lib/jnvdocker"),
+                    Path.of("/var/cache/jnvdocker"),
                     () -> {});
 
     /** The commands are only looked at, so they need nothing. */

@@ -15,9 +15,11 @@ import java.util.List;
  * @param tree the folder of the programs
  * @param config the configuration file
  * @param state the folder of the volumes and the registry
+ * @param cache the folder of what the daemon makes anew when it is missing
  * @param stop ends the daemon; returns at once
  */
-public record Installation(boolean service, Path tree, Path config, Path state, Runnable stop) {
+public record Installation(
+        boolean service, Path tree, Path config, Path state, Path cache, Runnable stop) {
     /** Where the Debian package and the RPM have the tree. */
     private static final Path PACKAGED = Path.of("/usr/lib/jnvdocker");
 
@@ -44,6 +46,7 @@ public record Installation(boolean service, Path tree, Path config, Path state, 
         commands.add(DOCKER_FORGETS);
         commands.add("rm -r " + tree + "   # the programs; and links to them in your PATH");
         commands.add("rm -f " + config + "   # the configuration");
+        commands.add("rm -rf " + cache + "   # what makes the daemon start quicker");
         commands.add("rm -r " + state + "   # the history: who had which GPU");
         return commands;
     }

@@ -31,6 +31,7 @@ public final class TestDaemon implements AutoCloseable {
     public TestDaemon(DriverRoot host) {
         environment.put("JNVDOCKER_RUN_DIR", folder.resolve("run").toString());
         environment.put("JNVDOCKER_STATE_DIR", folder.resolve("state").toString());
+        environment.put("JNVDOCKER_CACHE_DIR", Project.build("daemon-cache").toString());
         environment.put("JNVDOCKER_CONFIG", folder.resolve("config.toml").toString());
         environment.put("JNVDOCKER_HOST_ROOT", host.folder().toString());
         environment.put("JNVDOCKER_PLUGIN_DIR", folder.resolve("plugins").toString());

@@ -1,0 +1,131 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The daemon keeps its classes for its next start, and starts with any such file or none. */
+class DaemonCacheTest {
+    private final Path cache = Folders.make("cache").resolve("deep/jnvdocker");
+    private DriverRoot host;
+    private TestDaemon daemon;
+
+    @BeforeEach
+    void makeDaemon() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+        daemon = new TestDaemon(host).with("JNVDOCKER_CACHE_DIR", cache);
+    }
+
+    @AfterEach
+    void close() {
+        daemon.close();
+        host.close();
+        Folders.remove(cache.getParent().getParent());
+    }
+
+    private void start() {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    /** Stops it, and returns the archive that is there then. */
+    private Path stop() throws IOException {
+        daemon.stop();
+        List<Path> files = files();
+        assertEquals(1, files.size(), files::toString);
+        return files.getFirst();
+    }
+
+    private List<Path> files() throws IOException {
+        try (Stream<Path> files = Files.list(cache)) {
+            return files.toList();
+        }
+    }
+
+    private boolean uses(Path archive) throws IOException {
+        long pid = daemon.pid().orElseThrow();
+        return Files.readString(Path.of("/proc/" + pid + "/maps")).contains(archive.toString());
+    }
+
+    /** What Java says of archives is nothing that anybody can act upon. */
+    private void assertOnlyNews() throws IOException {
+        List<String> others =
+                Files.readAllLines(daemon.log()).stream()
+                        .filter(line -> !line.contains(" INFO "))
+                        .toList();
+        assertEquals(List.of(), others);
+    }
+
+    @Test
+    void secondStartTakesTheClassesOfTheFirst() throws IOException {
+        Files.createDirectories(cache.getParent());
+        start();
+        Path archive = stop();
+        assertEquals("700\n", Command.of("stat", "-c", "%a", cache).run().ok().out());
+        Object made = Files.getLastModifiedTime(archive);
+        start();
+        assertTrue(uses(archive));
+        assertEquals(archive, stop());
+        assertEquals(made, Files.getLastModifiedTime(archive));
+        assertOnlyNews();
+    }
+
+    @Test
+    void damagedArchiveIsNotUsed() throws IOException {
+        start();
+        Path archive = stop();
+        long length = Files.size(archive);
+        try (RandomAccessFile file = new RandomAccessFile(archive.toFile(), "rw")) {
+            // As after a power cut: the length is known, the bytes never came.
+            file.seek(length / 2);
+            file.write(new byte[1 << 20]);
+        }
+        start();
+        daemon.stop();
+        Command.of("truncate", "-s", length / 3, archive).run().ok();
+        start();
+        daemon.stop();
+        Files.delete(archive);
+        start();
+        stop();
+        start();
+        assertTrue(uses(archive));
+        assertOnlyNews();
+    }
+
+    @Test
+    void archiveOfOtherProgramsGoes() throws IOException {
+        Files.createDirectories(cache);
+        Command.of("chmod", "700", cache).run().ok();
+        Path other = cache.resolve("classes-0123.jsa");
+        Files.writeString(other, "of the release before");
+        start();
+        assertNotEquals(other, stop());
+    }
+
+    @Test
+    void directoryThatOthersMayWriteToIsLeftAlone() throws IOException {
+        Files.createDirectories(cache);
+        for (String way : List.of("chmod 777", "chown 1234")) {
+            Command.of("sh", "-c", "chmod 700 $1 && " + way + " $1", "sh", cache).run().ok();
+            start();
+            daemon.stop();
+            assertEquals(List.of(), files(), way);
+        }
+    }
+}
