@@ -90,6 +90,7 @@ public final class Main {
     private static void stop(Daemon daemon) {
         daemon.close();
         LoggerFactory.getLogger(Main.class).info("stopped");
+        ClassArchive.write(System.getProperty("jnvdocker.archive", ""));
         Runtime.getRuntime().halt(ExitCode.OK.code());
     }
 

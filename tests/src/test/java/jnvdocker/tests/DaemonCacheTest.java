@@ -12,12 +12,15 @@ import jnvdocker.tests.world.TestDaemon;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** The daemon keeps its classes for its next start, and starts with any such file or none. */
@@ -116,6 +119,31 @@ class DaemonCacheTest {
         Files.writeString(other, "of the release before");
         start();
         assertNotEquals(other, stop());
+    }
+
+    /** Full, or read-only, as on a host whose system cannot be changed. */
+    @ParameterizedTest
+    @ValueSource(strings = {"size=3m", "ro"})
+    void diskThatTakesNoArchiveIsNoFailure(String option) throws Exception {
+        Files.createDirectories(cache);
+        Command.of("mount", "-t", "tmpfs", "-o", "mode=700," + option, "none", cache).run().ok();
+        try {
+            Process process = daemon.launch(Map.of());
+            daemon.jnvdocker("gpu", "ls").run().ok();
+            process.destroy();
+            assertEquals(0, process.waitFor());
+            assertEquals(List.of(), files());
+            assertOnlyNews();
+        } finally {
+            Command.of("umount", cache).run().ok();
+        }
+    }
+
+    @Test
+    void startThatIsRefusedLeavesNone() throws Exception {
+        daemon.config("gpus =");
+        assertEquals(125, daemon.launch(Map.of()).waitFor());
+        assertEquals(List.of(), files());
     }
 
     @Test
