@@ -2,17 +2,15 @@ package jnvdocker.daemon;
 
 import jnvdocker.posix.DiskRoom;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.WholeFile;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 
 /**
  * The classes of this start, for the next one, which {@code bin/jnvdockerd} has Java map. Java can
@@ -46,10 +44,7 @@ final class ClassArchive {
             }
             Files.createFile(part);
             dump(part);
-            try (FileChannel channel = FileChannel.open(part, StandardOpenOption.WRITE)) {
-                channel.force(true);
-            }
-            Files.move(part, archive, StandardCopyOption.ATOMIC_MOVE);
+            WholeFile.complete(part, archive);
         } catch (IOException e) {
             LOG.debug("cannot write {}: {}", archive, FileErrors.describe(e));
         }

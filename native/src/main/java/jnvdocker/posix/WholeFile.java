@@ -55,6 +55,12 @@ public final class WholeFile {
         rename(fresh, file);
     }
 
+    /** Gives its name to a file that something else has written, once that is on disk. */
+    public static void complete(Path fresh, Path file) throws IOException {
+        sync(fresh);
+        rename(fresh, file);
+    }
+
     /** Replaces whatever has the link's name, unless that leads to the target already. */
     public static void link(Path link, Path target) throws IOException {
         if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(target)) {
@@ -85,9 +91,10 @@ public final class WholeFile {
         sync(file.getParent());
     }
 
-    private static void sync(Path folder) throws IOException {
-        try (FileChannel directory = FileChannel.open(folder, StandardOpenOption.READ)) {
-            directory.force(true);
+    /** Of a file, or of a directory. */
+    private static void sync(Path path) throws IOException {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+            channel.force(true);
         }
     }
 }
