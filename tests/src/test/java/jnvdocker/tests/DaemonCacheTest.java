@@ -147,6 +147,17 @@ class DaemonCacheTest {
     }
 
     @Test
+    void linkIsNotFollowed() throws IOException {
+        Path target = cache.resolveSibling("target");
+        Files.createDirectories(target);
+        Command.of("chmod", "700", target).run().ok();
+        Files.createSymbolicLink(cache, target);
+        start();
+        daemon.stop();
+        assertEquals(List.of(), files());
+    }
+
+    @Test
     void directoryThatOthersMayWriteToIsLeftAlone() throws IOException {
         Files.createDirectories(cache);
         for (String way : List.of("chmod 777", "chown 1234")) {
