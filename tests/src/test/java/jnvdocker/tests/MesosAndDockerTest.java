@@ -325,11 +325,14 @@ class MesosAndDockerTest {
     /** If the agent dies meanwhile, the next one supervises its containers. */
     private Command.Result await(MesosContainer container) throws Exception {
         while (true) {
-            int before = deaths.get();
             Command.Result result = container.await();
-            launch(() -> container);
-            if (deaths.get() == before || !Files.exists(container.runtime())) {
-                return result;
+            agentLives.readLock().lock();
+            try {
+                if (!container.isSupervised()) {
+                    return result;
+                }
+            } finally {
+                agentLives.readLock().unlock();
             }
         }
     }

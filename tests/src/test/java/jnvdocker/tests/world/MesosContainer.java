@@ -142,6 +142,11 @@ public final class MesosContainer {
         }
     }
 
+    /** Whether a process of the agent supervises it: the one that launched it, or a later one. */
+    public boolean isSupervised() {
+        return supervisor.isAlive();
+    }
+
     Process supervisor() {
         return supervisor;
     }
