@@ -1,0 +1,99 @@
+package jnvdocker.nvml;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/**
+ * What does not change about a GPU while its driver is loaded, as far as the driver tells.
+ *
+ * @param uuid {@code GPU-5c1a1003-…}
+ * @param model {@code NVIDIA A100-SXM4-40GB}
+ * @param memory bytes
+ * @param bar1 bytes
+ * @param powerLimit milliwatts
+ */
+public record GpuFacts(
+        String uuid,
+        String model,
+        Optional<Brand> brand,
+        Optional<Architecture> architecture,
+        Optional<ComputeCapability> computeCapability,
+        OptionalInt minor,
+        OptionalLong memory,
+        OptionalLong bar1,
+        OptionalInt powerLimit,
+        Clocks maxClocks,
+        PcieLink maxLink) {
+
+    /** A GPU's instruction set, {@code 8.0}. */
+    public record ComputeCapability(int major, int minor) {
+        @Override
+        public String toString() {
+            return major + "." + minor;
+        }
+    }
+
+    /** In megahertz. */
+    public record Clocks(OptionalInt graphics, OptionalInt sm, OptionalInt memory) {}
+
+    /** A PCIe link's generation and number of lanes. */
+    public record PcieLink(OptionalInt generation, OptionalInt width) {}
+
+    /** In the order of {@code nvmlBrandType_t}, as {@code NVIDIA_REQUIRE_BRAND} spells them. */
+    public enum Brand {
+        UNKNOWN,
+        QUADRO,
+        TESLA,
+        NVS,
+        GRID,
+        GEFORCE,
+        TITAN,
+        NVIDIA_VAPPS,
+        NVIDIA_VPC,
+        NVIDIA_VCS,
+        NVIDIA_VWS,
+        NVIDIA_CLOUD_GAMING,
+        QUADRO_RTX,
+        NVIDIA_RTX,
+        NVIDIA,
+        GEFORCE_RTX,
+        TITAN_RTX;
+
+        /** Empty for one that is newer than this table. */
+        static Optional<Brand> of(int number) {
+            return number > 0 && number < values().length
+                    ? Optional.of(values()[number])
+                    : Optional.empty();
+        }
+    }
+
+    /** By the numbers {@code NVML_DEVICE_ARCH_*}. */
+    public enum Architecture {
+        KEPLER(2),
+        MAXWELL(3),
+        PASCAL(4),
+        VOLTA(5),
+        TURING(6),
+        AMPERE(7),
+        ADA(8),
+        HOPPER(9),
+        BLACKWELL(10);
+
+        private final int number;
+
+        Architecture(int number) {
+            this.number = number;
+        }
+
+        /** Empty for one that is newer than this table. */
+        static Optional<Architecture> of(int number) {
+            for (Architecture each : values()) {
+                if (each.number == number) {
+                    return Optional.of(each);
+                }
+            }
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package jnvdocker.nvml;
+
+import jnvdocker.nvml.GpuFacts.Clocks;
+import jnvdocker.nvml.GpuFacts.PcieLink;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/**
+ * What a GPU does at a moment, as far as the driver tells.
+ *
+ * @param power milliwatts
+ * @param temperature of the GPU, in degrees Celsius
+ * @param fan percent of its greatest speed
+ * @param throttling the reasons for clocks lower than they could be, as a set of NVML's bits
+ */
+public record GpuFigures(
+        Utilization utilization,
+        Optional<Memory> memory,
+        Optional<Memory> bar1,
+        OptionalInt power,
+        OptionalInt temperature,
+        OptionalInt fan,
+        Clocks clocks,
+        PcieLink link,
+        OptionalLong throttling,
+        Errors errors,
+        List<GpuProcess> processes,
+        Optional<ComputeMode> computeMode,
+        Optional<Boolean> persistent) {
+
+    public GpuFigures {
+        processes = List.copyOf(processes);
+    }
+
+    /** Percent of the driver's last sample period, a sixth of a second to a second. */
+    public record Utilization(
+            OptionalInt gpu, OptionalInt memory, OptionalInt encoder, OptionalInt decoder) {}
+
+    /** In bytes; what the driver keeps for itself counts as used. */
+    public record Memory(long total, long used) {}
+
+    /**
+     * Errors of the GPU's memory.
+     *
+     * @param ecc whether errors are corrected
+     * @param corrected since the driver was loaded
+     * @param uncorrected since the driver was loaded
+     * @param retiredPages since the GPU was made, for either cause
+     * @param retirementPending whether a page or row is to be taken out of use at the next reset
+     * @param remappedRows since the GPU was made
+     * @param remappingFailed whether no spare row was left
+     */
+    public record Errors(
+            Optional<Boolean> ecc,
+            OptionalLong corrected,
+            OptionalLong uncorrected,
+            OptionalInt retiredPages,
+            boolean retirementPending,
+            OptionalInt remappedRows,
+            boolean remappingFailed) {}
+
+    /**
+     * A process that has memory of the GPU.
+     *
+     * @param pid in the daemon's pid namespace
+     * @param memory bytes; empty where the driver does not tell
+     * @param graphics whether it draws, and does not compute
+     */
+    public record GpuProcess(long pid, OptionalLong memory, boolean graphics) {}
+
+    /** In the order of {@code nvmlComputeMode_t}. */
+    public enum ComputeMode {
+        DEFAULT,
+        EXCLUSIVE_THREAD,
+        PROHIBITED,
+        EXCLUSIVE_PROCESS;
+
+        static Optional<ComputeMode> of(int number) {
+            return number >= 0 && number < values().length
+                    ? Optional.of(values()[number])
+                    : Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,261 @@
+package jnvdocker.nvml;
+
+import jnvdocker.host.Gpu;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/**
+ * Keeps what NVML last told of each GPU. Each GPU has a thread of its own, and another one keeps
+ * the session: a call that does not return delays the news of one GPU, and nothing else. Whoever
+ * asks gets what is known by then.
+ */
+public final class GpuMonitor implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(GpuMonitor.class);
+
+    private final Source source;
+    private final Pace pace;
+    private final Map<String, Reading> readings = new ConcurrentHashMap<>();
+    private final Map<String, Watcher> watchers = new HashMap<>();
+    private String said = "";
+    private volatile boolean closed;
+    private volatile long lookedAt = System.nanoTime();
+
+    /** The host's driver and GPUs. */
+    public interface Source {
+        /**
+         * The loaded driver's libnvidia-ml, by the file's own name, which is another one after an
+         * upgrade; empty when no driver is loaded.
+         */
+        Optional<Path> library() throws IOException;
+
+        List<Gpu> gpus() throws IOException;
+    }
+
+    /**
+     * How often the GPUs are asked.
+     *
+     * @param watched while somebody looks
+     * @param idle while nobody does
+     * @param patience how long somebody who has looked is expected to look again
+     */
+    public record Pace(Duration watched, Duration idle, Duration patience) {
+        public static final Pace USUAL =
+                new Pace(Duration.ofSeconds(1), Duration.ofSeconds(10), Duration.ofSeconds(5));
+    }
+
+    /**
+     * The last answer about a GPU.
+     *
+     * @param at when it came; long ago for a GPU that does not answer
+     * @param facts empty as long as they are not known
+     * @param figures empty when the GPU does not tell
+     * @param trouble NVML's reason for which it does not: {@code GPU is lost}
+     */
+    public record Reading(
+            Instant at,
+            Optional<GpuFacts> facts,
+            Optional<GpuFigures> figures,
+            Optional<String> trouble) {}
+
+    private GpuMonitor(Source source, Pace pace) {
+        this.source = source;
+        this.pace = pace;
+    }
+
+    /** Begins, without waiting for anything. */
+    public static GpuMonitor start(Source source, Pace pace) {
+        GpuMonitor monitor = new GpuMonitor(source, pace);
+        Thread.ofPlatform().daemon().name("nvml").start(monitor::keepSession);
+        return monitor;
+    }
+
+    /**
+     * Returns the last answers by PCI address; empty without a driver, or before the first answer.
+     */
+    public Map<String, Reading> readings() {
+        lookedAt = System.nanoTime();
+        return Map.copyOf(readings);
+    }
+
+    /** Stops asking. A call that does not return is left to itself. */
+    @Override
+    public void close() {
+        closed = true;
+    }
+
+    private void keepSession() {
+        while (!closed) {
+            Session session = null;
+            try {
+                Optional<Path> library = source.library();
+                if (library.isPresent()) {
+                    session = new Session(library.get(), Nvml.open(library.get()));
+                    said = "";
+                    watch(session);
+                }
+            } catch (IOException | NvmlException e) {
+                say(e.getMessage());
+            }
+            end(session);
+            rest(pace.idle());
+        }
+    }
+
+    /** Once for each reason: what fails goes on failing. */
+    private void say(String reason) {
+        if (!said.equals(reason)) {
+            LOG.info("NVML tells nothing of the GPUs: {}", reason);
+            said = reason;
+        }
+    }
+
+    /** Has every GPU watched until the driver goes, or another comes. */
+    private void watch(Session session) throws IOException {
+        while (!closed && !session.over && source.library().equals(Optional.of(session.file))) {
+            List<Gpu> gpus = source.gpus();
+            Set<String> addresses = gpus.stream().map(Gpu::pciAddress).collect(Collectors.toSet());
+            watchers.entrySet()
+                    .removeIf(watcher -> {
+                        boolean gone = !addresses.contains(watcher.getKey());
+                        watcher.getValue().stopped |= gone;
+                        return gone;
+                    });
+            readings.keySet().retainAll(addresses);
+            for (String address : addresses) {
+                watchers.computeIfAbsent(address, _ -> new Watcher(session, address).start());
+            }
+            rest(pace.watched());
+        }
+    }
+
+    private void end(Session session) {
+        watchers.values().forEach(watcher -> watcher.stopped = true);
+        watchers.clear();
+        readings.clear();
+        if (session != null) {
+            session.end();
+        }
+    }
+
+    private static void rest(Duration time) {
+        try {
+            Thread.sleep(time);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private Duration period() {
+        boolean watched = System.nanoTime() - lookedAt < pace.patience().toNanos();
+        return watched ? pace.watched() : pace.idle();
+    }
+
+    /** A session, which ends when nobody is amid a call of it. */
+    private static final class Session {
+        private final Path file;
+        private final Nvml nvml;
+        private int users;
+        private boolean ended;
+        private volatile boolean over;
+
+        Session(Path file, Nvml nvml) {
+            this.file = file;
+            this.nvml = nvml;
+        }
+
+        private synchronized boolean enter() {
+            if (ended) {
+                return false;
+            }
+            users++;
+            return true;
+        }
+
+        private synchronized void leave() {
+            users--;
+            closeIfUnused();
+        }
+
+        synchronized void end() {
+            ended = true;
+            closeIfUnused();
+        }
+
+        /** One whose calls do not return stays open. */
+        private void closeIfUnused() {
+            if (ended && users == 0) {
+                nvml.close();
+            }
+        }
+    }
+
+    private final class Watcher {
+        private final Session session;
+        private final String address;
+        private Optional<GpuFacts> facts = Optional.empty();
+        private volatile boolean stopped;
+
+        Watcher(Session session, String address) {
+            this.session = session;
+            this.address = address;
+        }
+
+        Watcher start() {
+            Thread.ofPlatform().daemon().name("nvml-" + address).start(this::run);
+            return this;
+        }
+
+        private void run() {
+            while (!closed && !stopped && session.enter()) {
+                try {
+                    keep(read());
+                } finally {
+                    session.leave();
+                }
+                restUntilDue();
+            }
+        }
+
+        private Reading read() {
+            try {
+                NvmlGpu gpu = session.nvml.gpu(address);
+                if (facts.isEmpty()) {
+                    facts = Optional.of(gpu.facts());
+                }
+                return new Reading(
+                        Instant.now(), facts, Optional.of(gpu.figures()), Optional.empty());
+            } catch (NvmlException e) {
+                session.over |= e.isOfTheDriver();
+                return new Reading(
+                        Instant.now(), facts, Optional.empty(), Optional.of(e.getMessage()));
+            }
+        }
+
+        private void keep(Reading reading) {
+            if (!stopped) {
+                readings.put(address, reading);
+            }
+        }
+
+        /** Somebody may begin to look meanwhile. */
+        private void restUntilDue() {
+            long begin = System.nanoTime();
+            do {
+                rest(pace.watched());
+            } while (!closed && !stopped && System.nanoTime() - begin < period().toNanos());
+        }
+    }
+}

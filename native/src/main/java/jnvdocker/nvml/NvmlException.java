@@ -1,0 +1,43 @@
+package jnvdocker.nvml;
+
+import java.util.Set;
+
+/** NVML has not done what it was asked for. */
+public final class NvmlException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    static final int SUCCESS = 0;
+    static final int INSUFFICIENT_SIZE = 7;
+    static final int FUNCTION_NOT_FOUND = 13;
+
+    /** NOT_FOUND, IRQ_ISSUE, GPU_IS_LOST, RESET_REQUIRED, GPU_NOT_FOUND. */
+    private static final Set<Integer> OF_THE_GPU = Set.of(6, 11, 15, 16, 28);
+
+    /** UNINITIALIZED, DRIVER_NOT_LOADED, LIB_RM_VERSION_MISMATCH. */
+    private static final Set<Integer> OF_THE_DRIVER = Set.of(1, 9, 18);
+
+    private final int code;
+
+    /**
+     * @param text NVML's own for that code: {@code GPU is lost}
+     */
+    NvmlException(int code, String text) {
+        super(text);
+        this.code = code;
+    }
+
+    /** Whether a result says more than that one field cannot be read. */
+    static boolean isFinal(int code) {
+        return OF_THE_GPU.contains(code) || OF_THE_DRIVER.contains(code);
+    }
+
+    /** Whether nothing more can be learnt of this GPU: it is lost, or needs a reset. */
+    public boolean isOfTheGpu() {
+        return OF_THE_GPU.contains(code);
+    }
+
+    /** Whether nothing more can be learnt of any GPU, as after an upgrade of the driver. */
+    public boolean isOfTheDriver() {
+        return OF_THE_DRIVER.contains(code);
+    }
+}

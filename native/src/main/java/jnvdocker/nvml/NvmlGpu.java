@@ -1,0 +1,267 @@
+package jnvdocker.nvml;
+
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.IntByReference;
+
+import jnvdocker.nvml.GpuFacts.Architecture;
+import jnvdocker.nvml.GpuFacts.Brand;
+import jnvdocker.nvml.GpuFacts.Clocks;
+import jnvdocker.nvml.GpuFacts.ComputeCapability;
+import jnvdocker.nvml.GpuFacts.PcieLink;
+import jnvdocker.nvml.GpuFigures.ComputeMode;
+import jnvdocker.nvml.GpuFigures.Errors;
+import jnvdocker.nvml.GpuFigures.Utilization;
+
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/**
+ * One GPU in a session. Every field that cannot be read is empty; only a GPU of which nothing can
+ * be read is an exception.
+ */
+public final class NvmlGpu {
+    private static final int TEXT = 96;
+
+    /** {@code NVML_NVLINK_MAX_LINKS}. */
+    private static final int MOST_LINKS = 18;
+
+    private static final int GRAPHICS = 0;
+    private static final int SM = 1;
+    private static final int MEMORY = 2;
+    private static final int TEMPERATURE_OF_THE_GPU = 0;
+    private static final int CORRECTED = 0;
+    private static final int UNCORRECTED = 1;
+    private static final int VOLATILE = 0;
+    private static final int SINGLE_BIT_ERRORS = 0;
+    private static final int DOUBLE_BIT_ERROR = 1;
+
+    private final Nvml nvml;
+    private final Pointer handle;
+
+    NvmlGpu(Nvml nvml, Pointer handle) {
+        this.nvml = nvml;
+        this.handle = handle;
+    }
+
+    /**
+     * @throws NvmlException when the GPU is lost, or tells neither its UUID nor its model
+     */
+    public GpuFacts facts() throws NvmlException {
+        String uuid =
+                nvml.text(
+                        TEXT,
+                        (library, bytes) -> library.nvmlDeviceGetUUID(handle, bytes, bytes.length));
+        String model =
+                nvml.text(
+                        TEXT,
+                        (library, bytes) -> library.nvmlDeviceGetName(handle, bytes, bytes.length));
+        return new GpuFacts(
+                uuid,
+                model,
+                present(number((library, it) -> library.nvmlDeviceGetBrand(handle, it)))
+                        .flatMap(Brand::of),
+                present(number((library, it) -> library.nvmlDeviceGetArchitecture(handle, it)))
+                        .flatMap(Architecture::of),
+                computeCapability(),
+                number((library, it) -> library.nvmlDeviceGetMinorNumber(handle, it)),
+                total(memory()),
+                total(bar1()),
+                number((library, it) -> library.nvmlDeviceGetEnforcedPowerLimit(handle, it)),
+                new Clocks(maxClock(GRAPHICS), maxClock(SM), maxClock(MEMORY)),
+                new PcieLink(
+                        number((library, it) ->
+                                library.nvmlDeviceGetMaxPcieLinkGeneration(handle, it)),
+                        number((library, it) ->
+                                library.nvmlDeviceGetMaxPcieLinkWidth(handle, it))));
+    }
+
+    /**
+     * @throws NvmlException when the GPU is lost
+     */
+    public GpuFigures figures() throws NvmlException {
+        return new GpuFigures(
+                utilization(),
+                memory(),
+                bar1(),
+                number((library, it) -> library.nvmlDeviceGetPowerUsage(handle, it)),
+                number((library, it) ->
+                        library.nvmlDeviceGetTemperature(handle, TEMPERATURE_OF_THE_GPU, it)),
+                number((library, it) -> library.nvmlDeviceGetFanSpeed(handle, it)),
+                new Clocks(clock(GRAPHICS), clock(SM), clock(MEMORY)),
+                new PcieLink(
+                        number((library, it) ->
+                                library.nvmlDeviceGetCurrPcieLinkGeneration(handle, it)),
+                        number((library, it) ->
+                                library.nvmlDeviceGetCurrPcieLinkWidth(handle, it))),
+                Fields.large(
+                        nvml,
+                        (library, it) ->
+                                library.nvmlDeviceGetCurrentClocksThrottleReasons(handle, it)),
+                errors(),
+                new ProcessList(nvml, handle).read(),
+                present(number((library, it) -> library.nvmlDeviceGetComputeMode(handle, it)))
+                        .flatMap(ComputeMode::of),
+                flag((library, it) -> library.nvmlDeviceGetPersistenceMode(handle, it)));
+    }
+
+    /** How near another GPU is, whose PCI address is {@code 0000:07:00.0}. */
+    public Topology topology(NvmlGpu other, String otherAddress) throws NvmlException {
+        OptionalInt level =
+                number((library, it) ->
+                        library.nvmlDeviceGetTopologyCommonAncestor(handle, other.handle, it));
+        int links = 0;
+        for (int link = 0; link < MOST_LINKS; link++) {
+            if (isLinked(link) && otherAddress.equals(remoteAddress(link))) {
+                links++;
+            }
+        }
+        return new Topology(Topology.Ancestor.of(level), links);
+    }
+
+    private boolean isLinked(int link) throws NvmlException {
+        return flag((library, it) -> library.nvmlDeviceGetNvLinkState(handle, link, it))
+                .orElse(false);
+    }
+
+    /** Empty where the other end is a switch that is not told of. */
+    private String remoteAddress(int link) throws NvmlException {
+        byte[] info = new byte[LibNvml.PCI_INFO_SIZE];
+        boolean known =
+                Fields.has(
+                        nvml,
+                        library -> library.nvmlDeviceGetNvLinkRemotePciInfo_v2(handle, link, info),
+                        library -> library.nvmlDeviceGetNvLinkRemotePciInfo(handle, link, info));
+        return known ? address(info) : "";
+    }
+
+    /** NVML writes the domain with eight digits, the kernel with at least four. */
+    private static String address(byte[] info) {
+        String text =
+                Nvml.text(
+                        info,
+                        LibNvml.PCI_INFO_BUS_ID,
+                        LibNvml.PCI_INFO_SIZE - LibNvml.PCI_INFO_BUS_ID);
+        return text.replaceFirst("^0000(?=....:)", "").toLowerCase(Locale.ROOT);
+    }
+
+    private OptionalInt number(Fields.NumberEntry entry) throws NvmlException {
+        return Fields.number(nvml, entry);
+    }
+
+    private Optional<Boolean> flag(Fields.NumberEntry entry) throws NvmlException {
+        return present(number(entry)).map(value -> value != 0);
+    }
+
+    private static Optional<Integer> present(OptionalInt number) {
+        return number.isPresent() ? Optional.of(number.getAsInt()) : Optional.empty();
+    }
+
+    private Optional<ComputeCapability> computeCapability() throws NvmlException {
+        IntByReference major = new IntByReference();
+        IntByReference minor = new IntByReference();
+        return Fields.has(
+                        nvml,
+                        library -> library.nvmlDeviceGetCudaComputeCapability(handle, major, minor))
+                ? Optional.of(new ComputeCapability(major.getValue(), minor.getValue()))
+                : Optional.empty();
+    }
+
+    private Utilization utilization() throws NvmlException {
+        int[] rates = new int[2];
+        boolean known =
+                Fields.has(nvml, library -> library.nvmlDeviceGetUtilizationRates(handle, rates));
+        IntByReference period = new IntByReference();
+        return new Utilization(
+                known ? OptionalInt.of(rates[0]) : OptionalInt.empty(),
+                known ? OptionalInt.of(rates[1]) : OptionalInt.empty(),
+                number((library, it) ->
+                        library.nvmlDeviceGetEncoderUtilization(handle, it, period)),
+                number((library, it) ->
+                        library.nvmlDeviceGetDecoderUtilization(handle, it, period)));
+    }
+
+    private Optional<GpuFigures.Memory> memory() throws NvmlException {
+        return memory(LibNvml::nvmlDeviceGetMemoryInfo);
+    }
+
+    private Optional<GpuFigures.Memory> bar1() throws NvmlException {
+        return memory(LibNvml::nvmlDeviceGetBAR1MemoryInfo);
+    }
+
+    @FunctionalInterface
+    private interface MemoryEntry {
+        int of(LibNvml library, Pointer device, long[] memory);
+    }
+
+    private Optional<GpuFigures.Memory> memory(MemoryEntry entry) throws NvmlException {
+        long[] totalFreeUsed = new long[3];
+        return Fields.has(nvml, library -> entry.of(library, handle, totalFreeUsed))
+                ? Optional.of(new GpuFigures.Memory(totalFreeUsed[0], totalFreeUsed[2]))
+                : Optional.empty();
+    }
+
+    private static OptionalLong total(Optional<GpuFigures.Memory> memory) {
+        return memory.isPresent() ? OptionalLong.of(memory.get().total()) : OptionalLong.empty();
+    }
+
+    private OptionalInt clock(int clock) throws NvmlException {
+        return number((library, it) -> library.nvmlDeviceGetClockInfo(handle, clock, it));
+    }
+
+    private OptionalInt maxClock(int clock) throws NvmlException {
+        return number((library, it) -> library.nvmlDeviceGetMaxClockInfo(handle, clock, it));
+    }
+
+    private Errors errors() throws NvmlException {
+        IntByReference pendingMode = new IntByReference();
+        IntByReference corrected = new IntByReference();
+        IntByReference uncorrected = new IntByReference();
+        IntByReference pending = new IntByReference();
+        IntByReference failed = new IntByReference();
+        boolean remaps =
+                Fields.has(
+                        nvml,
+                        library ->
+                                library.nvmlDeviceGetRemappedRows(
+                                        handle, corrected, uncorrected, pending, failed));
+        return new Errors(
+                flag((library, it) -> library.nvmlDeviceGetEccMode(handle, it, pendingMode)),
+                errors(CORRECTED),
+                errors(UNCORRECTED),
+                retiredPages(),
+                pending.getValue() != 0
+                        || flag((library, it) ->
+                                        library.nvmlDeviceGetRetiredPagesPendingStatus(handle, it))
+                                .orElse(false),
+                remaps
+                        ? OptionalInt.of(corrected.getValue() + uncorrected.getValue())
+                        : OptionalInt.empty(),
+                failed.getValue() != 0);
+    }
+
+    private OptionalLong errors(int kind) throws NvmlException {
+        return Fields.large(
+                nvml,
+                (library, it) -> library.nvmlDeviceGetTotalEccErrors(handle, kind, VOLATILE, it));
+    }
+
+    private OptionalInt retiredPages() throws NvmlException {
+        OptionalInt one = retiredPages(SINGLE_BIT_ERRORS);
+        OptionalInt other = retiredPages(DOUBLE_BIT_ERROR);
+        return one.isPresent() && other.isPresent()
+                ? OptionalInt.of(one.getAsInt() + other.getAsInt())
+                : OptionalInt.empty();
+    }
+
+    /** With room for no page, the number is all that is told. */
+    private OptionalInt retiredPages(int cause) throws NvmlException {
+        IntByReference count = new IntByReference();
+        int result =
+                nvml.ask(library -> library.nvmlDeviceGetRetiredPages(handle, cause, count, null));
+        return result == NvmlException.SUCCESS || result == NvmlException.INSUFFICIENT_SIZE
+                ? OptionalInt.of(count.getValue())
+                : OptionalInt.empty();
+    }
+}

@@ -1,0 +1,168 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.nvml.GpuMonitor.Pace;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.tests.world.FakeNvml;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+
+/** The monitor tells the newest of each GPU, whatever NVML does meanwhile. */
+class GpuMonitorTest {
+    private static final Pace QUICK =
+            new Pace(Duration.ofMillis(20), Duration.ofMillis(50), Duration.ofSeconds(60));
+
+    @TempDir private Path folder;
+
+    private final World world = new World();
+    private GpuMonitor monitor;
+    private FakeNvml fake;
+
+    private static final class World implements GpuMonitor.Source {
+        private volatile Optional<Path> library = Optional.empty();
+        private volatile List<Gpu> gpus = List.of();
+
+        @Override
+        public Optional<Path> library() {
+            return library;
+        }
+
+        @Override
+        public List<Gpu> gpus() {
+            return gpus;
+        }
+    }
+
+    @AfterEach
+    void close() {
+        monitor.close();
+    }
+
+    private void start(String machine, String... addresses) {
+        fake = FakeNvml.in(folder, machine);
+        world.gpus = gpus(addresses);
+        world.library = Optional.of(fake.library());
+        monitor = GpuMonitor.start(world, QUICK);
+    }
+
+    private static List<Gpu> gpus(String... addresses) {
+        return IntStream.range(0, addresses.length)
+                .mapToObj(i -> new Gpu(i, "GPU-" + i, i, addresses[i], "a GPU"))
+                .toList();
+    }
+
+    private Optional<Reading> reading(String address) {
+        return Optional.ofNullable(monitor.readings().get(address));
+    }
+
+    private OptionalInt temperature(String address) {
+        return reading(address)
+                .flatMap(Reading::figures)
+                .map(figures -> figures.temperature())
+                .orElse(OptionalInt.empty());
+    }
+
+    private String trouble(String address) {
+        return reading(address).flatMap(Reading::trouble).orElse("");
+    }
+
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() < deadline, "it does not happen");
+            LockSupport.parkNanos(5_000_000);
+        }
+    }
+
+    private void awaitTemperature(String address, int celsius) {
+        await(() -> temperature(address).equals(OptionalInt.of(celsius)));
+    }
+
+    @Test
+    void changesAreTold() {
+        start("t4", "0000:00:1e.0");
+        awaitTemperature("0000:00:1e.0", 33);
+        fake.change(text -> text.replace("temperature 33", "temperature 71"));
+        awaitTemperature("0000:00:1e.0", 71);
+        assertEquals(
+                "Tesla T4", reading("0000:00:1e.0").flatMap(Reading::facts).orElseThrow().model());
+    }
+
+    @Test
+    void lostGpuComesBack() {
+        start("sick", "0000:07:00.0", "0000:0f:00.0", "0000:47:00.0");
+        awaitTemperature("0000:07:00.0", 27);
+        await(() -> trouble("0000:0f:00.0").equals("GPU is lost"));
+        await(() -> trouble("0000:47:00.0").equals("GPU requires reset"));
+        fake.change(
+                text -> text.replace("error nvmlDeviceGetUtilizationRates 16", "temperature 30"));
+        awaitTemperature("0000:47:00.0", 30);
+        assertEquals("", trouble("0000:47:00.0"));
+    }
+
+    @Test
+    void callThatHangsDelaysNoOtherGpu() {
+        start("a100x8", "0000:07:00.0", "0000:0f:00.0");
+        awaitTemperature("0000:07:00.0", 61);
+        awaitTemperature("0000:0f:00.0", 61);
+        fake.add("0000:07:00.0", "hang nvmlDeviceGetPowerUsage");
+        fake.change(text -> text.replace("temperature 61", "temperature 62"));
+        awaitTemperature("0000:0f:00.0", 62);
+        assertEquals(OptionalInt.of(61), temperature("0000:07:00.0"));
+        fake.change(text -> text.replace("hang nvmlDeviceGetPowerUsage", ""));
+        awaitTemperature("0000:07:00.0", 62);
+    }
+
+    @Test
+    void hangingInitDelaysNobody() {
+        fake = FakeNvml.in(folder, "t4");
+        fake.add("", "hang nvmlInit_v2");
+        world.gpus = gpus("0000:00:1e.0");
+        world.library = Optional.of(fake.library());
+        monitor = GpuMonitor.start(world, QUICK);
+        assertEquals(Map.of(), monitor.readings());
+        fake.change(text -> text.replace("hang nvmlInit_v2", ""));
+        awaitTemperature("0000:00:1e.0", 33);
+    }
+
+    @Test
+    void gpusComeAndGo() {
+        start("a100x8", "0000:07:00.0");
+        awaitTemperature("0000:07:00.0", 61);
+        world.gpus = gpus("0000:47:00.0");
+        await(() -> monitor.readings().keySet().equals(Set.of("0000:47:00.0")));
+    }
+
+    @Test
+    void driverGoesAndAnotherComes() throws Exception {
+        start("t4", "0000:00:1e.0");
+        awaitTemperature("0000:00:1e.0", 33);
+        fake.unload();
+        world.library = Optional.empty();
+        await(() -> monitor.readings().isEmpty());
+        Path other = Files.createDirectory(folder.resolve("next"));
+        fake = FakeNvml.in(other, "t4");
+        fake.change(text -> text.replace("temperature 33", "temperature 40"));
+        world.library = Optional.of(fake.library());
+        awaitTemperature("0000:00:1e.0", 40);
+        assertTrue(reading("0000:00:1e.0").orElseThrow().trouble().isEmpty());
+    }
+}
