@@ -35,6 +35,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
@@ -105,7 +106,7 @@ final class Daemon implements AutoCloseable {
         started.push(FolderLock.take(folders.run(), RUN_LOCK, "set JNVDOCKER_RUN_DIR"));
         started.push(FolderLock.take(folders.state(), STATE_LOCK, "set JNVDOCKER_STATE_DIR"));
         LiveConfig config = LiveConfig.read(folders);
-        Host host = host(folders.hostRoot());
+        Host host = folders.host();
         DeviceNodes nodes = new DeviceNodes(host);
         GpuInventory inventory = new GpuInventory(host, nodes);
         DriverVolumeStore volumes = new DriverVolumeStore(folders.state());
@@ -171,6 +172,8 @@ final class Daemon implements AutoCloseable {
                                 config::mesos,
                                 installer,
                                 facts(folders, installation)));
+        GpuMonitor monitor = GpuMonitor.start(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL);
+        started.push(monitor);
         GpuCommand gpu =
                 new GpuCommand(
                         host,
@@ -185,7 +188,8 @@ final class Daemon implements AutoCloseable {
                         uninstall,
                         installation,
                         config::keepHistory,
-                        () -> reload(config, parts));
+                        () -> reload(config, parts),
+                        monitor::readings);
         MesosCommand mesos =
                 new MesosCommand(
                         new AgentHost(
@@ -366,24 +370,6 @@ final class Daemon implements AutoCloseable {
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {
             LOG.error("{}", FileErrors.describe(e));
-        }
-    }
-
-    static Host host(Path root) throws StartException {
-        if (root.toString().contains(":")) {
-            throw new StartException(
-                    "JNVDOCKER_HOST_ROOT="
-                            + root
-                            + " has a colon in it, which docker takes for the end of a path",
-                    "use another directory");
-        }
-        try {
-            return Host.at(root);
-        } catch (IOException e) {
-            throw new StartException(
-                    "JNVDOCKER_HOST_ROOT=" + root + " does not exist",
-                    "make it, or unset the variable",
-                    e);
         }
     }
 

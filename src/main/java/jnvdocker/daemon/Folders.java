@@ -1,7 +1,9 @@
 package jnvdocker.daemon;
 
+import jnvdocker.host.Host;
 import jnvdocker.words.Quote;
 
+import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Map;
@@ -61,6 +63,29 @@ record Folders(
     /** Returns the socket to which our OCI runtime reports containers that are being deleted. */
     Path wake() {
         return run.resolve("runtime.wake");
+    }
+
+    /**
+     * Opens the host.
+     *
+     * @throws StartException when there is none at that place
+     */
+    Host host() throws StartException {
+        if (hostRoot.toString().contains(":")) {
+            throw new StartException(
+                    "JNVDOCKER_HOST_ROOT="
+                            + hostRoot
+                            + " has a colon in it, which docker takes for the end of a path",
+                    "use another directory");
+        }
+        try {
+            return Host.at(hostRoot);
+        } catch (IOException e) {
+            throw new StartException(
+                    "JNVDOCKER_HOST_ROOT=" + hostRoot + " does not exist",
+                    "make it, or unset the variable",
+                    e);
+        }
     }
 
     Path pluginSocket() {

@@ -71,7 +71,7 @@ public final class Main {
     }
 
     private static void makeNodes(Folders folders, PrintStream out) throws IOException {
-        new NodeMaker(new DeviceNodes(Daemon.host(folders.hostRoot())), out).run();
+        new NodeMaker(new DeviceNodes(folders.host()), out).run();
     }
 
     /** Runs until a signal ends the process, or a client stops the daemon. */

@@ -11,6 +11,8 @@ public record Column(String title, Cut cut) {
     public enum Cut {
         /** A note, of which nothing may be omitted: each goes below its row. */
         BELOW(0),
+        /** Figures that people can do without: the last such column is left out first. */
+        LEFT_OUT(0),
         /** Values that are the same in most rows. */
         FIRST(8),
         /** Text whose beginning is the most important part. */
@@ -37,6 +39,11 @@ public record Column(String title, Cut cut) {
      */
     public static Column note(String title) {
         return new Column(title, Cut.BELOW);
+    }
+
+    /** Makes a column that is left out where there is no room for it. */
+    public static Column figure(String title) {
+        return new Column(title, Cut.LEFT_OUT);
     }
 
     /** Makes a column that is never made narrower. */

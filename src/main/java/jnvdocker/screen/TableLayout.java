@@ -63,12 +63,25 @@ public final class TableLayout {
 
     private void narrow(int[] widths) {
         for (Column.Cut cut : Column.Cut.values()) {
+            if (cut == Column.Cut.LEFT_OUT) {
+                leaveOut(widths);
+                continue;
+            }
             for (int i = 0; i < widths.length; i++) {
                 int excess = TableLines.width(widths) - screen.columns();
                 if (excess > 0 && columns.get(i).cut() == cut) {
                     int width = Math.max(shortest(i), widths[i] - excess);
                     widths[i] = cut == Column.Cut.BELOW ? 0 : Math.min(widths[i], width);
                 }
+            }
+        }
+    }
+
+    private void leaveOut(int[] widths) {
+        for (int i = widths.length - 1; i >= 0; i--) {
+            if (columns.get(i).cut() == Column.Cut.LEFT_OUT
+                    && TableLines.width(widths) > screen.columns()) {
+                widths[i] = TableLines.LEFT_OUT;
             }
         }
     }

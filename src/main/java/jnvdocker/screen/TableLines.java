@@ -6,6 +6,9 @@ import java.util.stream.IntStream;
 
 /** Formats the rows of a table as lines. */
 public final class TableLines {
+    /** The width of a column that is not shown. */
+    static final int LEFT_OUT = -1;
+
     private static final String GAP = "   ";
     private static final String INDENT = GAP + GAP;
 
@@ -30,8 +33,8 @@ public final class TableLines {
 
     /** Returns the width of a whole line. */
     static int width(int... widths) {
-        long shown = IntStream.of(widths).filter(width -> width > 0).count();
-        return IntStream.of(widths).sum() + GAP.length() * Math.toIntExact(shown - 1);
+        int[] shown = IntStream.of(widths).filter(width -> width > 0).toArray();
+        return IntStream.of(shown).sum() + GAP.length() * (shown.length - 1);
     }
 
     public String titles() {

@@ -54,7 +54,8 @@ public final class CommandGroups {
                                             null,
                                             INSTALLATION,
                                             Optional::empty,
-                                            null)
+                                            null,
+                                            Map::of)
                                     ::commands,
                             "mesos",
                             new MesosCommand(null, INSTALLATION, null, null, null)::commands,

@@ -11,6 +11,7 @@ import jnvdocker.grant.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.lease.Owner;
+import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -30,6 +31,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Predicate;
@@ -52,11 +54,13 @@ public final class GpuCommand {
     private final Installation installation;
     private final Supplier<Optional<Duration>> keepHistory;
     private final GpuReload.Reload reload;
+    private final Supplier<Map<String, Reading>> readings;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
     /**
      * @param keepHistory for how long a lease is kept after its end; empty if for ever
+     * @param readings what NVML last told of each GPU, by PCI address
      */
     public GpuCommand(
             Host host,
@@ -71,7 +75,8 @@ public final class GpuCommand {
             Uninstall uninstall,
             Installation installation,
             Supplier<Optional<Duration>> keepHistory,
-            GpuReload.Reload reload) {
+            GpuReload.Reload reload,
+            Supplier<Map<String, Reading>> readings) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -85,6 +90,7 @@ public final class GpuCommand {
         this.installation = installation;
         this.keepHistory = keepHistory;
         this.reload = reload;
+        this.readings = readings;
     }
 
     @Command(
@@ -157,8 +163,8 @@ public final class GpuCommand {
             GpuRun program) {
         CommandLine gpu =
                 new CommandLine(new Gpu())
-                        .addSubcommand(new GpuLs(host, leases, screen))
-                        .addSubcommand(new GpuWhy(host, leases, mayEnd(request), screen))
+                        .addSubcommand(new GpuLs(host, leases, readings, screen))
+                        .addSubcommand(new GpuWhy(host, leases, readings, mayEnd(request), screen))
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))

@@ -6,10 +6,13 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuMonitor.Reading;
 
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** A GPU as {@code ls} and {@code why} print it. */
 record GpuJson(
@@ -23,9 +26,36 @@ record GpuJson(
         Long lease,
         String since,
         @JsonUnwrapped HolderJson holder,
+        FiguresJson figures,
         String note) {
 
-    static GpuJson of(GpuStatus status) {
+    /** In percent, bytes, degrees Celsius and watts; null for what the driver does not tell. */
+    record FiguresJson(
+            Integer utilization,
+            Long memoryUsed,
+            Long memoryTotal,
+            Integer temperature,
+            Double power) {
+
+        static FiguresJson of(GpuFigures figures) {
+            OptionalInt power = figures.power();
+            return new FiguresJson(
+                    boxed(figures.utilization().gpu()),
+                    figures.memory().map(GpuFigures.Memory::used).orElse(null),
+                    figures.memory().map(GpuFigures.Memory::total).orElse(null),
+                    boxed(figures.temperature()),
+                    power.isPresent() ? power.getAsInt() / 1000.0 : null);
+        }
+
+        private static Integer boxed(OptionalInt number) {
+            return number.isPresent() ? number.getAsInt() : null;
+        }
+    }
+
+    /**
+     * @param reading what NVML last told of it
+     */
+    static GpuJson of(GpuStatus status, Optional<Reading> reading) {
         Gpu gpu = status.gpu();
         boolean missing = status.state() == GpuStatus.State.MISSING;
         boolean sound = gpu.isSound();
@@ -41,6 +71,7 @@ record GpuJson(
                 lease.map(Lease::id).orElse(null),
                 lease.map(Lease::since).map(Instant::toString).orElse(null),
                 holder(status),
+                reading.flatMap(Reading::figures).map(FiguresJson::of).orElse(null),
                 status.note().isEmpty() ? null : status.note());
     }
 

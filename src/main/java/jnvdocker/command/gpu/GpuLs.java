@@ -8,6 +8,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Colour;
 import jnvdocker.screen.Column;
@@ -24,10 +25,12 @@ import picocli.CommandLine.Spec;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 
 @Command(
         name = "ls",
@@ -38,6 +41,7 @@ import java.util.concurrent.Callable;
 final class GpuLs implements Callable<Integer> {
     private final Host host;
     private final Leases leases;
+    private final Supplier<Map<String, Reading>> readings;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -47,22 +51,37 @@ final class GpuLs implements Callable<Integer> {
 
     @Mixin private final Watch watch = new Watch();
 
-    GpuLs(Host host, Leases leases, Screen screen) {
+    /**
+     * @param readings what NVML last told of each GPU, by PCI address
+     */
+    GpuLs(Host host, Leases leases, Supplier<Map<String, Reading>> readings, Screen screen) {
         this.host = host;
         this.leases = leases;
+        this.readings = readings;
         this.screen = screen;
     }
 
     @Override
     public Integer call() throws IOException {
         List<GpuStatus> gpus = leases.status(HostDriver.read(host).gpus());
+        Map<String, Reading> read = readings.get();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(watch.json(gpus.stream().map(GpuJson::of).toList()));
+            out.println(
+                    watch.json(
+                            gpus.stream()
+                                    .map(gpu ->
+                                            GpuJson.of(
+                                                    gpu,
+                                                    Optional.ofNullable(
+                                                            read.get(gpu.gpu().pciAddress()))))
+                                    .toList()));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
         } else {
             List<Lease> held = gpus.stream().flatMap(gpu -> gpu.lease().stream()).toList();
-            table(gpus, leases.tenures(held), Instant.now()).lines(screen).forEach(out::println);
+            table(gpus, leases.tenures(held), read, Instant.now())
+                    .lines(screen)
+                    .forEach(out::println);
             queue(leases.waiting().size()).ifPresent(out::println);
             leases.unwrittenEnd().ifPresent(out::println);
         }
@@ -71,33 +90,57 @@ final class GpuLs implements Callable<Integer> {
 
     /**
      * @param tenures the tenures of their leases, by number
+     * @param readings what NVML last told of each, by PCI address; without any there are no columns
+     *     for it
      */
-    static TextTable table(List<GpuStatus> gpus, Map<Long, Tenure> tenures, Instant now) {
-        TextTable table =
-                new TextTable(
-                        Column.of("GPU"),
-                        Column.of("UUID"),
-                        new Column("MODEL", Column.Cut.FIRST),
-                        Column.of("STATE"),
-                        Column.of("USER"),
-                        new Column("CONTAINER", Column.Cut.LAST),
-                        Column.of("AGE"),
-                        Column.note("NOTE"));
+    static TextTable table(
+            List<GpuStatus> gpus,
+            Map<Long, Tenure> tenures,
+            Map<String, Reading> readings,
+            Instant now) {
+        boolean figures = readings.values().stream().anyMatch(it -> it.figures().isPresent());
+        List<Column> columns =
+                new ArrayList<>(
+                        List.of(
+                                Column.of("GPU"),
+                                Column.of("UUID"),
+                                new Column("MODEL", Column.Cut.FIRST),
+                                Column.of("STATE"),
+                                Column.of("USER"),
+                                new Column("CONTAINER", Column.Cut.LAST),
+                                Column.of("AGE")));
+        if (figures) {
+            FigureText.TITLES.forEach(title -> columns.add(Column.figure(title)));
+        }
+        columns.add(Column.note("NOTE"));
+        TextTable table = new TextTable(columns.toArray(Column[]::new));
         for (GpuStatus status : gpus) {
             Gpu gpu = status.gpu();
             String state = status.state().toString();
             Optional<Tenure> tenure = status.lease().map(lease -> tenures.get(lease.id()));
-            table.row(
-                    gpu.index(),
-                    gpu.shortUuid(),
-                    gpu.model(),
-                    new TextTable.Cell(state, Colour.ofState(state)),
-                    user(status),
-                    container(status),
-                    age(tenure.map(Tenure::since), status, now),
-                    note(tenure, status));
+            List<Object> cells =
+                    new ArrayList<>(
+                            List.of(
+                                    gpu.index(),
+                                    gpu.shortUuid(),
+                                    model(gpu.model()),
+                                    new TextTable.Cell(state, Colour.ofState(state)),
+                                    user(status),
+                                    container(status),
+                                    age(tenure.map(Tenure::since), status, now)));
+            if (figures) {
+                Optional<Reading> reading = Optional.ofNullable(readings.get(gpu.pciAddress()));
+                cells.addAll(FigureText.cells(reading.flatMap(Reading::figures)));
+            }
+            cells.add(note(tenure, status));
+            table.row(cells.toArray());
         }
         return table;
+    }
+
+    /** All are NVIDIA's. */
+    private static String model(String model) {
+        return model.replaceFirst("^NVIDIA ", "");
     }
 
     /** Names the command that shows the queue; empty when the queue is. */

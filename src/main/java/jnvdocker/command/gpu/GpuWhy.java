@@ -11,6 +11,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Tenure;
+import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.screen.Json;
@@ -29,8 +30,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 @Command(
         name = "why",
@@ -40,6 +44,7 @@ final class GpuWhy implements Callable<Integer> {
 
     private final Host host;
     private final Leases leases;
+    private final Supplier<Map<String, Reading>> readings;
     private final Predicate<Owner> mayEnd;
     private final Screen screen;
 
@@ -54,9 +59,16 @@ final class GpuWhy implements Callable<Integer> {
     private boolean json;
 
     /**
+     * @param readings what NVML last told of each GPU, by PCI address
      * @param mayEnd whether the reader may end the uses of an owner
      */
-    GpuWhy(Host host, Leases leases, Predicate<Owner> mayEnd, Screen screen) {
+    GpuWhy(
+            Host host,
+            Leases leases,
+            Supplier<Map<String, Reading>> readings,
+            Predicate<Owner> mayEnd,
+            Screen screen) {
+        this.readings = readings;
         this.mayEnd = mayEnd;
         this.host = host;
         this.leases = leases;
@@ -121,9 +133,10 @@ final class GpuWhy implements Callable<Integer> {
     private record Document(
             @JsonUnwrapped GpuJson gpu, String explanation, List<LeaseJson> pastLeases) {}
 
-    private static Document document(GpuStatus status, List<String> sentences, List<Lease> past) {
+    private Document document(GpuStatus status, List<String> sentences, List<Lease> past) {
         return new Document(
-                GpuJson.of(status),
+                GpuJson.of(
+                        status, Optional.ofNullable(readings.get().get(status.gpu().pciAddress()))),
                 String.join(" ", sentences),
                 past.stream().map(LeaseJson::past).toList());
     }

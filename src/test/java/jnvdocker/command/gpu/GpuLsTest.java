@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Tenure;
+import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
 
@@ -28,12 +29,13 @@ class GpuLsTest {
     /**
      * The tenures are those of the leases, except for train-7's, which began after three restarts.
      */
-    private static TextTable table(List<GpuStatus> gpus) {
+    private static TextTable table(List<GpuStatus> gpus, Map<String, Reading> readings) {
         return GpuLs.table(
                 gpus,
                 Map.of(
                         1L, new Tenure(Samples.AT_NINE.minus(Duration.ofDays(2)), 3),
                         2L, new Tenure(Samples.AT_NINE, 0)),
+                readings,
                 Samples.NOW);
     }
 
@@ -41,25 +43,25 @@ class GpuLsTest {
     void lineSaysWhoHasTheGpuAndForHowLong() {
         assertEquals(
                 List.of(
-                        "GPU   UUID           MODEL                   STATE      USER    CONTAINER "
+                        "GPU   UUID           MODEL            STATE      USER    CONTAINER "
                                 + "           AGE       NOTE",
-                        "0     GPU-5c1a0000   NVIDIA A100-SXM4-40GB   FREE       -       -         "
+                        "0     GPU-5c1a0000   A100-SXM4-40GB   FREE       -       -         "
                                 + "           -",
-                        "1     GPU-5c1a1001   NVIDIA A100-SXM4-40GB   FREE       -       -         "
+                        "1     GPU-5c1a1001   A100-SXM4-40GB   FREE       -       -         "
                                 + "           idle 3h",
-                        "2     GPU-5c1a2002   NVIDIA A100-SXM4-40GB   HELD       alice   train-7   "
+                        "2     GPU-5c1a2002   A100-SXM4-40GB   HELD       alice   train-7   "
                                 + "           2d        restarted 3 times, starting",
-                        "3     GPU-5c1a3003   NVIDIA A100-SXM4-40GB   RESERVED   alice  "
+                        "3     GPU-5c1a3003   A100-SXM4-40GB   RESERVED   alice  "
                                 + " (nvidia/cuda:12.2)   3h"),
-                table(GPUS).lines(Screen.NONE));
+                table(GPUS, Map.of()).lines(Screen.NONE));
     }
 
     @Test
     void modelIsShortenedForANarrowTerminal() {
         Screen narrow = new Screen(80, 0, true, true, false);
-        List<String> lines = table(GPUS).lines(narrow);
+        List<String> lines = table(GPUS, Map.of()).lines(narrow);
         assertTrue(lines.stream().allMatch(line -> Screen.width(line) <= 80), lines::toString);
-        assertTrue(lines.get(1).contains("   NVIDIA A…   "), lines::toString);
+        assertTrue(lines.get(1).contains("   A100-SXM…   "), lines::toString);
         assertEquals("      restarted 3 times, starting", lines.get(4));
         assertTrue(lines.get(1).contains("   \u001b[32mFREE\u001b[0m   "), lines::toString);
     }
@@ -75,7 +77,7 @@ class GpuLsTest {
     void nameDoesNothingToATerminal() {
         GpuStatus gpu =
                 Samples.taken(0, GpuStatus.State.HELD, Samples.held(1, "\u001b[2Jx", 0), "");
-        String line = table(List.of(gpu)).lines(Screen.NONE).get(1);
+        String line = table(List.of(gpu), Map.of()).lines(Screen.NONE).get(1);
         assertFalse(line.contains("\u001b"), line);
         assertTrue(line.contains("\\u{1b}[2Jx"), line);
     }

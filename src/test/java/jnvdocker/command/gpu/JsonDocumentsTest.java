@@ -60,6 +60,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
@@ -227,19 +228,29 @@ class JsonDocumentsTest {
 
     @Test
     void everyGpuIsPrintedInItsState() throws Exception {
-        JsonNode gpus = checked("ls", print(_ -> new GpuLs(host, leases(), Screen.NONE)));
+        JsonNode gpus = checked("ls", print(_ -> new GpuLs(host, leases(), Map::of, Screen.NONE)));
         assertEquals(
                 List.of("held", "reserved", "cordoned", "free", "unmanaged", "sick"),
                 gpus.findValuesAsText("state"));
         JsonNode line =
-                checked("ls", print(_ -> new GpuLs(host, leases(), Screen.NONE), "--watch"));
+                checked(
+                        "ls",
+                        print(_ -> new GpuLs(host, leases(), Map::of, Screen.NONE), "--watch"));
         assertEquals(GPUS, line.size());
         for (int i = 0; i < GPUS; i++) {
             String index = String.valueOf(i);
             JsonNode why =
                     checked(
                             "why",
-                            print(_ -> new GpuWhy(host, leases(), _ -> true, Screen.NONE), index));
+                            print(
+                                    _ ->
+                                            new GpuWhy(
+                                                    host,
+                                                    leases(),
+                                                    Map::of,
+                                                    _ -> true,
+                                                    Screen.NONE),
+                                    index));
             assertEquals(i == 2 ? 1 : 0, why.path("past_leases").size());
             assertEquals(gpus.path(i).path("state"), why.path("state"));
         }

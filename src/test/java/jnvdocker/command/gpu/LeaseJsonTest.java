@@ -36,6 +36,7 @@ class LeaseJsonTest {
                     "image",
                     "command",
                     "pid",
+                    "figures",
                     "note");
 
     @Test
@@ -109,7 +110,7 @@ class LeaseJsonTest {
     }
 
     private static JsonNode gpu(GpuStatus status) throws IOException {
-        String text = Json.text(List.of(GpuJson.of(status)));
+        String text = Json.text(List.of(GpuJson.of(status, Optional.empty())));
         JsonSchemas.check("gpu-ls", text);
         return new ObjectMapper().readTree(text).path(0);
     }

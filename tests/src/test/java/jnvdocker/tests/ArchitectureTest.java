@@ -36,7 +36,7 @@ class ArchitectureTest {
     private static final List<String> LINE =
             """
             words labels archive
-            posix process host cuda
+            posix process host cuda nvml
             volume.files volume volume.plugin
             request container use lease lease.text registry grant
             program docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
@@ -118,7 +118,7 @@ class ArchitectureTest {
     void namesOfCStopAtTheBinding() {
         ArchRuleDefinition.noClasses()
                 .that()
-                .resideOutsideOfPackages("jnvdocker.posix", "jnvdocker.cuda")
+                .resideOutsideOfPackages("jnvdocker.posix", "jnvdocker.cuda", "jnvdocker.nvml")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("com.sun.jna..")

@@ -59,11 +59,11 @@ class DaemonTest extends OneHostTest {
     void gpuLsShowsEveryGpu() {
         assertEquals(
                 """
-                GPU   UUID           MODEL                   STATE   USER   CONTAINER   AGE   NOTE
-                0     GPU-5c1a0000   NVIDIA A100-SXM4-40GB   FREE    -      -           -
-                1     GPU-5c1a1003   NVIDIA A100-SXM4-40GB   FREE    -      -           -
-                2     GPU-5c1a2006   NVIDIA A100-SXM4-40GB   FREE    -      -           -
-                3     GPU-5c1a3009   NVIDIA A100-SXM4-40GB   FREE    -      -           -
+                GPU   UUID           MODEL            STATE   USER   CONTAINER   AGE   NOTE
+                0     GPU-5c1a0000   A100-SXM4-40GB   FREE    -      -           -
+                1     GPU-5c1a1003   A100-SXM4-40GB   FREE    -      -           -
+                2     GPU-5c1a2006   A100-SXM4-40GB   FREE    -      -           -
+                3     GPU-5c1a3009   A100-SXM4-40GB   FREE    -      -           -
                 """,
                 daemon.jnvdocker("gpu", "ls").run().ok().out());
     }

@@ -161,12 +161,10 @@ class GpuCommandsTest {
         run("done", "device=3");
         stop("done", 3);
         String out = jnvdocker("gpu", "ls").ok().out();
-        assertMatches(
-                "^0 +GPU-5c1a0000 +NVIDIA A100-SXM4-40GB +HELD +\\S+ +train-7 +\\d+[sm]$", out);
-        assertMatches(
-                "^1 +GPU-5c1a1003 +NVIDIA A100-SXM4-40GB +HELD +\\S+ +train-7 +\\d+[sm]$", out);
-        assertMatches("^2 +GPU-5c1a2006 +NVIDIA A100-SXM4-40GB +FREE +- +- +\\S.*$", out);
-        assertMatches("^3 +GPU-5c1a3009 +NVIDIA A100-SXM4-40GB +FREE +- +- +idle \\d+[sm]$", out);
+        assertMatches("^0 +GPU-5c1a0000 +A100-SXM4-40GB +HELD +\\S+ +train-7 +\\d+[sm]$", out);
+        assertMatches("^1 +GPU-5c1a1003 +A100-SXM4-40GB +HELD +\\S+ +train-7 +\\d+[sm]$", out);
+        assertMatches("^2 +GPU-5c1a2006 +A100-SXM4-40GB +FREE +- +- +\\S.*$", out);
+        assertMatches("^3 +GPU-5c1a3009 +A100-SXM4-40GB +FREE +- +- +idle \\d+[sm]$", out);
         assertTrue(out.lines().allMatch(line -> line.length() <= 100), out);
     }
 

@@ -1,0 +1,43 @@
+package jnvdocker.daemon;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.volume.DriverVolumeStore;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** The libnvidia-ml of the loaded driver, in the driver volume, whose files are the host's own. */
+final class NvmlSource implements GpuMonitor.Source {
+    private final Host host;
+    private final DriverVolumeStore volumes;
+
+    NvmlSource(Host host, DriverVolumeStore volumes) {
+        this.host = host;
+        this.volumes = volumes;
+    }
+
+    @Override
+    public Optional<Path> library() throws IOException {
+        DriverVersion driver;
+        try {
+            driver = HostDriver.readVersion(host);
+        } catch (NoDriverException e) {
+            return Optional.empty();
+        }
+        Path library = volumes.path(driver).resolve("lib64/libnvidia-ml.so.1");
+        return Files.exists(library) ? Optional.of(library.toRealPath()) : Optional.empty();
+    }
+
+    @Override
+    public List<Gpu> gpus() throws IOException {
+        return HostDriver.read(host).gpus();
+    }
+}
