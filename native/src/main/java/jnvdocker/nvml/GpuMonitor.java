@@ -25,6 +25,9 @@ import java.util.stream.Collectors;
 public final class GpuMonitor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GpuMonitor.class);
 
+    /** Between attempts to open the library, which costs the driver something. */
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+
     private final Source source;
     private final Pace pace;
     private final Map<String, Reading> readings = new ConcurrentHashMap<>();
@@ -97,6 +100,7 @@ public final class GpuMonitor implements AutoCloseable {
     }
 
     private void keepSession() {
+        Duration pause = pace.idle();
         while (!closed) {
             Session session = null;
             try {
@@ -104,13 +108,15 @@ public final class GpuMonitor implements AutoCloseable {
                 if (library.isPresent()) {
                     session = new Session(library.get(), Nvml.open(library.get()));
                     said = "";
+                    pause = pace.idle();
                     watch(session);
                 }
             } catch (IOException | NvmlException e) {
                 say(e.getMessage());
+                pause = min(pause.multipliedBy(2), LONGEST_PAUSE);
             }
             end(session);
-            rest(pace.idle());
+            rest(pause);
         }
     }
 
@@ -148,6 +154,10 @@ public final class GpuMonitor implements AutoCloseable {
         if (session != null) {
             session.end();
         }
+    }
+
+    private static Duration min(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
     }
 
     private static void rest(Duration time) {

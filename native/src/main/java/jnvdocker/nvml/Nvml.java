@@ -2,6 +2,8 @@ package jnvdocker.nvml;
 
 import com.sun.jna.ptr.PointerByReference;
 
+import jnvdocker.posix.ThreadCapabilities;
+
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -22,8 +24,7 @@ public final class Nvml implements AutoCloseable {
 
     /**
      * Loads the library and has it meet the driver, which takes seconds where no GPU is in
-     * persistence mode. Where no driver is loaded, root must not call it: NVML would make device
-     * nodes for one.
+     * persistence mode.
      *
      * @throws IOException with the loader's reason when the library cannot be loaded
      * @throws NvmlException when it finds no driver, or one of another version
@@ -36,7 +37,9 @@ public final class Nvml implements AutoCloseable {
             throw new IOException(reason(e), e);
         }
         Nvml nvml = new Nvml(library);
-        nvml.call(LibNvml::nvmlInit_v2);
+        // Called by root, some versions make /dev/nvidiactl before they learn that no driver is
+        // there.
+        ThreadCapabilities.withoutMknod(() -> nvml.call(LibNvml::nvmlInit_v2));
         return nvml;
     }
 

@@ -23,6 +23,10 @@ interface LibC extends Library {
 
     int mknod(String path, int mode, long device) throws LastErrorException;
 
+    int capget(Pointer header, Pointer data) throws LastErrorException;
+
+    int capset(Pointer header, Pointer data) throws LastErrorException;
+
     int ioctl(int descriptor, long request, int argument) throws LastErrorException;
 
     int ioctl(int descriptor, long request, IntByReference value) throws LastErrorException;
