@@ -10,8 +10,11 @@
  *   name NVIDIA A100-SXM4-40GB
  *   memory 42949672960 1073741824
  *   process 4711 1073741824     one that computes; graphics PID BYTES: one that draws
+ *   samples                     how much its processes use it is known
+ *   sample 4711 95              of one, in percent
  *   link 0 0000:0f:00.0         the NVLink and the other end
- *   mig 3 7 0 MIG-...           an instance: index, GPU instance, compute instance, UUID
+ *   mig-mode 1 1                now, and from the next reset on
+ *   mig 3 7 0 MIG-... 10468982784 0   an instance: place, GPU and compute instance, UUID, memory and what is used of it
  *
  * A field without a line is not supported. For any function, before the first GPU or for one GPU:
  *
@@ -36,6 +39,9 @@ _Static_assert(sizeof(nvmlPciInfo_t) == 68 && __builtin_offsetof(nvmlPciInfo_t, 
 _Static_assert(sizeof(nvmlProcessInfo_v1_t) == 16, "PROCESS_V1_SIZE");
 _Static_assert(sizeof(nvmlProcessInfo_v2_t) == 24, "PROCESS_V2_SIZE");
 _Static_assert(__builtin_offsetof(nvmlProcessInfo_v2_t, usedGpuMemory) == 8, "memory of a process");
+_Static_assert(sizeof(nvmlProcessUtilizationSample_t) == 32, "SAMPLE_SIZE");
+_Static_assert(__builtin_offsetof(nvmlProcessUtilizationSample_t, timeStamp) == 8, "SAMPLE_TIME");
+_Static_assert(__builtin_offsetof(nvmlProcessUtilizationSample_t, smUtil) == 16, "SAMPLE_UTILIZATION");
 _Static_assert(sizeof(nvmlEventData_t) == 32, "EVENT_DATA_SIZE");
 _Static_assert(sizeof(nvmlMemory_t) == 24 && sizeof(nvmlBAR1Memory_t) == 24, "long[3]");
 _Static_assert(__builtin_offsetof(nvmlMemory_t, used) == 16, "total, free, used");
@@ -310,7 +316,8 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *address, nvmlDevice_t 
         address += 4;
     *device = NULL;
     for (unsigned i = 0; i < device_count; i++)
-        if (strcasecmp(devices[i].address, address) == 0 && devices[i].first != devices[i].last)
+        if (strcasecmp(devices[i].address, address) == 0 && devices[i].instance < 0 &&
+            devices[i].first != devices[i].last)
             *device = &devices[i];
     return leave(*device == NULL ? NVML_ERROR_NOT_FOUND : NVML_SUCCESS);
 }
@@ -321,18 +328,67 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length)
     return leave(result != NVML_SUCCESS ? result : copy(find(device, "name", 0), name, length));
 }
 
+struct mig {
+    unsigned gpu_instance, compute_instance;
+    char uuid[96];
+    unsigned long long total, used;
+};
+
+/* Whether a device is a MIG instance, and what its line says. */
+static bool is_mig(nvmlDevice_t device, struct mig *mig)
+{
+    char words[24];
+    const char *text;
+
+    *mig = (struct mig){ 0 };
+    snprintf(words, sizeof words, "mig %d", device->instance);
+    return device->instance >= 0 && (text = find(device, words, 0)) != NULL &&
+           sscanf(text, "%u %u %95s %llu %llu", &mig->gpu_instance, &mig->compute_instance, mig->uuid, &mig->total,
+                  &mig->used) >= 3;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned *id)
+{
+    struct mig mig;
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetGpuInstanceId");
+    if (result == NVML_SUCCESS && !is_mig(device, &mig))
+        result = NVML_ERROR_NOT_SUPPORTED;
+    if (result == NVML_SUCCESS)
+        *id = mig.gpu_instance;
+    return leave(result);
+}
+
+nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned *id)
+{
+    struct mig mig;
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetComputeInstanceId");
+    if (result == NVML_SUCCESS && !is_mig(device, &mig))
+        result = NVML_ERROR_NOT_SUPPORTED;
+    if (result == NVML_SUCCESS)
+        *id = mig.compute_instance;
+    return leave(result);
+}
+
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length)
 {
     nvmlReturn_t result = enter(device, "nvmlDeviceGetUUID");
-    return leave(result != NVML_SUCCESS ? result : copy(find(device, "uuid", 0), uuid, length));
+    struct mig mig;
+    if (result != NVML_SUCCESS)
+        return leave(result);
+    return leave(copy(is_mig(device, &mig) ? mig.uuid : find(device, "uuid", 0), uuid, length));
 }
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
     unsigned long long found[4];
     nvmlReturn_t result = enter(device, "nvmlDeviceGetMemoryInfo");
-    if (result == NVML_SUCCESS && numbers(device, "memory", found) < 2)
+    struct mig mig;
+    if (is_mig(device, &mig)) {
+        found[0] = mig.total;
+        found[1] = mig.used;
+    } else if (result == NVML_SUCCESS && numbers(device, "memory", found) < 2) {
         result = NVML_ERROR_NOT_SUPPORTED;
+    }
     if (result == NVML_SUCCESS)
         *memory = (nvmlMemory_t){ .total = found[0], .used = found[1], .free = found[0] - found[1] };
     return leave(result);
@@ -447,6 +503,32 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned 
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_v1_t *found)
 {
     return processes(device, "nvmlDeviceGetGraphicsRunningProcesses", "graphics", count, found, NULL);
+}
+
+nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device, nvmlProcessUtilizationSample_t *found,
+                                             unsigned *count, unsigned long long since)
+{
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetProcessUtilization");
+    unsigned room = *count, n = 0;
+    const char *text;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (result == NVML_SUCCESS && find(device, "samples", 0) == NULL)
+        result = NVML_ERROR_NOT_SUPPORTED;
+    if (result == NVML_SUCCESS && since / 1000000 > (unsigned long long)now.tv_sec)
+        result = NVML_ERROR_INVALID_ARGUMENT;
+    if (result != NVML_SUCCESS)
+        return leave(result);
+    for (; (text = find(device, "sample", n)) != NULL; n++) {
+        unsigned pid = 0, percent = 0;
+        sscanf(text, "%u %u", &pid, &percent);
+        if (n < room)
+            /* Later lines are later samples. */
+            found[n] = (nvmlProcessUtilizationSample_t){ pid, since + n + 1, percent, 0, 0, 0 };
+    }
+    *count = n;
+    return leave(n > room ? NVML_ERROR_INSUFFICIENT_SIZE : n == 0 ? NVML_ERROR_NOT_FOUND : NVML_SUCCESS);
 }
 
 /* A line 'board NAME', 'switch NAME', 'bridge NAME', 'node NAME' says what a GPU is on; those with one have it alike. */

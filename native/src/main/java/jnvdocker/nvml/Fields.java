@@ -3,6 +3,9 @@ package jnvdocker.nvml;
 import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.LongByReference;
 
+import jnvdocker.nvml.GpuFigures.Memory;
+
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
@@ -23,6 +26,19 @@ final class Fields {
     @FunctionalInterface
     interface LongEntry {
         int of(LibNvml library, LongByReference value);
+    }
+
+    /** A call that writes the total, the free and the used bytes of a memory. */
+    @FunctionalInterface
+    interface MemoryEntry {
+        int of(LibNvml library, long[] totalFreeUsed);
+    }
+
+    static Optional<Memory> memory(Nvml nvml, MemoryEntry entry) throws NvmlException {
+        long[] memory = new long[3];
+        return has(nvml, library -> entry.of(library, memory))
+                ? Optional.of(new Memory(memory[0], memory[2]))
+                : Optional.empty();
     }
 
     static boolean has(Nvml nvml, Nvml.Entry... newestFirst) throws NvmlException {

@@ -40,7 +40,7 @@ public record GpuFacts(
     /** A PCIe link's generation and number of lanes. */
     public record PcieLink(OptionalInt generation, OptionalInt width) {}
 
-    /** In the order of {@code nvmlBrandType_t}, as {@code NVIDIA_REQUIRE_BRAND} spells them. */
+    /** In the order of {@code nvmlBrandType_t}. */
     public enum Brand {
         UNKNOWN,
         QUADRO,

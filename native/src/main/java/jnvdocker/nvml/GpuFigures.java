@@ -25,11 +25,13 @@ public record GpuFigures(
         OptionalInt fan,
         Clocks clocks,
         PcieLink link,
+        Throughput throughput,
         OptionalLong throttling,
         Errors errors,
         List<GpuProcess> processes,
         Optional<ComputeMode> computeMode,
-        Optional<Boolean> persistent) {
+        Optional<Boolean> persistent,
+        Optional<Mig> mig) {
 
     public GpuFigures {
         processes = List.copyOf(processes);
@@ -38,6 +40,28 @@ public record GpuFigures(
     /** Percent of the driver's last sample period, a sixth of a second to a second. */
     public record Utilization(
             OptionalInt gpu, OptionalInt memory, OptionalInt encoder, OptionalInt decoder) {}
+
+    /** Over PCIe, in kilobytes a second. */
+    public record Throughput(OptionalInt sent, OptionalInt received) {}
+
+    /**
+     * @param enabled whether the GPU is parted, and only its instances can be used
+     * @param pending whether it will be from its next reset on
+     */
+    public record Mig(boolean enabled, boolean pending, List<MigInstance> instances) {
+        public Mig {
+            instances = List.copyOf(instances);
+        }
+    }
+
+    /**
+     * A compute instance, which a program sees as a GPU of its own.
+     *
+     * @param uuid {@code MIG-…}
+     * @param gpuInstance the number of the part of the GPU, as in its device node's name
+     */
+    public record MigInstance(
+            String uuid, int gpuInstance, int computeInstance, Optional<Memory> memory) {}
 
     /** In bytes; what the driver keeps for itself counts as used. */
     public record Memory(long total, long used) {}
@@ -67,9 +91,12 @@ public record GpuFigures(
      *
      * @param pid in the daemon's pid namespace
      * @param memory bytes; empty where the driver does not tell
+     * @param utilization percent of the GPU's time of the last seconds; empty where the driver does
+     *     not tell
      * @param graphics whether it draws, and does not compute
      */
-    public record GpuProcess(long pid, OptionalLong memory, boolean graphics) {}
+    public record GpuProcess(
+            long pid, OptionalLong memory, OptionalInt utilization, boolean graphics) {}
 
     /** In the order of {@code nvmlComputeMode_t}. */
     public enum ComputeMode {

@@ -25,6 +25,15 @@ interface LibNvml extends Library {
     /** Bytes of {@code nvmlProcessInfo_v2_t}, those of the first version and two instance ids. */
     int PROCESS_V2_SIZE = 24;
 
+    /** Bytes of {@code nvmlProcessUtilizationSample_t}, whose pid is first. */
+    int SAMPLE_SIZE = 32;
+
+    /** Where its {@code timeStamp} is, of 8 bytes. */
+    int SAMPLE_TIME = 8;
+
+    /** Where its {@code smUtil} is. */
+    int SAMPLE_UTILIZATION = 16;
+
     /** Bytes of {@code nvmlEventData_t}, whose type and data are the second and third word. */
     int EVENT_DATA_SIZE = 32;
 
@@ -135,6 +144,9 @@ interface LibNvml extends Library {
 
     int nvmlDeviceGetGraphicsRunningProcesses_v3(
             Pointer device, IntByReference count, Pointer found);
+
+    int nvmlDeviceGetProcessUtilization(
+            Pointer device, Pointer samples, IntByReference count, long sinceMicros);
 
     int nvmlDeviceGetComputeMode(Pointer device, IntByReference mode);
 

@@ -72,8 +72,13 @@ public final class Nvml implements AutoCloseable {
      * exception.
      */
     int ask(Entry... newestFirst) throws NvmlException {
+        return askUnless(NvmlException.SUCCESS, newestFirst);
+    }
+
+    /** The same for an entry point by which one of these codes means something else. */
+    int askUnless(int harmless, Entry... newestFirst) throws NvmlException {
         int code = result(newestFirst);
-        if (NvmlException.isFinal(code)) {
+        if (code != harmless && NvmlException.isFinal(code)) {
             throw new NvmlException(code, String.valueOf(library.nvmlErrorString(code)));
         }
         return code;

@@ -7,11 +7,12 @@ public final class NvmlException extends Exception {
     private static final long serialVersionUID = 1L;
 
     static final int SUCCESS = 0;
+    static final int NOT_FOUND = 6;
     static final int INSUFFICIENT_SIZE = 7;
     static final int FUNCTION_NOT_FOUND = 13;
 
     /** NOT_FOUND, IRQ_ISSUE, GPU_IS_LOST, RESET_REQUIRED, GPU_NOT_FOUND. */
-    private static final Set<Integer> OF_THE_GPU = Set.of(6, 11, 15, 16, 28);
+    private static final Set<Integer> OF_THE_GPU = Set.of(NOT_FOUND, 11, 15, 16, 28);
 
     /** UNINITIALIZED, DRIVER_NOT_LOADED, LIB_RM_VERSION_MISMATCH. */
     private static final Set<Integer> OF_THE_DRIVER = Set.of(1, 9, 18);

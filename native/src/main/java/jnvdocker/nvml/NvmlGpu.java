@@ -10,6 +10,7 @@ import jnvdocker.nvml.GpuFacts.ComputeCapability;
 import jnvdocker.nvml.GpuFacts.PcieLink;
 import jnvdocker.nvml.GpuFigures.ComputeMode;
 import jnvdocker.nvml.GpuFigures.Errors;
+import jnvdocker.nvml.GpuFigures.Throughput;
 import jnvdocker.nvml.GpuFigures.Utilization;
 
 import java.util.Locale;
@@ -27,10 +28,14 @@ public final class NvmlGpu {
     /** {@code NVML_NVLINK_MAX_LINKS}. */
     private static final int MOST_LINKS = 18;
 
+    private static final long SAMPLED_MILLIS = 2000;
+
     private static final int GRAPHICS = 0;
     private static final int SM = 1;
     private static final int MEMORY = 2;
     private static final int TEMPERATURE_OF_THE_GPU = 0;
+    private static final int SENT = 0;
+    private static final int RECEIVED = 1;
     private static final int CORRECTED = 0;
     private static final int UNCORRECTED = 1;
     private static final int VOLATILE = 0;
@@ -95,15 +100,22 @@ public final class NvmlGpu {
                                 library.nvmlDeviceGetCurrPcieLinkGeneration(handle, it)),
                         number((library, it) ->
                                 library.nvmlDeviceGetCurrPcieLinkWidth(handle, it))),
+                new Throughput(throughput(SENT), throughput(RECEIVED)),
                 Fields.large(
                         nvml,
                         (library, it) ->
                                 library.nvmlDeviceGetCurrentClocksThrottleReasons(handle, it)),
                 errors(),
-                new ProcessList(nvml, handle).read(),
+                new ProcessList(nvml, handle).read(recently()),
                 present(number((library, it) -> library.nvmlDeviceGetComputeMode(handle, it)))
                         .flatMap(ComputeMode::of),
-                flag((library, it) -> library.nvmlDeviceGetPersistenceMode(handle, it)));
+                flag((library, it) -> library.nvmlDeviceGetPersistenceMode(handle, it)),
+                new MigInstances(nvml, handle).read());
+    }
+
+    /** The driver takes a sample of what each process does every second or more often. */
+    private static long recently() {
+        return (System.currentTimeMillis() - SAMPLED_MILLIS) * 1000;
     }
 
     /** How near another GPU is, whose PCI address is {@code 0000:07:00.0}. */
@@ -150,6 +162,11 @@ public final class NvmlGpu {
         return Fields.number(nvml, entry);
     }
 
+    /** The driver counts for 20 ms, and the call lasts as long. */
+    private OptionalInt throughput(int direction) throws NvmlException {
+        return number((library, it) -> library.nvmlDeviceGetPcieThroughput(handle, direction, it));
+    }
+
     private Optional<Boolean> flag(Fields.NumberEntry entry) throws NvmlException {
         return present(number(entry)).map(value -> value != 0);
     }
@@ -183,23 +200,13 @@ public final class NvmlGpu {
     }
 
     private Optional<GpuFigures.Memory> memory() throws NvmlException {
-        return memory(LibNvml::nvmlDeviceGetMemoryInfo);
+        return Fields.memory(
+                nvml, (library, memory) -> library.nvmlDeviceGetMemoryInfo(handle, memory));
     }
 
     private Optional<GpuFigures.Memory> bar1() throws NvmlException {
-        return memory(LibNvml::nvmlDeviceGetBAR1MemoryInfo);
-    }
-
-    @FunctionalInterface
-    private interface MemoryEntry {
-        int of(LibNvml library, Pointer device, long[] memory);
-    }
-
-    private Optional<GpuFigures.Memory> memory(MemoryEntry entry) throws NvmlException {
-        long[] totalFreeUsed = new long[3];
-        return Fields.has(nvml, library -> entry.of(library, handle, totalFreeUsed))
-                ? Optional.of(new GpuFigures.Memory(totalFreeUsed[0], totalFreeUsed[2]))
-                : Optional.empty();
+        return Fields.memory(
+                nvml, (library, memory) -> library.nvmlDeviceGetBAR1MemoryInfo(handle, memory));
     }
 
     private static OptionalLong total(Optional<GpuFigures.Memory> memory) {

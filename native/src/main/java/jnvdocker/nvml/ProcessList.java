@@ -7,9 +7,12 @@ import com.sun.jna.ptr.IntByReference;
 import jnvdocker.nvml.GpuFigures.GpuProcess;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /** Reads the processes that have memory of a GPU. */
@@ -18,6 +21,7 @@ final class ProcessList {
     private static final int MOST = 1024;
 
     private static final int USUAL = 32;
+    private static final int MOST_SAMPLES = 256;
 
     /** {@code NVML_VALUE_NOT_AVAILABLE}. */
     private static final long NOT_AVAILABLE = -1;
@@ -36,8 +40,12 @@ final class ProcessList {
         int of(LibNvml library, Pointer device, IntByReference count, Pointer found);
     }
 
-    /** Empty also for a GPU that does not tell. */
-    List<GpuProcess> read() throws NvmlException {
+    /**
+     * Empty also for a GPU that does not tell.
+     *
+     * @param sinceMicros the beginning of the time in which their utilization counts, since 1970
+     */
+    List<GpuProcess> read(long sinceMicros) throws NvmlException {
         Map<Long, GpuProcess> found = new LinkedHashMap<>();
         read(
                 false,
@@ -51,7 +59,53 @@ final class ProcessList {
                 LibNvml::nvmlDeviceGetGraphicsRunningProcesses,
                 LibNvml::nvmlDeviceGetGraphicsRunningProcesses_v3,
                 LibNvml::nvmlDeviceGetGraphicsRunningProcesses_v2);
-        return List.copyOf(found.values());
+        Optional<Map<Long, Integer>> samples =
+                found.isEmpty() ? Optional.empty() : samples(sinceMicros);
+        return found.values().stream().map(process -> with(samples, process)).toList();
+    }
+
+    /** One that is not among the samples has not used the GPU. */
+    private static GpuProcess with(Optional<Map<Long, Integer>> samples, GpuProcess process) {
+        return samples.map(it ->
+                        new GpuProcess(
+                                process.pid(),
+                                process.memory(),
+                                OptionalInt.of(it.getOrDefault(process.pid(), 0)),
+                                process.graphics()))
+                .orElse(process);
+    }
+
+    /** Returns the latest of each process, in percent; empty when the GPU does not tell. */
+    private Optional<Map<Long, Integer>> samples(long sinceMicros) throws NvmlException {
+        IntByReference count = new IntByReference(MOST_SAMPLES);
+        try (Memory memory = new Memory((long) MOST_SAMPLES * LibNvml.SAMPLE_SIZE)) {
+            int result =
+                    nvml.askUnless(
+                            NvmlException.NOT_FOUND,
+                            library ->
+                                    library.nvmlDeviceGetProcessUtilization(
+                                            handle, memory, count, sinceMicros));
+            return switch (result) {
+                case NvmlException.SUCCESS ->
+                        Optional.of(samples(memory, Math.min(count.getValue(), MOST_SAMPLES)));
+                case NvmlException.NOT_FOUND -> Optional.of(Map.of());
+                default -> Optional.empty();
+            };
+        }
+    }
+
+    private static Map<Long, Integer> samples(Memory memory, int count) {
+        Map<Long, Integer> percent = new HashMap<>();
+        Map<Long, Long> times = new HashMap<>();
+        for (long at = 0; at < (long) count * LibNvml.SAMPLE_SIZE; at += LibNvml.SAMPLE_SIZE) {
+            long pid = Integer.toUnsignedLong(memory.getInt(at));
+            long time = memory.getLong(at + LibNvml.SAMPLE_TIME);
+            if (time >= times.getOrDefault(pid, 0L)) {
+                times.put(pid, time);
+                percent.put(pid, memory.getInt(at + LibNvml.SAMPLE_UTILIZATION));
+            }
+        }
+        return percent;
     }
 
     /**
@@ -99,6 +153,7 @@ final class ProcessList {
                     new GpuProcess(
                             Integer.toUnsignedLong(memory.getInt((long) i * size)),
                             used == NOT_AVAILABLE ? OptionalLong.empty() : OptionalLong.of(used),
+                            OptionalInt.empty(),
                             graphics));
         }
         return processes;

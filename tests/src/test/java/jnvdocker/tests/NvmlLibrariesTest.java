@@ -44,6 +44,7 @@ class NvmlLibrariesTest {
                 "nvmlDeviceGetNvLinkRemotePciInfo_v2",
                 "nvmlDeviceGetNvLinkState",
                 "nvmlDeviceGetPcieThroughput",
+                "nvmlDeviceGetProcessUtilization",
                 "nvmlDeviceGetRemappedRows",
                 "nvmlDeviceGetTopologyCommonAncestor",
                 "nvmlEventSetWait_v2",

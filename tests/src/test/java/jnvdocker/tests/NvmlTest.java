@@ -11,6 +11,8 @@ import jnvdocker.nvml.GpuFacts.Brand;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuFigures.ComputeMode;
 import jnvdocker.nvml.GpuFigures.GpuProcess;
+import jnvdocker.nvml.GpuFigures.Mig;
+import jnvdocker.nvml.GpuFigures.MigInstance;
 import jnvdocker.nvml.Nvml;
 import jnvdocker.nvml.NvmlException;
 import jnvdocker.nvml.NvmlGpu;
@@ -68,13 +70,21 @@ class NvmlTest {
             assertEquals(OptionalInt.empty(), figures.fan());
             assertEquals(OptionalInt.of(1410), figures.clocks().sm());
             assertEquals(OptionalInt.of(4), figures.link().generation());
+            assertEquals(OptionalInt.of(12_000), figures.throughput().sent());
+            assertEquals(OptionalInt.of(340_000), figures.throughput().received());
+            assertEquals(Optional.of(new Mig(false, false, List.of())), figures.mig());
             assertEquals(OptionalLong.of(0), figures.throttling());
             assertEquals(Optional.of(true), figures.errors().ecc());
             assertEquals(OptionalLong.of(0), figures.errors().uncorrected());
             assertEquals(OptionalInt.of(0), figures.errors().remappedRows());
             assertFalse(figures.errors().retirementPending());
             assertEquals(
-                    List.of(new GpuProcess(4712, OptionalLong.of(38_000_000_000L), false)),
+                    List.of(
+                            new GpuProcess(
+                                    4712,
+                                    OptionalLong.of(38_000_000_000L),
+                                    OptionalInt.empty(),
+                                    false)),
                     figures.processes());
             assertEquals(Optional.of(ComputeMode.DEFAULT), figures.computeMode());
             assertEquals(Optional.of(true), figures.persistent());
@@ -111,8 +121,10 @@ class NvmlTest {
             List<GpuProcess> processes = nvml.gpu("0000:01:00.0").figures().processes();
             assertEquals(
                     List.of(
-                            new GpuProcess(2340, OptionalLong.of(199_229_440), false),
-                            new GpuProcess(2101, OptionalLong.of(402_653_184), true)),
+                            new GpuProcess(
+                                    2340, OptionalLong.of(199_229_440), OptionalInt.empty(), false),
+                            new GpuProcess(
+                                    2101, OptionalLong.of(402_653_184), OptionalInt.empty(), true)),
                     processes);
         }
     }
@@ -125,8 +137,68 @@ class NvmlTest {
             fake.add("0000:00:1e.0", lines.toString());
             List<GpuProcess> processes = nvml.gpu("0000:00:1e.0").figures().processes();
             assertEquals(199, processes.size());
-            assertEquals(new GpuProcess(1, OptionalLong.empty(), false), processes.getFirst());
-            assertEquals(new GpuProcess(199, OptionalLong.of(5), false), processes.getLast());
+            assertEquals(
+                    new GpuProcess(1, OptionalLong.empty(), OptionalInt.empty(), false),
+                    processes.getFirst());
+            assertEquals(
+                    new GpuProcess(199, OptionalLong.of(5), OptionalInt.empty(), false),
+                    processes.getLast());
+        }
+    }
+
+    @Test
+    void latestSampleOfAProcessCounts() throws Exception {
+        try (Nvml nvml = open("a100x8")) {
+            fake.add("0000:07:00.0", "process 5 1\nsamples\nsample 4711 20\nsample 4711 95");
+            assertEquals(
+                    List.of(
+                            new GpuProcess(5, OptionalLong.of(1), OptionalInt.of(0), false),
+                            new GpuProcess(
+                                    4711,
+                                    OptionalLong.of(38_000_000_000L),
+                                    OptionalInt.of(95),
+                                    false)),
+                    nvml.gpu("0000:07:00.0").figures().processes());
+            fake.change(text -> text.replaceAll("\nsample 4711 \\d+", ""));
+            assertEquals(
+                    List.of(OptionalInt.of(0), OptionalInt.of(0)),
+                    nvml.gpu("0000:07:00.0").figures().processes().stream()
+                            .map(GpuProcess::utilization)
+                            .toList());
+        }
+    }
+
+    @Test
+    void instancesAreThoseOfTheirPlaces() throws Exception {
+        try (Nvml nvml = open("h100x4")) {
+            String address = "0000:1b:00.0";
+            fake.add(
+                    address,
+                    "mig-mode 1 0\n"
+                            + "mig 0 1 0 MIG-0a1b 42949672960 1048576\n"
+                            + "mig 2 5 1 MIG-0a1c 10737418240 0");
+            assertEquals(
+                    Optional.of(
+                            new Mig(
+                                    true,
+                                    false,
+                                    List.of(
+                                            new MigInstance(
+                                                    "MIG-0a1b",
+                                                    1,
+                                                    0,
+                                                    Optional.of(
+                                                            new GpuFigures.Memory(
+                                                                    40L << 30, 1L << 20))),
+                                            new MigInstance(
+                                                    "MIG-0a1c",
+                                                    5,
+                                                    1,
+                                                    Optional.of(
+                                                            new GpuFigures.Memory(
+                                                                    10L << 30, 0)))))),
+                    nvml.gpu(address).figures().mig());
+            assertEquals(OptionalLong.of(85_520_809_984L), nvml.gpu(address).facts().memory());
         }
     }
 

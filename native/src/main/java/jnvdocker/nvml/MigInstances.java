@@ -1,0 +1,86 @@
+package jnvdocker.nvml;
+
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.IntByReference;
+import com.sun.jna.ptr.PointerByReference;
+
+import jnvdocker.nvml.GpuFigures.Mig;
+import jnvdocker.nvml.GpuFigures.MigInstance;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Reads whether a GPU is parted into MIG instances, and which. */
+final class MigInstances {
+    private static final int UUID = 96;
+
+    private final Nvml nvml;
+    private final Pointer handle;
+
+    MigInstances(Nvml nvml, Pointer handle) {
+        this.nvml = nvml;
+        this.handle = handle;
+    }
+
+    /** Empty for a GPU without MIG. */
+    Optional<Mig> read() throws NvmlException {
+        IntByReference current = new IntByReference();
+        IntByReference pending = new IntByReference();
+        if (!Fields.has(nvml, library -> library.nvmlDeviceGetMigMode(handle, current, pending))) {
+            return Optional.empty();
+        }
+        boolean enabled = current.getValue() != 0;
+        return Optional.of(
+                new Mig(enabled, pending.getValue() != 0, enabled ? instances() : List.of()));
+    }
+
+    private List<MigInstance> instances() throws NvmlException {
+        List<MigInstance> found = new ArrayList<>();
+        int places =
+                Fields.number(
+                                nvml,
+                                (library, count) ->
+                                        library.nvmlDeviceGetMaxMigDeviceCount(handle, count))
+                        .orElse(0);
+        for (int i = 0; i < places; i++) {
+            int place = i;
+            PointerByReference instance = new PointerByReference();
+            int result =
+                    nvml.askUnless(
+                            NvmlException.NOT_FOUND,
+                            library ->
+                                    library.nvmlDeviceGetMigDeviceHandleByIndex(
+                                            handle, place, instance));
+            if (result == NvmlException.SUCCESS) {
+                add(instance.getValue(), found);
+            }
+        }
+        return found;
+    }
+
+    private void add(Pointer instance, List<MigInstance> found) {
+        try {
+            found.add(instance(instance));
+        } catch (NvmlException e) {
+            // It was removed meanwhile; a lost GPU shows by its other figures.
+        }
+    }
+
+    private MigInstance instance(Pointer instance) throws NvmlException {
+        IntByReference gpuInstance = new IntByReference();
+        IntByReference computeInstance = new IntByReference();
+        nvml.call(library -> library.nvmlDeviceGetGpuInstanceId(instance, gpuInstance));
+        nvml.call(library -> library.nvmlDeviceGetComputeInstanceId(instance, computeInstance));
+        return new MigInstance(
+                nvml.text(
+                        UUID,
+                        (library, bytes) ->
+                                library.nvmlDeviceGetUUID(instance, bytes, bytes.length)),
+                gpuInstance.getValue(),
+                computeInstance.getValue(),
+                Fields.memory(
+                        nvml,
+                        (library, memory) -> library.nvmlDeviceGetMemoryInfo(instance, memory)));
+    }
+}
