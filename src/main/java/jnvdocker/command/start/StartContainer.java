@@ -181,6 +181,7 @@ public final class StartContainer {
             client.exec(request.dockerWith(run.with(List.of())));
             return;
         }
+        refuseOtherHost(request.variable("NV_HOST"));
         refuseWhereItCannotWork(run, where);
         UserSettings userSettings = settings(run, typed, variables);
         if (!(wanted.get().request() instanceof GpuRequest.None)) {
@@ -363,6 +364,17 @@ public final class StartContainer {
                     "leave it out (--cap-add and --device give single rights), or have an"
                             + " administrator set allow_privileged = true in "
                             + settings.get().configFile());
+        }
+    }
+
+    /** Its daemon of nvidia-docker 1.0 told a client elsewhere which devices and volume to use. */
+    private static void refuseOtherHost(String name) throws RefusedException {
+        if (!name.isEmpty()) {
+            throw new RefusedException(
+                    "NV_HOST="
+                            + Quote.shown(name)
+                            + " names another host, whose GPUs cannot be given out from here",
+                    "run jnvdocker on that host, as by ssh, or unset NV_HOST to use this host's");
         }
     }
 

@@ -113,6 +113,22 @@ class BadInputTest extends OneEngineTest {
     }
 
     @Test
+    void otherHostIsRefusedForAContainerThatGetsGpus() {
+        assertRefused(
+                "NV_HOST=http://gpu7:3476 names another host, whose GPUs cannot be given out from"
+                        + " here; run jnvdocker on that host, as by ssh, or unset NV_HOST to use"
+                        + " this host's",
+                withOtherHost("cuda").run());
+        withOtherHost("plain").run().ok();
+    }
+
+    private Command withOtherHost(String image) {
+        return lab.daemon()
+                .jnvdocker("run", "--rm", image, "true")
+                .with("NV_HOST", "http://gpu7:3476");
+    }
+
+    @Test
     void beginningOfSeveralUuidsIsRefusedWithAllOfThem() {
         String uuids =
                 Pattern.compile("\"uuid\" : \"([^\"]*)\"")
