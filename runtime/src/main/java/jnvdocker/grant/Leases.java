@@ -209,7 +209,42 @@ public final class Leases {
     public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
         endReservations();
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
+        return status(gpus, seen, registry.holdings());
+    }
+
+    /**
+     * The GPUs, and the processes that have them open.
+     *
+     * @param processes the oldest first; one that has several open is there for each
+     */
+    public record Activity(List<GpuStatus> gpus, List<GpuProcess> processes) {}
+
+    /**
+     * @param use that has a process
+     * @param lease that allows it; empty for an unmanaged use
+     */
+    public record GpuProcess(GpuUse use, Optional<Lease> lease) {}
+
+    /** Returns the state of these GPUs, and the processes that have them open. */
+    public Activity activity(List<Gpu> gpus) throws IOException {
+        endReservations();
+        List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
+        return new Activity(
+                status(gpus, seen, holdings),
+                seen.stream()
+                        .filter(use -> use.kind() == GpuUse.Kind.OPEN && use.process().isPresent())
+                        .map(use -> new GpuProcess(use, lease(use, holdings)))
+                        .toList());
+    }
+
+    private Optional<Lease> lease(GpuUse use, Holdings holdings) {
+        return Optional.ofNullable(holdings.held().get(use.gpu().uuid()))
+                .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease));
+    }
+
+    private List<GpuStatus> status(List<Gpu> gpus, List<GpuUse> seen, Holdings holdings)
+            throws IOException {
         UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
         GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), policy.get());
         return new GpuBoard(holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers())

@@ -25,6 +25,18 @@ final class FigureText {
                 figures.map(it -> power(it.power())).orElse(UNKNOWN));
     }
 
+    /** Returns {@code 95%}. */
+    static String utilization(Optional<GpuFigures.GpuProcess> process) {
+        return process.map(it -> text(it.utilization(), "%")).orElse(UNKNOWN);
+    }
+
+    /** Returns {@code 35.4 GiB}. */
+    static String memory(Optional<GpuFigures.GpuProcess> process) {
+        return process.filter(it -> it.memory().isPresent())
+                .map(it -> String.format(Locale.ROOT, "%.1f GiB", it.memory().getAsLong() / GIB))
+                .orElse(UNKNOWN);
+    }
+
     private static String text(OptionalInt number, String unit) {
         return number.isPresent() ? number.getAsInt() + unit : UNKNOWN;
     }

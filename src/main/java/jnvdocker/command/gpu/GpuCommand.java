@@ -131,8 +131,8 @@ public final class GpuCommand {
     private void execute(
             List<String> arguments, GpuRun program, ClientRequest request, ClientConnection client)
             throws IOException {
-        boolean mayBeShownAgain = arguments.stream().anyMatch(it -> it.startsWith("--watch"));
         Screen screen = Screen.of(request);
+        boolean mayBeShownAgain = Watch.mayBeAsked(arguments);
         Printout out = new Printout(client, mayBeShownAgain, screen);
         StringWriter err = new StringWriter();
         GpuUninstall departure = new GpuUninstall(uninstall, installation, request);
@@ -142,8 +142,10 @@ public final class GpuCommand {
         if (!err.toString().isEmpty()) {
             client.err(err.toString().stripTrailing());
         }
-        if (code == ExitCode.OK.code() && Watch.isAsked(gpu.getParseResult())) {
-            new Watch.Round(arguments, gpu.getParseResult(), screen).show(out.rest(), client);
+        Optional<Duration> again = Watch.interval(gpu.getParseResult());
+        if (code == ExitCode.OK.code() && again.isPresent()) {
+            new Watch.Round(arguments, gpu.getParseResult(), again.get(), screen)
+                    .show(out.rest(), client);
             return;
         }
         out.end();
@@ -164,6 +166,7 @@ public final class GpuCommand {
         CommandLine gpu =
                 new CommandLine(new Gpu())
                         .addSubcommand(new GpuLs(host, leases, readings, screen))
+                        .addSubcommand(new GpuTop(host, leases, readings, screen))
                         .addSubcommand(new GpuWhy(host, leases, readings, mayEnd(request), screen))
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))

@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 
 /** A GPU as {@code ls} and {@code why} print it. */
 record GpuJson(
@@ -46,10 +47,14 @@ record GpuJson(
                     boxed(figures.temperature()),
                     power.isPresent() ? power.getAsInt() / 1000.0 : null);
         }
+    }
 
-        private static Integer boxed(OptionalInt number) {
-            return number.isPresent() ? number.getAsInt() : null;
-        }
+    static Integer boxed(OptionalInt number) {
+        return number.isPresent() ? number.getAsInt() : null;
+    }
+
+    static Long boxed(OptionalLong number) {
+        return number.isPresent() ? number.getAsLong() : null;
     }
 
     /**

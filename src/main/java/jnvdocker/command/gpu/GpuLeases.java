@@ -107,7 +107,7 @@ final class GpuLeases implements Callable<Integer> {
     }
 
     private void printJson(List<Lease> live, LeaseTable.Ended past) throws IOException {
-        Json.print(json(live, past, leases), out, watch.isAsked());
+        Json.print(json(live, past, leases), out, watch.interval().isPresent());
         out.println("");
     }
 
@@ -117,7 +117,7 @@ final class GpuLeases implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), LIMIT + " is about leases that have ended; add --all");
         }
-        int most = watch.isAsked() ? MAX_WATCHED : MAX;
+        int most = watch.interval().isPresent() ? MAX_WATCHED : MAX;
         if (limit < 0 || limit > most) {
             throw new ParameterException(
                     spec.commandLine(),
@@ -126,7 +126,7 @@ final class GpuLeases implements Callable<Integer> {
                             + limit
                             + " is not between 0 and "
                             + most
-                            + (watch.isAsked() ? ", as --watch needs it" : ""));
+                            + (watch.interval().isPresent() ? ", as --watch needs it" : ""));
         }
     }
 }

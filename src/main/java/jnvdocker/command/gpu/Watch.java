@@ -20,6 +20,7 @@ import java.time.LocalTime;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** {@code --watch}: repeats a command every few seconds. */
@@ -55,15 +56,32 @@ final class Watch {
         }
     }
 
+    /** A command that decides itself whether it is repeated. */
+    interface Repeated {
+        Optional<Duration> interval();
+    }
+
     /**
-     * Whether a command line requests a watch.
+     * Whether a command line may request a watch, before it is parsed: its output is then kept
+     * until it is complete.
+     */
+    static boolean mayBeAsked(List<String> words) {
+        return words.stream().anyMatch(it -> it.startsWith(OPTION) || it.equals(GpuTop.NAME));
+    }
+
+    /**
+     * Returns how often a command line asks to be repeated; empty when it does not.
      *
      * @param typed a command line that was parsed
      */
-    static boolean isAsked(ParseResult typed) {
-        return typed.hasSubcommand()
-                && typed.subcommand().hasMatchedOption(OPTION)
-                && !typed.subcommand().isUsageHelpRequested();
+    static Optional<Duration> interval(ParseResult typed) {
+        if (!typed.hasSubcommand() || typed.subcommand().isUsageHelpRequested()) {
+            return Optional.empty();
+        }
+        ParseResult command = typed.subcommand();
+        return command.commandSpec().userObject() instanceof Repeated repeated
+                ? repeated.interval()
+                : Optional.ofNullable(command.matchedOptionValue(OPTION, null));
     }
 
     /**
@@ -73,13 +91,12 @@ final class Watch {
      * @param words the words after {@code jnvdocker gpu}
      * @param typed the same, parsed
      */
-    record Round(List<String> words, ParseResult typed, Screen screen) {
+    record Round(List<String> words, ParseResult typed, Duration interval, Screen screen) {
         void show(String text, ClientConnection client) throws IOException {
-            Duration interval = typed.subcommand().matchedOptionValue(OPTION, null);
             if (typed.subcommand().matchedOptionValue("--json", false)) {
                 client.out(text);
             } else if (screen.isTerminal()) {
-                String title = title(interval, hostName(), LocalTime.now(ZoneId.systemDefault()));
+                String title = title(hostName(), LocalTime.now(ZoneId.systemDefault()));
                 client.print(new WatchScreen(title, text.lines().toList(), screen).text());
             } else {
                 client.out(text + "\n");
@@ -87,7 +104,7 @@ final class Watch {
             client.again(interval);
         }
 
-        private String title(Duration interval, String host, LocalTime now) {
+        private String title(String host, LocalTime now) {
             return "every "
                     + Span.spelled(interval)
                     + ": jnvdocker gpu "
@@ -103,9 +120,9 @@ final class Watch {
         }
     }
 
-    /** Whether this command's command line requests a watch. */
-    boolean isAsked() {
-        return interval != null;
+    /** Returns how often this command's command line asks to repeat it; empty when it does not. */
+    Optional<Duration> interval() {
+        return Optional.ofNullable(interval);
     }
 
     /** Formats a document, on one line if others follow. */

@@ -58,6 +58,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -254,6 +255,22 @@ class JsonDocumentsTest {
             assertEquals(i == 2 ? 1 : 0, why.path("past_leases").size());
             assertEquals(gpus.path(i).path("state"), why.path("state"));
         }
+    }
+
+    @Test
+    void processesAreThoseOfTheirGpu() throws Exception {
+        JsonNode gpus =
+                checked("top", print(_ -> new GpuTop(host, leases(), Map::of, Screen.NONE)));
+        for (int i = 0; i < GPUS; i++) {
+            List<String> pids = gpus.path(i).path("processes").findValuesAsText("pid");
+            assertEquals(i == USED ? List.of(String.valueOf(self.pid())) : List.of(), pids);
+        }
+        JsonNode process = gpus.path(USED).path("processes").path(0);
+        assertEquals("root", process.path("user").asText());
+        assertTrue(process.path("lease").isNull() && process.path("memory").isNull());
+        Instant since = Instant.parse(process.path("since").asText());
+        Instant began = ProcessHandle.current().info().startInstant().orElseThrow();
+        assertTrue(Duration.between(began, since).abs().toSeconds() < 5, since + ", not " + began);
     }
 
     @Test

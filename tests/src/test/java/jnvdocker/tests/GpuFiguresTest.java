@@ -1,17 +1,22 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.Terminal;
 import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -60,6 +65,86 @@ class GpuFiguresTest {
         assertEquals(97, json.json().path(1).path("figures").path("utilization").asInt());
         nvml.change(text -> text.replace("utilization 97 41", "utilization 12 5"));
         await(() -> ls().get(2).contains("12%"));
+    }
+
+    @Test
+    void topHasTheProcessesOfEachGpu() throws Exception {
+        Path holdopen = host.folder().resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        Process held =
+                daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "--", holdopen, node(1))
+                        .start();
+        Process unmanaged = Command.of(holdopen, node(0)).start();
+        nvml.add("0000:0f:00.0", "samples\nsample " + held.pid() + " 93");
+        nvml.change(text -> text.replace("process 4712 ", "process " + held.pid() + " "));
+        try {
+            await(() -> top().getLast().contains("93%"));
+            List<String> all = top();
+            List<String> processes = all.subList(all.indexOf("") + 1, all.size());
+            assertTrue(all.getFirst().startsWith("GPU   UUID "), all::toString);
+            assertTrue(
+                    processes.getFirst().matches("GPU +PID +USER +CONTAINER .* UTIL +MEM +AGE"),
+                    all::toString);
+            String line = "%d +%d +root +%s +holdopen +%s +\\d+s";
+            String program = "holdopen \\(pid " + held.pid() + "\\)";
+            assertTrue(
+                    processes.get(1).matches(line.formatted(0, unmanaged.pid(), "-", "- +-")),
+                    all::toString);
+            assertTrue(
+                    processes
+                            .get(2)
+                            .matches(line.formatted(1, held.pid(), program, "93% +35.4 GiB")),
+                    all::toString);
+            Command.Result json = daemon.jnvdocker("gpu", "top", "--json").run().ok();
+            JsonSchemas.check("gpu-top", json.out());
+            assertEquals(
+                    93,
+                    json.json().path(1).findValue("processes").findValue("utilization").asInt());
+        } finally {
+            held.destroy();
+            unmanaged.destroy();
+        }
+        await(() -> top().getLast().equals("no process uses a GPU"));
+    }
+
+    @Test
+    void topRefreshesInATerminal() throws Exception {
+        Command top = daemon.jnvdocker("gpu", "top").with("TERM", "xterm");
+        try (Terminal terminal = new Terminal(top, 120, 24)) {
+            terminal.awaitLine("^every 2s: jnvdocker gpu top   .*");
+            terminal.awaitLine("^1     GPU-5c1a1003 .* 97% .*");
+            nvml.change(text -> text.replace("utilization 97 41", "utilization 12 5"));
+            terminal.awaitLine("^1     GPU-5c1a1003 .* 12% .*");
+            terminal.type((char) 3);
+            assertEquals(130, terminal.exitCode());
+        }
+        Command once = daemon.jnvdocker("gpu", "top", "--no-stream").with("TERM", "xterm");
+        try (Terminal terminal = new Terminal(once, 120, 24)) {
+            assertEquals(0, terminal.exitCode(), terminal::written);
+        }
+    }
+
+    private List<String> top() {
+        return daemon.jnvdocker("gpu", "top").run().ok().out().lines().toList();
+    }
+
+    private Path node(int gpu) {
+        return host.folder().resolve("dev/nvidia" + gpu);
+    }
+
+    /** The call is left to itself. */
+    @Test
+    void hangingLibraryDelaysNothing() throws Exception {
+        nvml.add("", "hang nvmlInit_v2");
+        assertFalse(ls().getFirst().contains("UTIL"));
+        daemon.jnvdocker("gpu", "run", "--gpus", "1", "true").run().ok();
+        nvml.change(text -> text.replace("hang nvmlInit_v2", ""));
+        await(() -> ls().getFirst().contains("UTIL"));
+        nvml.add("0000:07:00.0", "hang nvmlDeviceGetTemperature");
+        nvml.change(text -> text.replace("utilization 97 41", "utilization 12 5"));
+        await(() -> ls().get(2).contains("12%"));
+        daemon.jnvdocker("gpu", "run", "--gpus", "1", "true").run().ok();
+        daemon.stop();
     }
 
     @Test

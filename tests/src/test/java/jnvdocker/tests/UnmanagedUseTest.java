@@ -303,6 +303,12 @@ class UnmanagedUseTest extends EachEngineTest {
         lab.docker("exec", "-d", "ours", "sh", "-c", open.formatted(3)).ok();
         awaitStates("hffu");
         assertTrue(gpus().path(0).path("note").isNull());
+        // The program that was started first may open its node last.
+        Lab.await(() -> processes(0).isEmpty() ? List.of("no process has GPU 0 open") : List.of());
+        for (int gpu : List.of(0, 3)) {
+            assertEquals(List.of("ours"), processes(gpu).findValuesAsText("container_name"));
+            assertEquals(gpu == 3, processes(gpu).path(0).path("lease").isNull());
+        }
         Command.Result refused = run("device=3");
         assertTrue(
                 refused.err()
@@ -310,6 +316,10 @@ class UnmanagedUseTest extends EachEngineTest {
                                 "jnvdocker: GPU 3 (GPU-5c1a3009) is used by container ours, which"
                                         + " has no lease on it; wait with --gpu-wait"),
                 refused::toString);
+    }
+
+    private JsonNode processes(int gpu) {
+        return lab.jnvdocker("gpu", "top", "--json").ok().json().path(gpu).path("processes");
     }
 
     @Test

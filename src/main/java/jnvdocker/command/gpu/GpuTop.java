@@ -1,0 +1,153 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.Leases.GpuProcess;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.protocol.ExitCode;
+import jnvdocker.screen.Column;
+import jnvdocker.screen.Screen;
+import jnvdocker.screen.TextTable;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.Quote;
+import jnvdocker.words.Span;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+
+@Command(
+        name = GpuTop.NAME,
+        description = {
+            "Show the GPUs and the processes that use them, again and again until Ctrl-C.",
+            "UTIL and MEM of a process are the driver's figures for it, AGE is for how long it has"
+                    + " run. Without a terminal, and without --watch, print once."
+        })
+final class GpuTop implements Callable<Integer>, Watch.Repeated {
+    static final String NAME = "top";
+
+    private static final Duration USUAL = Duration.ofSeconds(2);
+
+    private final Host host;
+    private final Leases leases;
+    private final Supplier<Map<String, Reading>> readings;
+    private final Screen screen;
+
+    @Spec private CommandSpec spec;
+
+    @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
+    private boolean json;
+
+    @Option(names = "--no-stream", description = "Print once, also to a terminal.")
+    private boolean once;
+
+    @Mixin private final Watch watch = new Watch();
+
+    /**
+     * @param readings what NVML last told of each GPU, by PCI address
+     */
+    GpuTop(Host host, Leases leases, Supplier<Map<String, Reading>> readings, Screen screen) {
+        this.host = host;
+        this.leases = leases;
+        this.readings = readings;
+        this.screen = screen;
+    }
+
+    @Override
+    public Optional<Duration> interval() {
+        if (once) {
+            return Optional.empty();
+        }
+        return watch.interval()
+                .or(() -> screen.isTerminal() && !json ? Optional.of(USUAL) : Optional.empty());
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        Leases.Activity activity = leases.activity(HostDriver.read(host).gpus());
+        Map<String, Reading> read = readings.get();
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            out.println(watch.json(TopJson.of(activity, read)));
+        } else {
+            List<Lease> held =
+                    activity.gpus().stream().flatMap(gpu -> gpu.lease().stream()).toList();
+            GpuLs.table(activity.gpus(), leases.tenures(held), read, Instant.now())
+                    .lines(screen)
+                    .forEach(out::println);
+            out.println();
+            lines(activity.processes(), read, screen).forEach(out::println);
+        }
+        return ExitCode.OK.code();
+    }
+
+    static List<String> lines(
+            List<GpuProcess> processes, Map<String, Reading> readings, Screen screen) {
+        if (processes.isEmpty()) {
+            return List.of("no process uses a GPU");
+        }
+        TextTable table =
+                new TextTable(
+                        Column.of("GPU"),
+                        Column.of("PID"),
+                        Column.of("USER"),
+                        new Column("CONTAINER", Column.Cut.LAST),
+                        new Column("COMMAND", Column.Cut.NEXT),
+                        Column.of("UTIL"),
+                        Column.of("MEM"),
+                        Column.of("AGE"));
+        Comparator<GpuProcess> byGpu = Comparator.comparingInt(it -> it.use().gpu().index());
+        for (GpuProcess process : processes.stream().sorted(byGpu).toList()) {
+            GpuUse.User user = process.use().process().orElseThrow();
+            Optional<GpuFigures.GpuProcess> figures = figures(process, readings);
+            table.row(
+                    process.use().gpu().index(),
+                    user.id().pid(),
+                    process.lease().map(Holding::user).orElseGet(() -> Holding.user(process.use())),
+                    process.lease()
+                            .map(Holding::container)
+                            .orElseGet(() -> container(process.use())),
+                    Quote.shown(user.name()),
+                    FigureText.utilization(figures),
+                    FigureText.memory(figures),
+                    Span.between(since(user.id()), Instant.now()));
+        }
+        return table.lines(screen);
+    }
+
+    private static String container(GpuUse use) {
+        return LeaseText.containerId(use).isPresent() ? LeaseText.name(use) : "-";
+    }
+
+    static Optional<GpuFigures.GpuProcess> figures(
+            GpuProcess process, Map<String, Reading> readings) {
+        long pid = process.use().process().orElseThrow().id().pid();
+        return Optional.ofNullable(readings.get(process.use().gpu().pciAddress()))
+                .flatMap(Reading::figures)
+                .flatMap(figures ->
+                        figures.processes().stream().filter(it -> it.pid() == pid).findFirst());
+    }
+
+    static Instant since(ProcessId process) {
+        return process.since(Instant.now().minus(Posix.timeSinceBoot()));
+    }
+}

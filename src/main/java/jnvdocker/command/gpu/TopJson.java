@@ -1,0 +1,67 @@
+package jnvdocker.command.gpu;
+
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+
+import jnvdocker.grant.Leases.Activity;
+import jnvdocker.grant.Leases.GpuProcess;
+import jnvdocker.lease.Lease;
+import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.use.GpuUse;
+
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A GPU and the processes that have it open, as {@code top} prints them. */
+record TopJson(@JsonUnwrapped GpuJson gpu, List<ProcessJson> processes) {
+
+    /** In percent and bytes; null for what the driver does not tell. */
+    record ProcessJson(
+            int pid,
+            String command,
+            String user,
+            Long uid,
+            Long lease,
+            String containerId,
+            String containerName,
+            Integer utilization,
+            Long memory,
+            String since) {
+
+        private static ProcessJson of(GpuProcess process, Map<String, Reading> readings) {
+            GpuUse.User user = process.use().process().orElseThrow();
+            Optional<GpuFigures.GpuProcess> figures = GpuTop.figures(process, readings);
+            HolderJson holder =
+                    process.lease()
+                            .map(HolderJson::of)
+                            .orElseGet(() -> HolderJson.of(process.use()));
+            return new ProcessJson(
+                    user.id().pid(),
+                    user.name(),
+                    holder.user(),
+                    holder.uid(),
+                    process.lease().map(Lease::id).orElse(null),
+                    holder.containerId(),
+                    holder.containerName(),
+                    figures.map(it -> GpuJson.boxed(it.utilization())).orElse(null),
+                    figures.map(it -> GpuJson.boxed(it.memory())).orElse(null),
+                    GpuTop.since(user.id()).truncatedTo(ChronoUnit.SECONDS).toString());
+        }
+    }
+
+    static List<TopJson> of(Activity activity, Map<String, Reading> readings) {
+        return activity.gpus().stream()
+                .map(gpu ->
+                        new TopJson(
+                                GpuJson.of(
+                                        gpu,
+                                        Optional.ofNullable(readings.get(gpu.gpu().pciAddress()))),
+                                activity.processes().stream()
+                                        .filter(it -> it.use().gpu().equals(gpu.gpu()))
+                                        .map(it -> ProcessJson.of(it, readings))
+                                        .toList()))
+                .toList();
+    }
+}
