@@ -41,7 +41,8 @@ class ArchitectureTest {
             request container use lease lease.text registry grant
             program docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen upkeep doctor
-            command.caller command.start command.complete command.gpu command.mesos command.runtime command daemon
+            command.caller command.start command.complete command.gpu command.mesos command.runtime command
+            web metrics rest daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))

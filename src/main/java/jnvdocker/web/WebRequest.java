@@ -1,0 +1,24 @@
+package jnvdocker.web;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A question over HTTP that asks for a page, and was let through.
+ *
+ * @param path decoded, {@code /v1.0/gpu/info}
+ * @param query the decoded values of each parameter, in the order in which they came
+ * @param trusted whether it came through the daemon's own socket, which only root and the socket's
+ *     group can open; others came over TCP, where every user of this host can ask
+ */
+public record WebRequest(String path, Map<String, List<String>> query, boolean trusted) {
+    public WebRequest {
+        query = Map.copyOf(query);
+    }
+
+    /** Returns the first value of a parameter. */
+    public Optional<String> parameter(String name) {
+        return query.getOrDefault(name, List.of()).stream().findFirst();
+    }
+}
