@@ -34,8 +34,14 @@ public record Installation(
         if (tree.equals(PACKAGED)) {
             commands.add(DOCKER_FORGETS);
             commands.add(
-                    "apt purge jnvdocker, or dnf remove jnvdocker   # the programs, the"
-                            + " configuration and the history: who had which GPU");
+                    "apt purge jnvdocker   # the programs, the configuration and the history: who"
+                            + " had which GPU");
+            commands.add(
+                    "dnf remove jnvdocker && rm -r "
+                            + state
+                            + " "
+                            + config.getParent()
+                            + "   # the same, where the package is an RPM");
             return commands;
         }
         if (service) {

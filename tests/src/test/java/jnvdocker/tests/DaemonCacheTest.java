@@ -11,6 +11,7 @@ import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -24,6 +25,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /** The daemon keeps its classes for its next start, and starts with any such file or none. */
+@Tag("root")
+@Tag("tree")
 class DaemonCacheTest {
     private final Path cache = Folders.make("cache").resolve("deep/jnvdocker");
     private DriverRoot host;

@@ -14,6 +14,7 @@ import jnvdocker.tests.world.TestDaemon;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.nio.file.Path;
@@ -23,6 +24,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** {@code gpu ls} shows what the GPUs do, where NVML tells it. */
+@Tag("root")
+@Tag("tree")
 class GpuFiguresTest {
     private DriverRoot host;
     private TestDaemon daemon;

@@ -253,6 +253,9 @@ class PackageTest {
                 "rpm --erase --nodeps jnvdocker; rm -rf /var/lib/jnvdocker /run/jnvdocker"
                         + " /etc/jnvdocker");
         assertEquals(files.getFirst(), files.getLast());
+        // The name of the machine that built it would make each build another one.
+        assertEquals(
+                "localhost", shell("rpm -qp --qf '%{BUILDHOST}' " + PACKAGES + "built.rpm").out());
     }
 
     /** The files of a package, with their modes; zsh has another folder for each kind. */
@@ -261,6 +264,8 @@ class PackageTest {
                         "find /usr/lib/jnvdocker /usr/bin/jnvdocker"
                                 + " /usr/lib/systemd/system/jnvdocker* /etc/jnvdocker"
                                 + " /usr/share/doc/jnvdocker/examples"
+                                + " /usr/share/doc/jnvdocker/THIRD-PARTY-NOTICES*"
+                                + " /usr/share/man/man?/jnvdocker*"
                                 + " /usr/share/bash-completion/completions/jnvdocker"
                                 + " /usr/share/fish/vendor_completions.d/jnvdocker.fish"
                                 + " /usr/share/zsh/*/_jnvdocker -printf '%M %s %p %l\\n'"

@@ -2,6 +2,7 @@ package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -212,6 +213,7 @@ class RuntimeInstallTest {
         runtime.install().ok();
         byte[] current = bytes(runtime.program());
         Files.write(runtime.program(), Arrays.copyOf(current, current.length + 1));
+        Object older = Files.getAttribute(runtime.program(), "unix:ino");
         lab.daemon().stop();
         lab.startDaemon();
         Lab.await(() -> {
@@ -221,6 +223,8 @@ class RuntimeInstallTest {
         assertEquals(
                 "rwxr-xr-x",
                 PosixFilePermissions.toString(Files.getPosixFilePermissions(runtime.program())));
+        // Whoever has begun to run the older one goes on with it.
+        assertNotEquals(older, Files.getAttribute(runtime.program(), "unix:ino"));
     }
 
     /** Where any handler is named, containerd 1.x forgets the one of its own. */
