@@ -79,16 +79,21 @@ public final class GpuMonitor implements AutoCloseable {
             Optional<GpuFigures> figures,
             Optional<String> trouble) {}
 
-    private GpuMonitor(Source source, Pace pace) {
+    /** One that knows nothing before it is started. */
+    public GpuMonitor(Source source, Pace pace) {
         this.source = source;
         this.pace = pace;
     }
 
     /** Begins, without waiting for anything. */
     public static GpuMonitor start(Source source, Pace pace) {
-        GpuMonitor monitor = new GpuMonitor(source, pace);
-        Thread.ofPlatform().daemon().name("nvml").start(monitor::keepSession);
-        return monitor;
+        return new GpuMonitor(source, pace).start();
+    }
+
+    /** Begins, without waiting for anything. */
+    public GpuMonitor start() {
+        Thread.ofPlatform().daemon().name("nvml").start(this::keepSession);
+        return this;
     }
 
     /**
@@ -96,6 +101,11 @@ public final class GpuMonitor implements AutoCloseable {
      */
     public Map<String, Reading> readings() {
         lookedAt = System.nanoTime();
+        return Map.copyOf(readings);
+    }
+
+    /** Returns the same to who does not want the newest: the GPUs are asked no more often. */
+    public Map<String, Reading> latest() {
         return Map.copyOf(readings);
     }
 
