@@ -113,7 +113,10 @@ final class Daemon implements AutoCloseable {
         GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
         DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
-        LeaseParts parts = LeaseParts.open(world(folders, config, host, nodes, inventory, engine));
+        GpuMonitor monitor = new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL);
+        NvmlTraits traits = new NvmlTraits(monitor);
+        LeaseParts parts =
+                LeaseParts.open(world(folders, config, host, nodes, inventory, engine, traits));
         started.push(parts);
         started.push(parts.keeper().start());
         CudaVersions cuda = cuda(folders, host, volumes);
@@ -172,8 +175,7 @@ final class Daemon implements AutoCloseable {
                                 config::mesos,
                                 installer,
                                 facts(folders, installation)));
-        GpuMonitor monitor = GpuMonitor.start(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL);
-        started.push(monitor);
+        started.push(monitor.start());
         GpuCommand gpu =
                 new GpuCommand(
                         host,
@@ -315,7 +317,8 @@ final class Daemon implements AutoCloseable {
             Host host,
             DeviceNodes nodes,
             GpuInventory inventory,
-            DockerEngine engine)
+            DockerEngine engine,
+            NvmlTraits traits)
             throws IOException {
         Processes processes = Processes.ofThisMachine();
         return new LeaseParts.World(
@@ -327,6 +330,7 @@ final class Daemon implements AutoCloseable {
                 () -> inventory.read().gpus(),
                 new SeenUses(processes, engine, nodes, new DriverUse(host), config::ignored),
                 config::policy,
+                traits::known,
                 HostClock.OF_THIS_MACHINE,
                 Pace.REAL,
                 new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));

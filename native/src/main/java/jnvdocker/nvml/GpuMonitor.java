@@ -33,6 +33,7 @@ public final class GpuMonitor implements AutoCloseable {
     private final Map<String, Reading> readings = new ConcurrentHashMap<>();
     private final Map<String, Watcher> watchers = new HashMap<>();
     private String said = "";
+    private volatile Interconnect interconnect = new Interconnect();
     private volatile boolean closed;
     private volatile long lookedAt = System.nanoTime();
 
@@ -53,10 +54,15 @@ public final class GpuMonitor implements AutoCloseable {
      * @param watched while somebody looks
      * @param idle while nobody does
      * @param patience how long somebody who has looked is expected to look again
+     * @param links how often they are asked for their links, which seldom change
      */
-    public record Pace(Duration watched, Duration idle, Duration patience) {
+    public record Pace(Duration watched, Duration idle, Duration patience, Duration links) {
         public static final Pace USUAL =
-                new Pace(Duration.ofSeconds(1), Duration.ofSeconds(10), Duration.ofSeconds(5));
+                new Pace(
+                        Duration.ofSeconds(1),
+                        Duration.ofSeconds(10),
+                        Duration.ofSeconds(5),
+                        Duration.ofMinutes(10));
     }
 
     /**
@@ -73,16 +79,21 @@ public final class GpuMonitor implements AutoCloseable {
             Optional<GpuFigures> figures,
             Optional<String> trouble) {}
 
-    private GpuMonitor(Source source, Pace pace) {
+    /** One that knows nothing before it is started. */
+    public GpuMonitor(Source source, Pace pace) {
         this.source = source;
         this.pace = pace;
     }
 
     /** Begins, without waiting for anything. */
     public static GpuMonitor start(Source source, Pace pace) {
-        GpuMonitor monitor = new GpuMonitor(source, pace);
-        Thread.ofPlatform().daemon().name("nvml").start(monitor::keepSession);
-        return monitor;
+        return new GpuMonitor(source, pace).start();
+    }
+
+    /** Begins, without waiting for anything. */
+    public GpuMonitor start() {
+        Thread.ofPlatform().daemon().name("nvml").start(this::keepSession);
+        return this;
     }
 
     /**
@@ -91,6 +102,16 @@ public final class GpuMonitor implements AutoCloseable {
     public Map<String, Reading> readings() {
         lookedAt = System.nanoTime();
         return Map.copyOf(readings);
+    }
+
+    /** Returns the same to who does not want the newest: the GPUs are asked no more often. */
+    public Map<String, Reading> latest() {
+        return Map.copyOf(readings);
+    }
+
+    /** Returns how near GPUs are to each other, of each pair of which it is known by now. */
+    public Map<GpuPair, Topology> topologies() {
+        return interconnect.known();
     }
 
     /** Stops asking. A call that does not return is left to itself. */
@@ -109,6 +130,7 @@ public final class GpuMonitor implements AutoCloseable {
                     session = new Session(library.get(), Nvml.open(library.get()));
                     said = "";
                     pause = pace.idle();
+                    interconnect = session.interconnect;
                     watch(session);
                 }
             } catch (IOException | NvmlException e) {
@@ -140,6 +162,7 @@ public final class GpuMonitor implements AutoCloseable {
                         return gone;
                     });
             readings.keySet().retainAll(addresses);
+            session.interconnect.setGpus(addresses);
             for (String address : addresses) {
                 watchers.computeIfAbsent(address, _ -> new Watcher(session, address).start());
             }
@@ -151,6 +174,7 @@ public final class GpuMonitor implements AutoCloseable {
         watchers.values().forEach(watcher -> watcher.stopped = true);
         watchers.clear();
         readings.clear();
+        interconnect = new Interconnect();
         if (session != null) {
             session.end();
         }
@@ -177,6 +201,7 @@ public final class GpuMonitor implements AutoCloseable {
     private static final class Session {
         private final Path file;
         private final Nvml nvml;
+        private final Interconnect interconnect = new Interconnect();
         private int users;
         private boolean ended;
         private volatile boolean over;
@@ -216,6 +241,8 @@ public final class GpuMonitor implements AutoCloseable {
         private final Session session;
         private final String address;
         private Optional<GpuFacts> facts = Optional.empty();
+        private Thread learner = new Thread();
+        private long learntAt = System.nanoTime();
         private volatile boolean stopped;
 
         Watcher(Session session, String address) {
@@ -230,12 +257,44 @@ public final class GpuMonitor implements AutoCloseable {
 
         private void run() {
             while (!closed && !stopped && session.enter()) {
+                Reading reading;
                 try {
-                    keep(read());
+                    reading = read();
                 } finally {
                     session.leave();
                 }
+                keep(reading);
+                if (reading.trouble().isEmpty()) {
+                    learnLinksIfDue();
+                }
                 restUntilDue();
+            }
+        }
+
+        /** On a thread of its own, because it has to do with other GPUs as well. */
+        private void learnLinksIfDue() {
+            boolean due =
+                    !session.interconnect.knows(address)
+                            || System.nanoTime() - learntAt > pace.links().toNanos();
+            if (due && !learner.isAlive()) {
+                learntAt = System.nanoTime();
+                learner =
+                        Thread.ofPlatform()
+                                .daemon()
+                                .name("nvml-links-" + address)
+                                .start(this::learnLinks);
+            }
+        }
+
+        private void learnLinks() {
+            if (session.enter()) {
+                try {
+                    session.interconnect.learn(address, session.nvml.gpu(address));
+                } catch (NvmlException e) {
+                    LOG.debug("GPU {} does not tell its links: {}", address, e.getMessage());
+                } finally {
+                    session.leave();
+                }
             }
         }
 

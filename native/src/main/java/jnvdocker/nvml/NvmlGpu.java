@@ -14,9 +14,11 @@ import jnvdocker.nvml.GpuFigures.Throughput;
 import jnvdocker.nvml.GpuFigures.Utilization;
 
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 
 /**
  * One GPU in a session. Every field that cannot be read is empty; only a GPU of which nothing can
@@ -118,18 +120,22 @@ public final class NvmlGpu {
         return (System.currentTimeMillis() - SAMPLED_MILLIS) * 1000;
     }
 
-    /** How near another GPU is, whose PCI address is {@code 0000:07:00.0}. */
-    public Topology topology(NvmlGpu other, String otherAddress) throws NvmlException {
-        OptionalInt level =
+    /** What a GPU shares with another one of the session. */
+    Topology.Ancestor ancestor(NvmlGpu other) throws NvmlException {
+        return Topology.Ancestor.of(
                 number((library, it) ->
-                        library.nvmlDeviceGetTopologyCommonAncestor(handle, other.handle, it));
-        int links = 0;
+                        library.nvmlDeviceGetTopologyCommonAncestor(handle, other.handle, it)));
+    }
+
+    /** How many NVLinks go to which PCI address, of a GPU or of a switch; some are not told. */
+    Map<String, Integer> linkEnds() throws NvmlException {
+        Map<String, Integer> ends = new TreeMap<>();
         for (int link = 0; link < MOST_LINKS; link++) {
-            if (isLinked(link) && otherAddress.equals(remoteAddress(link))) {
-                links++;
+            if (isLinked(link)) {
+                remoteAddress(link).ifPresent(end -> ends.merge(end, 1, Integer::sum));
             }
         }
-        return new Topology(Topology.Ancestor.of(level), links);
+        return ends;
     }
 
     private boolean isLinked(int link) throws NvmlException {
@@ -137,15 +143,14 @@ public final class NvmlGpu {
                 .orElse(false);
     }
 
-    /** Empty where the other end is a switch that is not told of. */
-    private String remoteAddress(int link) throws NvmlException {
+    private Optional<String> remoteAddress(int link) throws NvmlException {
         byte[] info = new byte[LibNvml.PCI_INFO_SIZE];
         boolean known =
                 Fields.has(
                         nvml,
                         library -> library.nvmlDeviceGetNvLinkRemotePciInfo_v2(handle, link, info),
                         library -> library.nvmlDeviceGetNvLinkRemotePciInfo(handle, link, info));
-        return known ? address(info) : "";
+        return known ? Optional.of(address(info)) : Optional.empty();
     }
 
     /** NVML writes the domain with eight digits, the kernel with at least four. */

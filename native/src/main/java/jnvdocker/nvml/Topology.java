@@ -2,7 +2,10 @@ package jnvdocker.nvml;
 
 import java.util.OptionalInt;
 
-/** How near two GPUs are: what they share, and how many NVLinks go from one to the other. */
+/**
+ * How near two GPUs are: what they share, and how many NVLinks go from one to the other, whether or
+ * not through a switch.
+ */
 public record Topology(Ancestor ancestor, int links) {
     /** What data pass between them without NVLink, the nearest first. */
     public enum Ancestor {

@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
@@ -37,6 +38,7 @@ public record LeaseParts(
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
      * @param policy the lab's limits, as they are now
+     * @param traits what NVML tells of the GPUs, as far as it is known now
      * @param log told of each decision
      */
     public record World(
@@ -48,6 +50,7 @@ public record LeaseParts(
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
             Supplier<LeasePolicy> policy,
+            Supplier<GpuTraits> traits,
             HostClock clock,
             Pace pace,
             DecisionLog log) {}
@@ -97,6 +100,7 @@ public record LeaseParts(
                             unmanagedLook,
                             queue,
                             world.policy(),
+                            world.traits(),
                             world.pace());
             Cancellation cancellation = new Cancellation(registry, remover);
             QueueKeeper keeper =
@@ -108,6 +112,7 @@ public record LeaseParts(
                             world.inventory(),
                             unmanagedLook,
                             world.policy(),
+                            world.traits(),
                             decisions,
                             world.pace());
             Reservations reservations =
@@ -122,6 +127,7 @@ public record LeaseParts(
                             world.inventory(),
                             unmanagedLook,
                             world.policy(),
+                            world.traits(),
                             decisions,
                             world.pace());
             return new LeaseParts(
@@ -134,6 +140,7 @@ public record LeaseParts(
                             queue,
                             unmanagedLook,
                             world.policy(),
+                            world.traits(),
                             world.volumeDriver(),
                             world.log()),
                     new ClaimVolumes(

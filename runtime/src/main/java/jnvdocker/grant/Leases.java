@@ -9,6 +9,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -58,6 +59,7 @@ public final class Leases {
     private final WaitingQueue queue;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
+    private final Supplier<GpuTraits> traits;
     private final String volumeDriver;
     private final DecisionLog log;
 
@@ -69,6 +71,7 @@ public final class Leases {
             WaitingQueue queue,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
+            Supplier<GpuTraits> traits,
             String volumeDriver,
             DecisionLog log) {
         this.registry = registry;
@@ -78,6 +81,7 @@ public final class Leases {
         this.queue = queue;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
+        this.traits = traits;
         this.volumeDriver = volumeDriver;
         this.log = log;
     }
@@ -246,7 +250,8 @@ public final class Leases {
     private List<GpuStatus> status(List<Gpu> gpus, List<GpuUse> seen, Holdings holdings)
             throws IOException {
         UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), policy.get());
+        GpuChoice choice =
+                new GpuChoice(gpus, traits.get(), holdings, unmanaged, queue.all(), policy.get());
         return new GpuBoard(holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers())
                 .status(gpus);
     }

@@ -5,6 +5,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -64,6 +65,7 @@ public final class QueueKeeper {
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
+    private final Supplier<GpuTraits> traits;
     private final Decisions decisions;
     private final Pace pace;
 
@@ -95,6 +97,7 @@ public final class QueueKeeper {
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
+            Supplier<GpuTraits> traits,
             Decisions decisions,
             Pace pace) {
         this.registry = registry;
@@ -104,6 +107,7 @@ public final class QueueKeeper {
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
+        this.traits = traits;
         this.decisions = decisions;
         this.pace = pace;
         looked = pace.nanos() - PERIOD.toNanos();
@@ -115,6 +119,7 @@ public final class QueueKeeper {
     /** All on which it depends who is served. As long as it is the same, so is the outcome. */
     private record Sight(
             List<Gpu> gpus,
+            GpuTraits traits,
             Map<String, Lease> held,
             Map<String, Instant> idleSince,
             Map<String, Cordon.ByCommand> cordoned,
@@ -232,6 +237,7 @@ public final class QueueKeeper {
         boolean same =
                 last.filter(it ->
                                 it.gpus().equals(gpus)
+                                        && it.traits().equals(traits.get())
                                         && it.held().equals(holdings.held())
                                         && it.cordoned().equals(holdings.cordoned())
                                         && it.places().equals(places)
@@ -243,7 +249,8 @@ public final class QueueKeeper {
     /** If nobody used anything behind our back, and nobody came before another. */
     private boolean anybodyMayBeServed(List<Gpu> gpus, Holdings holdings, List<Place> places) {
         GpuChoice choice =
-                new GpuChoice(gpus, holdings, UnmanagedUses.NONE, List.of(), policy.get());
+                new GpuChoice(
+                        gpus, traits.get(), holdings, UnmanagedUses.NONE, List.of(), policy.get());
         for (Place place : places) {
             try {
                 if (choice.of(place.ticket()) instanceof GpuChoice.Chosen) {
@@ -273,10 +280,12 @@ public final class QueueKeeper {
     private Walk walk(List<Gpu> gpus, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = queue.places();
         LeasePolicy rules = policy.get();
+        GpuTraits known = traits.get();
         UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, rules);
         Sight sight =
                 new Sight(
                         gpus,
+                        known,
                         holdings.held(),
                         holdings.idleSince(),
                         holdings.cordoned(),
@@ -288,7 +297,7 @@ public final class QueueKeeper {
         if (last.equals(Optional.of(sight)) && !(toTell && all)) {
             return Walk.NOBODY;
         }
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), rules);
+        GpuChoice choice = new GpuChoice(gpus, known, holdings, unmanaged, List.of(), rules);
         Map<Long, Lease> busy = new TreeMap<>();
         int number = 0;
         boolean told = true;

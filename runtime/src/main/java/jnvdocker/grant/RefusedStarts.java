@@ -4,6 +4,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Quota;
@@ -50,6 +51,7 @@ public final class RefusedStarts {
     private final UnmanagedLook unmanagedLook;
     private final WaitingQueue queue;
     private final Supplier<LeasePolicy> policy;
+    private final Supplier<GpuTraits> traits;
     private final Pace pace;
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
 
@@ -60,6 +62,7 @@ public final class RefusedStarts {
             UnmanagedLook unmanagedLook,
             WaitingQueue queue,
             Supplier<LeasePolicy> policy,
+            Supplier<GpuTraits> traits,
             Pace pace) {
         this.registry = registry;
         this.engine = engine;
@@ -67,6 +70,7 @@ public final class RefusedStarts {
         this.unmanagedLook = unmanagedLook;
         this.queue = queue;
         this.policy = policy;
+        this.traits = traits;
         this.pace = pace;
     }
 
@@ -171,7 +175,8 @@ public final class RefusedStarts {
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
         UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, rules);
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, queue.all(), rules);
+        GpuChoice choice =
+                new GpuChoice(gpus, traits.get(), holdings, unmanaged, queue.all(), rules);
         return new Quota(rules, holdings.held()).allows(claim.owner(), claim.gpus().size())
                 && gpus.stream()
                         .filter(gpu -> isOf(claim, gpu))

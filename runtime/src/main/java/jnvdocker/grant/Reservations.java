@@ -4,6 +4,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -63,6 +64,7 @@ final class Reservations {
     private final ClaimVolumes.Inventory inventory;
     private final UnmanagedLook unmanagedLook;
     private final Supplier<LeasePolicy> policy;
+    private final Supplier<GpuTraits> traits;
     private final Decisions decisions;
     private final Pace pace;
 
@@ -82,6 +84,7 @@ final class Reservations {
             ClaimVolumes.Inventory inventory,
             UnmanagedLook unmanagedLook,
             Supplier<LeasePolicy> policy,
+            Supplier<GpuTraits> traits,
             Decisions decisions,
             Pace pace)
             throws IOException {
@@ -95,6 +98,7 @@ final class Reservations {
         this.inventory = inventory;
         this.unmanagedLook = unmanagedLook;
         this.policy = policy;
+        this.traits = traits;
         this.decisions = decisions;
         this.pace = pace;
         registry.live().stream()
@@ -518,18 +522,20 @@ final class Reservations {
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
                 // Whoever waits: these were not given back.
-                GpuChoice first = new GpuChoice(gpus, holdings, unmanaged, List.of(), rules);
+                GpuChoice first =
+                        new GpuChoice(gpus, traits.get(), holdings, unmanaged, List.of(), rules);
                 Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
                 if (same.isPresent()) {
                     return same.get();
                 }
             }
-            GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, before, rules);
+            GpuChoice choice =
+                    new GpuChoice(gpus, traits.get(), holdings, unmanaged, before, rules);
             keepers = choice.keepers();
             Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
-            if (request.request() instanceof GpuRequest.Count
+            if (request.request() instanceof GpuRequest.Count count
                     && !had.isEmpty()
-                    && outcome(choice, had) instanceof GpuChoice.Chosen same) {
+                    && outcome(choice, count, had) instanceof GpuChoice.Chosen same) {
                 return same;
             }
             return outcome(choice, request.candidates());
@@ -540,12 +546,20 @@ final class Reservations {
                 throws RefusedException {
             Set<String> its =
                     lease.claim().gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.toSet());
-            boolean any = request.request() instanceof GpuRequest.Count;
-            return outcome(choice, any ? its : request.candidates())
-                                    instanceof GpuChoice.Chosen chosen
+            GpuChoice.Outcome outcome =
+                    request.request() instanceof GpuRequest.Count count
+                            ? outcome(choice, count, its)
+                            : outcome(choice, request.candidates());
+            return outcome instanceof GpuChoice.Chosen chosen
                             && chosen.gpus().stream().allMatch(gpu -> its.contains(gpu.uuid()))
                     ? Optional.of(chosen)
                     : Optional.empty();
+        }
+
+        /** Of those that it had: they were as requested then, though NVML may not tell it yet. */
+        private GpuChoice.Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
+                throws RefusedException {
+            return choice.of(new GpuRequest.Count(count.gpus()), request.owner(), had);
         }
 
         private GpuChoice.Outcome outcome(GpuChoice choice, Set<String> candidates)

@@ -22,6 +22,7 @@ import java.util.Set;
  */
 public final class GpuChoice {
     private final List<Gpu> gpus;
+    private final GpuTraits traits;
     private final Holdings holdings;
     private final UnmanagedUses unmanaged;
     private final Map<String, Ticket> kept;
@@ -44,12 +45,14 @@ public final class GpuChoice {
      */
     public GpuChoice(
             List<Gpu> gpus,
+            GpuTraits traits,
             Holdings holdings,
             UnmanagedUses unmanaged,
             Collection<Ticket> waiting,
             LeasePolicy policy) {
         this(
                 gpus,
+                traits,
                 holdings,
                 unmanaged,
                 new HashMap<>(),
@@ -60,18 +63,20 @@ public final class GpuChoice {
 
     private GpuChoice(
             List<Gpu> gpus,
+            GpuTraits traits,
             Holdings holdings,
             UnmanagedUses unmanaged,
             Map<String, Ticket> kept,
             Cordons cordons,
             Quota quota) {
         this.gpus = gpus;
+        this.traits = traits;
         this.holdings = holdings;
         this.unmanaged = unmanaged;
         this.kept = kept;
         this.cordons = cordons;
         this.quota = quota;
-        prospects = new Prospects(gpus, holdings, unmanaged, cordons, quota);
+        prospects = new Prospects(gpus, traits, holdings, unmanaged, cordons, quota);
         usable = gpus.stream().filter(gpu -> gpu.isSound() && cordons.of(gpu).isEmpty()).toList();
     }
 
@@ -91,8 +96,8 @@ public final class GpuChoice {
                 his.prospects.wanted(ticket.request()).stream()
                         .filter(gpu -> his.isFreeFor(ticket.request(), gpu))
                         .toList();
-        if (ticket.request() instanceof GpuRequest.Count(int count)) {
-            free = best(free, count);
+        if (ticket.request() instanceof GpuRequest.Count(int count, _)) {
+            free = his.best(free, count);
         }
         free.forEach(gpu -> kept.put(gpu.uuid(), ticket));
         return true;
@@ -115,6 +120,7 @@ public final class GpuChoice {
                 ? this
                 : new GpuChoice(
                         gpus.stream().filter(gpu -> candidates.contains(gpu.uuid())).toList(),
+                        traits,
                         holdings,
                         unmanaged,
                         kept,
@@ -199,11 +205,21 @@ public final class GpuChoice {
     /**
      * The host has not so many.
      *
-     * @param usable how many can be given out
+     * @param usable how many of those that are requested can be given out
      * @param sick those that the driver cannot talk to
      * @param cordoned those of the others that get no new lease
      */
-    public record TooFew(int asked, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
+    public record TooFew(
+            GpuRequest.Count asked, int usable, List<Gpu> sick, Map<Gpu, Cordon> cordoned)
+            implements Impossible {}
+
+    /**
+     * The host may have so many, but NVML does not tell it.
+     *
+     * @param usable how many of those that are requested can be given out
+     * @param unclear those whose memory is not known
+     */
+    public record Unclear(GpuRequest.Count asked, int usable, List<Gpu> unclear)
             implements Impossible {}
 
     /**
@@ -243,7 +259,7 @@ public final class GpuChoice {
                 switch (request) {
                     case GpuRequest.None _ -> new Chosen(List.of());
                     case GpuRequest.All _ -> all(request);
-                    case GpuRequest.Count(int count) -> count(request, count);
+                    case GpuRequest.Count count -> count(count);
                     case GpuRequest.Devices(List<String> ids) ->
                             named(request, GpuResolver.resolve(ids, gpus));
                 };
@@ -267,7 +283,7 @@ public final class GpuChoice {
         return switch (request) {
             case GpuRequest.None _ -> 0;
             case GpuRequest.All _ -> usable.size();
-            case GpuRequest.Count(int count) -> count;
+            case GpuRequest.Count(int count, _) -> count;
             case GpuRequest.Devices(List<String> ids) -> ids.size();
         };
     }
@@ -307,32 +323,47 @@ public final class GpuChoice {
                 .orElseGet(() -> busy.isEmpty() ? new Chosen(wanted) : taken(request, busy));
     }
 
-    private Outcome count(GpuRequest request, int count) {
+    private Outcome count(GpuRequest.Count request) {
         if (usable.isEmpty()) {
             return nothingUsable();
         }
-        if (count > usable.size()) {
-            return tooFew(count);
+        List<Gpu> matching = traits.matching(request.filter(), usable);
+        if (request.gpus() > matching.size()) {
+            return tooFew(request, matching.size());
         }
-        List<Gpu> free = free();
-        if (free.size() < count) {
-            return taken(request, busyAmong(usable));
+        List<Gpu> free = free(matching);
+        if (free.size() < request.gpus()) {
+            return taken(request, busyAmong(matching), free);
         }
-        List<Gpu> chosen = best(free, count);
+        List<Gpu> chosen = best(free, request.gpus());
         return nameless(chosen).map(Outcome.class::cast).orElseGet(() -> new Chosen(chosen));
     }
 
-    /** The ones idle longest, in order of index. */
-    private List<Gpu> best(List<Gpu> free, int count) {
-        return free.stream()
-                .sorted(
-                        Comparator.comparing(Gpu::hasUuid)
-                                .reversed()
-                                .thenComparing(this::idleSince)
-                                .thenComparingInt(Gpu::index))
-                .limit(count)
+    /**
+     * The best connected, and among equals the ones idle longest, in order of index. Those without
+     * a UUID, which nobody can hold, are the last.
+     *
+     * @param some of the free ones
+     */
+    private List<Gpu> best(List<Gpu> some, int count) {
+        List<Gpu> named = some.stream().filter(Gpu::hasUuid).sorted(preference()).toList();
+        if (named.size() < count) {
+            return some.stream()
+                    .sorted(
+                            Comparator.comparing(Gpu::hasUuid)
+                                    .reversed()
+                                    .thenComparing(preference()))
+                    .limit(count)
+                    .sorted(Comparator.comparingInt(Gpu::index))
+                    .toList();
+        }
+        return BestSet.of(named, count, free(), traits.connections()).stream()
                 .sorted(Comparator.comparingInt(Gpu::index))
                 .toList();
+    }
+
+    private Comparator<Gpu> preference() {
+        return Comparator.comparing(this::idleSince).thenComparingInt(Gpu::index);
     }
 
     /** A GPU that cannot be held, since nothing says which it is. */
@@ -343,18 +374,30 @@ public final class GpuChoice {
                 .map(gpu -> gpu.isSound() ? new Nameless(gpu) : new Sick(gpu));
     }
 
-    private TooFew tooFew(int asked) {
+    private Impossible tooFew(GpuRequest.Count asked, int usableOfIt) {
+        List<Gpu> unclear = traits.unclear(asked.filter(), usable);
+        if (usableOfIt + unclear.size() >= asked.gpus()) {
+            return new Unclear(asked, usableOfIt, unclear);
+        }
+        List<Gpu> matching = traits.matching(asked.filter(), gpus);
         Map<Gpu, Cordon> cordoned = new LinkedHashMap<>();
-        for (Gpu gpu : gpus) {
+        for (Gpu gpu : matching) {
             if (gpu.isSound()) {
                 cordons.of(gpu).ifPresent(cordon -> cordoned.put(gpu, cordon));
             }
         }
-        List<Gpu> sick = gpus.stream().filter(gpu -> !gpu.isSound()).toList();
-        return new TooFew(asked, usable.size(), sick, cordoned);
+        List<Gpu> sick = matching.stream().filter(gpu -> !gpu.isSound()).toList();
+        return new TooFew(asked, usableOfIt, sick, cordoned);
     }
 
     private Taken taken(GpuRequest request, List<Gpu> busy) {
+        return taken(request, busy, free());
+    }
+
+    /**
+     * @param free of those that are requested, if it does not matter which
+     */
+    private Taken taken(GpuRequest request, List<Gpu> busy, List<Gpu> free) {
         List<Lease> leases =
                 busy.stream()
                         .map(gpu -> holdings.held().get(gpu.uuid()))
@@ -367,11 +410,15 @@ public final class GpuChoice {
                 leases,
                 unmanaged,
                 Map.copyOf(kept),
-                free());
+                free);
     }
 
     private List<Gpu> free() {
-        return usable.stream().filter(gpu -> !isBusy(gpu)).toList();
+        return free(usable);
+    }
+
+    private List<Gpu> free(List<Gpu> some) {
+        return some.stream().filter(gpu -> !isBusy(gpu)).toList();
     }
 
     private List<Gpu> busyAmong(List<Gpu> some) {

@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuRequest;
 
 import java.util.List;
 
@@ -30,6 +31,9 @@ public sealed interface Obstacle {
     /** No GPU has one of these ids any more. */
     record Missing(List<String> ids) implements Obstacle {}
 
-    /** The host has no more than these. */
-    record TooFew(int gpus) implements Obstacle {}
+    /** The host has no more than these of those that are requested. */
+    record TooFew(GpuRequest.Count asked, int gpus) implements Obstacle {}
+
+    /** It is not known whether the host has so many: NVML does not tell the memory of these. */
+    record Unclear(GpuRequest.Count asked, List<Gpu> unclear) implements Obstacle {}
 }

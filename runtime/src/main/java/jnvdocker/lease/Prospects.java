@@ -22,6 +22,7 @@ import java.util.stream.Collectors;
  */
 final class Prospects {
     private final List<Gpu> gpus;
+    private final GpuTraits traits;
     private final Holdings holdings;
     private final UnmanagedUses unmanaged;
     private final Cordons cordons;
@@ -36,11 +37,13 @@ final class Prospects {
      */
     Prospects(
             List<Gpu> gpus,
+            GpuTraits traits,
             Holdings holdings,
             UnmanagedUses unmanaged,
             Cordons cordons,
             Quota quota) {
         this.gpus = gpus;
+        this.traits = traits;
         this.holdings = holdings;
         this.unmanaged = unmanaged;
         this.cordons = cordons;
@@ -68,7 +71,7 @@ final class Prospects {
         return switch (request) {
             case GpuRequest.None _ -> List.of();
             case GpuRequest.All _ -> gpus.stream().filter(usable::contains).toList();
-            case GpuRequest.Count _ -> gpus;
+            case GpuRequest.Count count -> traits.matching(count.filter(), gpus);
             case GpuRequest.Devices(List<String> ids) -> {
                 try {
                     yield GpuResolver.resolve(ids, gpus);
@@ -84,7 +87,7 @@ final class Prospects {
         return switch (request) {
             case GpuRequest.None _ -> 0;
             case GpuRequest.All _ -> Math.max(1, wanted.size());
-            case GpuRequest.Count(int count) -> count;
+            case GpuRequest.Count(int count, _) -> count;
             case GpuRequest.Devices(List<String> ids) -> ids.size();
         };
     }
@@ -141,10 +144,17 @@ final class Prospects {
         if (ticket.request() instanceof GpuRequest.Devices(List<String> ids) && wanted.isEmpty()) {
             obstacles.add(new Obstacle.Missing(ids));
         }
-        if (ticket.request() instanceof GpuRequest.Count(int count) && count > gpus.size()) {
-            obstacles.add(new Obstacle.TooFew(gpus.size()));
+        if (ticket.request() instanceof GpuRequest.Count count && count.gpus() > wanted.size()) {
+            obstacles.add(tooFew(count, wanted.size()));
         }
         return obstacles;
+    }
+
+    private Obstacle tooFew(GpuRequest.Count asked, int matching) {
+        List<Gpu> unclear = traits.unclear(asked.filter(), gpus);
+        return unclear.isEmpty()
+                ? new Obstacle.TooFew(asked, matching)
+                : new Obstacle.Unclear(asked, unclear);
     }
 
     private static List<Gpu> some(List<Gpu> gpus, Predicate<Gpu> which) {

@@ -6,6 +6,7 @@ import jnvdocker.words.Refusal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -34,6 +35,8 @@ final class GpuOption {
     private final Set<String> keys = new HashSet<>();
     private final List<String> ids = new ArrayList<>();
     private String count;
+    private Optional<MemorySize> memory = Optional.empty();
+    private Optional<String> model = Optional.empty();
 
     GpuOption(String value) {
         this.value = value;
@@ -87,9 +90,11 @@ final class GpuOption {
             case "capabilities" -> checkCapabilities(text);
             case "driver" -> checkDriver(text);
             case "options" -> {} // for NVIDIA's runtime hook, which has no options either
+            case "memory" -> memory = Optional.of(memory(text));
+            case "model" -> model = Optional.of(model(text));
             default ->
                     throw wrong(
-                            "unknown key %s, not one of count, device, capabilities, driver, options"
+                            "unknown key %s, not one of count, memory, model, device, capabilities, driver, options"
                                     .formatted(Quote.quoted(key)));
         }
     }
@@ -115,9 +120,34 @@ final class GpuOption {
         }
     }
 
+    private static MemorySize memory(String text) throws InvalidGpuRequestException {
+        return MemorySize.parse(text)
+                .orElseThrow(() ->
+                        wrong(
+                                "memory=%s is not an amount of memory: write a number from 1 to 999999 and M, G, MiB or GiB, as in memory=40G"
+                                        .formatted(Quote.quoted(text))));
+    }
+
+    private static String model(String text) throws InvalidGpuRequestException {
+        String model = text.strip();
+        if (!GpuFilter.isModel(model)) {
+            throw wrong(
+                    "model=%s is not a part of a model's name: write one that 'jnvdocker gpu ls' shows, as in model=A100"
+                            .formatted(Quote.quoted(text)));
+        }
+        return model;
+    }
+
     private GpuRequest decided() throws InvalidGpuRequestException {
+        GpuFilter filter = new GpuFilter(memory, model);
         if (!keys.contains("device")) {
-            return count == null ? new GpuRequest.Count(1) : counted(count);
+            GpuRequest request = count == null ? new GpuRequest.Count(1) : counted(count);
+            return filter.isAny() ? request : filtered(request, filter);
+        }
+        if (!filter.isAny()) {
+            throw wrong(
+                    "memory and model in %s cannot be combined with the names of GPUs: write a number of GPUs, as in --gpus count=2,memory=40G"
+                            .formatted(Quote.quoted(value)));
         }
         if (count != null) {
             throw wrong(
@@ -125,6 +155,17 @@ final class GpuOption {
                             .formatted(Quote.quoted(value), EXAMPLE));
         }
         return GpuIds.request("--gpus", EXAMPLE, ids);
+    }
+
+    private GpuRequest filtered(GpuRequest request, GpuFilter filter)
+            throws InvalidGpuRequestException {
+        return switch (request) {
+            case GpuRequest.Count(int number, _) -> new GpuRequest.Count(number, filter);
+            case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _ ->
+                    throw wrong(
+                            "memory and model in %s need a number of GPUs: write it, as in --gpus count=2,memory=40G"
+                                    .formatted(Quote.quoted(value)));
+        };
     }
 
     /**

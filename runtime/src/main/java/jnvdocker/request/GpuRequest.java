@@ -85,17 +85,26 @@ public sealed interface GpuRequest {
         }
     }
 
-    /** So many GPUs, whichever are free. */
-    record Count(int gpus) implements GpuRequest {
+    /**
+     * So many GPUs, whichever are free.
+     *
+     * @param filter which GPUs may be among them
+     */
+    record Count(int gpus, GpuFilter filter) implements GpuRequest {
         public Count {
             if (gpus < 1) {
                 throw new IllegalArgumentException("not a number of GPUs: " + gpus);
             }
         }
 
+        /** Of any GPUs. */
+        public Count(int gpus) {
+            this(gpus, GpuFilter.ANY);
+        }
+
         @Override
         public String toString() {
-            return Integer.toString(gpus);
+            return filter.isAny() ? Integer.toString(gpus) : "count=" + gpus + filter;
         }
     }
 

@@ -10,6 +10,7 @@ import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -250,7 +251,14 @@ final class ModelCheck {
                         unmanagedLook.among(
                                 unmanagedLook.lookWithoutEngine(gpus), holdings.held().values()),
                         false);
-        GpuChoice choice = new GpuChoice(gpus, holdings, unmanaged, List.of(), world.lab.policy());
+        GpuChoice choice =
+                new GpuChoice(
+                        gpus,
+                        GpuTraits.UNKNOWN,
+                        holdings,
+                        unmanaged,
+                        List.of(),
+                        world.lab.policy());
         List<GpuStatus> status =
                 new GpuBoard(holdings, evidence, unmanaged, choice, true).status(gpus);
         Set<String> shown = new HashSet<>();

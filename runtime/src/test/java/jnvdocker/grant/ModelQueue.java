@@ -38,7 +38,7 @@ final class ModelQueue {
     boolean canBeServed(Ticket ticket) {
         Set<String> wanted = wanted(ticket.request());
         int needed =
-                ticket.request() instanceof GpuRequest.Count(int count)
+                ticket.request() instanceof GpuRequest.Count(int count, _)
                         ? count
                         : Math.max(1, wanted.size());
         long toBeHad = wanted.stream().filter(gpu -> mayComeFree(gpu, ticket)).count();
@@ -78,7 +78,7 @@ final class ModelQueue {
         for (Ticket ticket : waiting) {
             if (canBeServed(ticket)) {
                 long most =
-                        ticket.request() instanceof GpuRequest.Count(int count)
+                        ticket.request() instanceof GpuRequest.Count(int count, _)
                                 ? count
                                 : gpus.size();
                 wanted(ticket.request()).stream()

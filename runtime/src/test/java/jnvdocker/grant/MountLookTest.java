@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -51,6 +52,7 @@ class MountLookTest {
                                 () -> List.of(A),
                                 new Seen(),
                                 () -> TestingLeases.POLICY,
+                                () -> GpuTraits.UNKNOWN,
                                 machine,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));

@@ -14,6 +14,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Connections;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
@@ -36,6 +38,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
@@ -63,6 +66,7 @@ class QueueKeeperTest {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final List<Client> clients = new ArrayList<>();
     private volatile List<Gpu> gpus = List.of(A, B);
+    private volatile GpuTraits traits = GpuTraits.UNKNOWN;
 
     /** The number of reads after which the GPUs are gone. */
     private final AtomicInteger readsUntilGone = new AtomicInteger(Integer.MAX_VALUE);
@@ -85,6 +89,7 @@ class QueueKeeperTest {
                 this::inventory,
                 new Seen(),
                 () -> policy,
+                () -> traits,
                 machine,
                 Pace.REAL,
                 new DecisionLog(Optional.empty()));
@@ -391,5 +396,38 @@ class QueueKeeperTest {
             assertEquals(2, all.gpus().size());
             assertEquals(1, bob.claim().get().gpus().size());
         }
+    }
+
+    private void setMemory(long ofA, long ofB) {
+        traits = new GpuTraits(Connections.UNKNOWN, Map.of(A.uuid(), ofA, B.uuid(), ofB));
+    }
+
+    @Test
+    void whoWaitsForMemoryGetsThatAndKeepsThePlaceWhileItIsUnknown() throws Exception {
+        setMemory(16L << 30, 40L << 30);
+        Claim held = hold(GpuRequest.parseOption("memory=40G"), BOB);
+        assertEquals(List.of(ClaimedGpu.of(B)), held.gpus());
+        GpuRequest request = GpuRequest.parseOption("memory=40G,model=a100");
+        Client alice = waiting(request, ALICE);
+        keeper().tick();
+        assertTrue(
+                alice.hear()
+                        .startsWith(
+                                "waiting for 1 GPU of model a100 with at least 40 GB of memory,"
+                                        + " next in the queue: 1 GPU of model a100 with at least 40"
+                                        + " GB of memory requested, but none of these is free: GPU"
+                                        + " 1 (GPU-5c1a2006) is reserved by bob's gpu run"));
+        assertEquals(request, parts.registry().tickets().getFirst().request());
+        traits = GpuTraits.UNKNOWN;
+        release(held);
+        keeper().tick();
+        String words = alice.hear();
+        assertTrue(words.contains("NVML does not tell the memory of GPUs 0,1"), words);
+        assertFalse(alice.claim().isDone());
+        setMemory(16L << 30, 40L << 30);
+        do {
+            keeper().tick();
+        } while (!alice.claim().isDone());
+        assertEquals(List.of(ClaimedGpu.of(B)), alice.claim().get().gpus());
     }
 }

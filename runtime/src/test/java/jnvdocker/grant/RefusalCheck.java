@@ -160,7 +160,7 @@ final class RefusalCheck {
         boolean enough =
                 switch (request.request()) {
                     case GpuRequest.All _ -> free.size() == usable.size() && !free.isEmpty();
-                    case GpuRequest.Count(int count) -> free.size() >= count;
+                    case GpuRequest.Count(int count, _) -> free.size() >= count;
                     case GpuRequest.Devices(List<String> ids) -> {
                         Set<String> wanted = world.lab.wanted(request.request(), gpus);
                         yield wanted.size() == ids.size() && free.containsAll(wanted);

@@ -4,6 +4,7 @@ import jnvdocker.grant.SimulatedEngine.Answer;
 import jnvdocker.grant.SimulatedEngine.Event;
 import jnvdocker.grant.SimulatedEngine.Mood;
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
@@ -147,6 +148,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             world::gpus,
                                             world.uses(),
                                             world::policy,
+                                            () -> GpuTraits.UNKNOWN,
                                             machine,
                                             new SimulatedPace(),
                                             new DecisionLog(Optional.empty()))));

@@ -89,7 +89,7 @@ final class SimulatedLab {
             case GpuRequest.None _ -> 0;
             case GpuRequest.All _ ->
                     (int) gpus.stream().filter(gpu -> !isCordoned(gpu.uuid())).count();
-            case GpuRequest.Count(int count) -> count;
+            case GpuRequest.Count(int count, _) -> count;
             case GpuRequest.Devices(List<String> ids) -> ids.size();
         };
     }

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
@@ -61,6 +62,7 @@ class SlowChoiceTest {
                                 () -> List.of(A, B),
                                 new Seen(),
                                 () -> TestingLeases.POLICY,
+                                () -> GpuTraits.UNKNOWN,
                                 machine,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));

@@ -151,6 +151,7 @@ class GpuChoiceTest {
         GpuChoice choice =
                 new GpuChoice(
                         List.of(A),
+                        GpuTraits.UNKNOWN,
                         holdings(held(1, ALICE, "train-7", A)),
                         UnmanagedUses.NONE,
                         List.of(),
@@ -165,7 +166,8 @@ class GpuChoiceTest {
     @Test
     void aGpuThatIsUsedWithoutALeaseIsNeverPicked() throws RefusedException {
         UnmanagedUses used = unmanaged(false, process(A), container(C));
-        GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
+        GpuChoice choice =
+                new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(), POLICY);
         assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO, ALICE));
         assertBusy(
                 "3 GPUs requested, but only GPUs 1,3 are free: GPU 0 (GPU-5c1a1003) is used by"
@@ -203,7 +205,8 @@ class GpuChoiceTest {
     @Test
     void aGpuThatIsUsedWithoutALeaseMayBeNamedWhereThatIsAllowed() throws RefusedException {
         UnmanagedUses used = unmanaged(true, process(A), process(B), container(C), container(D));
-        GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(), POLICY);
+        GpuChoice choice =
+                new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(), POLICY);
         assertEquals(new GpuChoice.Chosen(List.of(A, C)), choice.of(devices("0", "2"), ALICE));
         assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE));
     }
@@ -244,7 +247,9 @@ class GpuChoiceTest {
     void aGpuThatWasCordonedByCommandIsNamedWithWhoDidItAndWhy() {
         var holdings =
                 TestingLeases.cordoned(B, new Cordon.ByCommand(ALICE, time(9, 12), "fan is loud"));
-        GpuChoice choice = new GpuChoice(ALL, holdings, UnmanagedUses.NONE, List.of(), POLICY);
+        GpuChoice choice =
+                new GpuChoice(
+                        ALL, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud) and"
                         + " gets no new container; take another (free: 0,2,3), or ask an"
@@ -320,7 +325,8 @@ class GpuChoiceTest {
         UnmanagedUses used = unmanaged(false, process(A));
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
-            GpuChoice choice = new GpuChoice(ALL, holdings(), used, List.of(waits), POLICY);
+            GpuChoice choice =
+                    new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(waits), POLICY);
             assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, BOB), request::toString);
         }
         for (GpuRequest request : List.of(new GpuRequest.Count(4), devices("0", "3"))) {
@@ -330,6 +336,7 @@ class GpuChoiceTest {
             var without =
                     new GpuChoice(
                             List.of(B, C, D),
+                            GpuTraits.UNKNOWN,
                             holdings(),
                             UnmanagedUses.NONE,
                             List.of(waits),
@@ -351,12 +358,18 @@ class GpuChoiceTest {
     }
 
     private static GpuChoice choice(LeasePolicy policy, Gpu... gpus) {
-        return new GpuChoice(List.of(gpus), holdings(), UnmanagedUses.NONE, List.of(), policy);
+        return new GpuChoice(
+                List.of(gpus),
+                GpuTraits.UNKNOWN,
+                holdings(),
+                UnmanagedUses.NONE,
+                List.of(),
+                policy);
     }
 
     private static GpuChoice choice(LeasePolicy policy, List<Lease> leases, List<Ticket> waiting) {
         var holdings = TestingLeases.holdings(leases, NEVER_USED);
-        return new GpuChoice(ALL, holdings, UnmanagedUses.NONE, waiting, policy);
+        return new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, waiting, policy);
     }
 
     private static String refusal(GpuChoice choice, GpuRequest request, Owner owner) {
@@ -397,7 +410,13 @@ class GpuChoiceTest {
                         .map(gpu -> held(gpu.index(), ALICE, "c" + gpu.index(), gpu))
                         .toArray(Lease[]::new);
         GpuChoice.Outcome outcome =
-                new GpuChoice(many, holdings(leases), UnmanagedUses.NONE, List.of(), POLICY)
+                new GpuChoice(
+                                many,
+                                GpuTraits.UNKNOWN,
+                                holdings(leases),
+                                UnmanagedUses.NONE,
+                                List.of(),
+                                POLICY)
                         .of(ONE, ALICE);
         assertEquals(
                 "1 GPU requested, but none is free: GPU 0 (GPU-00000000) is held by alice's"
@@ -490,6 +509,7 @@ class GpuChoiceTest {
         GpuChoice choice =
                 new GpuChoice(
                         gpus,
+                        GpuTraits.UNKNOWN,
                         TestingLeases.holdings(leases, idle),
                         UnmanagedUses.NONE,
                         List.of(),
@@ -506,7 +526,13 @@ class GpuChoiceTest {
             String refusal, GpuRequest request, UnmanagedUses unmanaged, Lease... leases)
             throws RefusedException {
         GpuChoice.Outcome outcome =
-                new GpuChoice(ALL, holdings(leases), unmanaged, List.of(), POLICY)
+                new GpuChoice(
+                                ALL,
+                                GpuTraits.UNKNOWN,
+                                holdings(leases),
+                                unmanaged,
+                                List.of(),
+                                POLICY)
                         .of(request, ALICE);
         GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
         assertEquals(refusal, ChoiceText.refusal(busy).message());
@@ -514,7 +540,9 @@ class GpuChoiceTest {
     }
 
     private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
-        GpuChoice choice = new GpuChoice(gpus, holdings(), UnmanagedUses.NONE, List.of(), POLICY);
+        GpuChoice choice =
+                new GpuChoice(
+                        gpus, GpuTraits.UNKNOWN, holdings(), UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(refusal, refusal(choice, request, ALICE));
     }
 }

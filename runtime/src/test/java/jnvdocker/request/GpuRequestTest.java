@@ -48,6 +48,12 @@ final class GpuRequestTest {
                 "driver=,2 | 2",
                 "2,\"options=a=b,c=d\" | 2",
                 "device=0,1,driver=nvidia | \"device=0,1\"",
+                "count=2,memory=40G | count=2,memory=40G",
+                "2,memory=40gb | count=2,memory=40G",
+                "memory=81559mib | count=1,memory=81559MiB",
+                "memory=80Gi | count=1,memory=80GiB",
+                "\"model= GeForce RTX 3090 \",count=3 | count=3,model=GeForce RTX 3090",
+                "model=a100,memory=500M,driver=nvidia | count=1,memory=500M,model=a100",
             })
     void optionIsReadAsDockerReadsIt(String value, String request) throws Exception {
         assertEquals(request, GpuRequest.parseOption(value).toString());
@@ -61,7 +67,10 @@ final class GpuRequestTest {
                 "\"device=GPU-a\",driver=nvidia",
                 "all",
                 "3",
-                "none"
+                "none",
+                "count=2,memory=40G,model=A100",
+                "memory=999999GiB",
+                "2,model=RTX 6000 Ada"
             })
     void spellingOfARequestIsReadBack(String value) throws Exception {
         GpuRequest request = GpuRequest.parseOption(value);
@@ -96,7 +105,24 @@ final class GpuRequestTest {
                 "driver=cdi | driver='cdi' cannot be given with a lease:",
                 "1,capabilities=tpu | 'tpu' is not a capability: there are compat32, compute,",
                 "1,capabilities= | '' is not a capability:",
-                "devices=0 | unknown key 'devices', not one of count, device,",
+                "devices=0 | unknown key 'devices', not one of count, memory,",
+                "memory=40 | memory='40' is not an amount of memory: write a number from 1 to"
+                        + " 999999 and M, G, MiB or GiB, as in memory=40G",
+                "memory= | memory='' is not an amount",
+                "memory=0G | memory='0G' is not an amount",
+                "memory=1.5G | memory='1.5G' is not an amount",
+                "memory=-1G | memory='-1G' is not an amount",
+                "memory=1000000M | memory='1000000M' is not an amount",
+                "memory=40T | memory='40T' is not an amount",
+                "model= | model='' is not a part of a model's name: write one",
+                "model=a*b | model='a*b' is not a part",
+                "memory=1G,memory=2G | 'memory' is given more than once",
+                "\"memory=1G,2\" | memory='1G,2' is not an amount",
+                "all,memory=40G | memory and model in 'all,memory=40G' need a number of GPUs:",
+                "count=0,model=A100 | memory and model in 'count=0,model=A100' need a number",
+                "-1,model=A100 | memory and model in '-1,model=A100' need a number",
+                "device=0,model=A100 | memory and model in 'device=0,model=A100' cannot be"
+                        + " combined with the names of GPUs:",
                 "=1 | unknown key '',",
             })
     void wrongOptionSaysWhatIsWrong(String value, String message) {

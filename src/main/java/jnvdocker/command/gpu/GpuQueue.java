@@ -112,7 +112,7 @@ final class GpuQueue implements Callable<Integer> {
                     ticket.owner().name(),
                     HolderJson.uid(ticket.owner()).orElse(null),
                     LeaseText.asked(request),
-                    request instanceof GpuRequest.Count(int gpus) ? gpus : null,
+                    request instanceof GpuRequest.Count(int gpus, _) ? gpus : null,
                     request instanceof GpuRequest.Devices(List<String> ids) ? ids : null,
                     purpose.image().orElse(null),
                     purpose.command().orElse(null),

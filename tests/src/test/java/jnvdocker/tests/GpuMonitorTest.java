@@ -7,6 +7,9 @@ import jnvdocker.host.Gpu;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.nvml.GpuMonitor.Pace;
 import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.nvml.GpuPair;
+import jnvdocker.nvml.Topology;
+import jnvdocker.nvml.Topology.Ancestor;
 import jnvdocker.tests.world.FakeNvml;
 
 import org.junit.jupiter.api.AfterEach;
@@ -28,7 +31,11 @@ import java.util.stream.IntStream;
 /** The monitor tells the newest of each GPU, whatever NVML does meanwhile. */
 class GpuMonitorTest {
     private static final Pace QUICK =
-            new Pace(Duration.ofMillis(20), Duration.ofMillis(50), Duration.ofSeconds(60));
+            new Pace(
+                    Duration.ofMillis(20),
+                    Duration.ofMillis(50),
+                    Duration.ofSeconds(60),
+                    Duration.ofMillis(200));
 
     @TempDir private Path folder;
 
@@ -164,5 +171,60 @@ class GpuMonitorTest {
         world.library = Optional.of(fake.library());
         awaitTemperature("0000:00:1e.0", 40);
         assertTrue(reading("0000:00:1e.0").orElseThrow().trouble().isEmpty());
+    }
+
+    private static final String[] A100S = {
+        "0000:07:00.0", "0000:0f:00.0", "0000:47:00.0", "0000:4e:00.0",
+        "0000:87:00.0", "0000:90:00.0", "0000:b7:00.0", "0000:bd:00.0"
+    };
+
+    private Topology topology(String one, String other) {
+        return monitor.topologies().get(new GpuPair(one, other));
+    }
+
+    private void awaitTopology(String one, String other, Ancestor ancestor, int links) {
+        await(() -> new Topology(ancestor, links).equals(topology(one, other)));
+    }
+
+    @Test
+    void linksThroughSwitchesAreLinks() {
+        start("a100x8", A100S);
+        await(() -> monitor.topologies().size() == 28);
+        awaitTopology("0000:07:00.0", "0000:0f:00.0", Ancestor.ONE_SWITCH, 12);
+        awaitTopology("0000:bd:00.0", "0000:07:00.0", Ancestor.SYSTEM, 12);
+    }
+
+    @Test
+    void linksGoToOneOther() {
+        start("a40x8", "0000:01:00.0", "0000:41:00.0", "0000:42:00.0", "0000:81:00.0");
+        await(() -> monitor.topologies().size() == 6);
+        awaitTopology("0000:42:00.0", "0000:41:00.0", Ancestor.ONE_SWITCH, 4);
+        awaitTopology("0000:01:00.0", "0000:41:00.0", Ancestor.NUMA_NODE, 0);
+        awaitTopology("0000:41:00.0", "0000:81:00.0", Ancestor.SYSTEM, 0);
+    }
+
+    @Test
+    void linkThatGoesDownIsNoticed() {
+        start("h100x4", "0000:1b:00.0", "0000:43:00.0");
+        awaitTopology("0000:1b:00.0", "0000:43:00.0", Ancestor.NUMA_NODE, 6);
+        fake.change(text -> text.replace("link 5 0000:43:00.0\n", ""));
+        awaitTopology("0000:1b:00.0", "0000:43:00.0", Ancestor.NUMA_NODE, 5);
+    }
+
+    @Test
+    void topologyIsThatOfTheGpusThatAnswer() {
+        start("a100x8", "0000:07:00.0", "0000:0f:00.0", "0000:47:00.0");
+        await(() -> monitor.topologies().size() == 3);
+        fake.add("0000:4e:00.0", "hang nvmlDeviceGetNvLinkState");
+        fake.add("0000:87:00.0", "error nvmlDeviceGetUUID 15");
+        world.gpus = gpus("0000:07:00.0", "0000:4e:00.0", "0000:87:00.0", "0000:90:00.0");
+        await(() -> topology("0000:07:00.0", "0000:90:00.0") != null);
+        assertEquals(1, monitor.topologies().size());
+        awaitTemperature("0000:4e:00.0", 27);
+        fake.change(text -> text.replace("hang nvmlDeviceGetNvLinkState", ""));
+        await(() -> topology("0000:4e:00.0", "0000:90:00.0") != null);
+        fake.unload();
+        world.library = Optional.empty();
+        await(() -> monitor.topologies().isEmpty());
     }
 }

@@ -16,8 +16,6 @@ import jnvdocker.nvml.GpuFigures.MigInstance;
 import jnvdocker.nvml.Nvml;
 import jnvdocker.nvml.NvmlException;
 import jnvdocker.nvml.NvmlGpu;
-import jnvdocker.nvml.Topology;
-import jnvdocker.nvml.Topology.Ancestor;
 import jnvdocker.tests.world.FakeNvml;
 
 import org.junit.jupiter.api.Test;
@@ -250,18 +248,5 @@ class NvmlTest {
         }
         assertTrue(
                 assertThrows(NvmlException.class, () -> Nvml.open(fake.library())).isOfTheDriver());
-    }
-
-    @Test
-    void topologyCountsTheLinksBetweenTwo() throws Exception {
-        try (Nvml nvml = open("h100x4")) {
-            NvmlGpu gpu = nvml.gpu("0000:1b:00.0");
-            assertEquals(
-                    new Topology(Ancestor.NUMA_NODE, 6),
-                    gpu.topology(nvml.gpu("0000:43:00.0"), "0000:43:00.0"));
-            assertEquals(
-                    new Topology(Ancestor.SYSTEM, 0),
-                    gpu.topology(nvml.gpu("0000:c3:00.0"), "0000:c3:00.0"));
-        }
     }
 }

@@ -71,8 +71,8 @@ public final class ChoiceText {
                             start
                                     + subject(request, taken.busy().size() + taken.free().size())
                                     + ", and "
-                                    + (request instanceof GpuRequest.Count
-                                            ? onlyFree(taken.free()) + ": "
+                                    + (request instanceof GpuRequest.Count count
+                                            ? onlyFree(count, taken.free()) + ": "
                                             : "")
                                     + LeaseText.taken(
                                             taken.busy(),
@@ -94,6 +94,7 @@ public final class ChoiceText {
                             start + subject(request, asked) + ", and " + LeaseText.rule(limit),
                             "try --gpus 1");
             case GpuChoice.TooFew _,
+                    GpuChoice.Unclear _,
                     GpuChoice.NoGpu _,
                     GpuChoice.Sick _,
                     GpuChoice.Nameless _,
@@ -109,7 +110,7 @@ public final class ChoiceText {
     private static String subject(GpuRequest request, int all) {
         return switch (request) {
             case GpuRequest.All _ -> all == 1 ? "the GPU" : "all " + all + " GPUs";
-            case GpuRequest.Count(int count) -> count == 1 ? "1 GPU" : count + " GPUs";
+            case GpuRequest.Count count -> RequestText.gpus(count);
             case GpuRequest.Devices(List<String> ids) ->
                     (ids.size() == 1 ? "GPU " : "GPUs ") + Quote.shown(Indices.typed(ids));
             case GpuRequest.None _ -> "no GPU";
@@ -119,18 +120,19 @@ public final class ChoiceText {
     private static String before(GpuChoice.Taken taken) {
         return switch (taken.request()) {
             case GpuRequest.All _ -> "all GPUs requested, but ";
-            case GpuRequest.Count(int count) ->
-                    asked(count) + ", but " + onlyFree(taken.free()) + ": ";
+            case GpuRequest.Count count ->
+                    asked(count) + ", but " + onlyFree(count, taken.free()) + ": ";
             case GpuRequest.Devices _, GpuRequest.None _ -> "";
         };
     }
 
-    /** {@code only GPUs 1,3 are free}. */
-    private static String onlyFree(List<Gpu> free) {
+    /** {@code only GPUs 1,3 are free}; others may be that are not requested. */
+    private static String onlyFree(GpuRequest.Count asked, List<Gpu> free) {
+        String which = asked.filter().isAny() ? "" : " of these";
         return switch (free.size()) {
-            case 0 -> "none is free";
-            case 1 -> "only GPU " + indices(free) + " is free";
-            default -> "only GPUs " + indices(free) + " are free";
+            case 0 -> "none" + which + " is free";
+            case 1 -> "only GPU " + indices(free) + which + " is free";
+            default -> "only GPUs " + indices(free) + which + " are free";
         };
     }
 
@@ -192,7 +194,13 @@ public final class ChoiceText {
             case GpuChoice.TooFew few ->
                     new Refusal(
                             asked(few.asked()) + ", but " + inService(few),
-                            "ask for fewer ('jnvdocker gpu ls' shows them)");
+                            (few.asked().filter().isAny() ? "ask for fewer" : "ask for others")
+                                    + " ('jnvdocker gpu ls' shows them)");
+            case GpuChoice.Unclear(GpuRequest.Count asked, int _, List<Gpu> unclear) ->
+                    new Refusal(
+                            asked(asked) + ", but " + RequestText.unclear(unclear),
+                            "try again in a minute, or name a model or GPUs ('jnvdocker gpu ls'"
+                                    + " shows them)");
         };
     }
 
@@ -207,13 +215,14 @@ public final class ChoiceText {
                         out.computeIfAbsent(LeaseText.cordoned(cordon), _ -> new ArrayList<>())
                                 .add(gpu));
         if (out.isEmpty()) {
-            return "this host has " + few.usable();
+            return "this host has " + (few.usable() == 0 ? "none" : few.usable());
         }
+        String which = few.asked().filter().isAny() ? "" : " of these";
         String start =
                 switch (few.usable()) {
-                    case 0 -> "none is in service: ";
-                    case 1 -> "only 1 GPU is in service: ";
-                    default -> "only " + few.usable() + " GPUs are in service: ";
+                    case 0 -> "none" + which + " is in service: ";
+                    case 1 -> "only 1 GPU" + which + " is in service: ";
+                    default -> "only " + few.usable() + " GPUs" + which + " are in service: ";
                 };
         return out.entrySet().stream()
                 .map(entry ->
@@ -225,7 +234,11 @@ public final class ChoiceText {
     }
 
     private static String asked(int count) {
-        return count == 1 ? "1 GPU requested" : count + " GPUs requested";
+        return asked(new GpuRequest.Count(count));
+    }
+
+    private static String asked(GpuRequest.Count count) {
+        return RequestText.gpus(count) + " requested";
     }
 
     private static String indices(List<Gpu> gpus) {
@@ -282,8 +295,8 @@ public final class ChoiceText {
                     "the driver does not show "
                             + (ids.size() == 1 ? "GPU " : "each of the GPUs ")
                             + Quote.shown(Indices.typed(ids));
-            case Obstacle.TooFew(int gpus) ->
-                    "the driver shows " + (gpus == 0 ? "none" : "only " + gpus);
+            case Obstacle.TooFew(GpuRequest.Count asked, int gpus) -> RequestText.have(asked, gpus);
+            case Obstacle.Unclear(_, List<Gpu> unclear) -> RequestText.unclear(unclear);
         };
     }
 }

@@ -387,7 +387,7 @@ public final class LeaseText {
         return switch (request) {
             case GpuRequest.All _ -> "all GPUs";
             case GpuRequest.None _ -> "no GPU";
-            case GpuRequest.Count(int count) -> count == 1 ? "1 GPU" : count + " GPUs";
+            case GpuRequest.Count count -> RequestText.gpus(count);
             case GpuRequest.Devices(List<String> ids) ->
                     (ids.size() == 1 ? "GPU " : "GPUs ") + Indices.typed(ids);
         };

@@ -65,7 +65,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
                     refuseUnless(gives(gpu), "GPU " + gpu.index() + " requested");
                 }
             }
-            case GpuRequest.Count(int count) ->
+            case GpuRequest.Count(int count, _) ->
                     refuseUnless(
                             count <= given.size() || count > host.size(),
                             count + " GPUs requested");

@@ -65,8 +65,8 @@ final class DeviceRequests {
         if (other instanceof GpuRequest.None) {
             return one;
         }
-        if (one instanceof GpuRequest.Count(int first)
-                && other instanceof GpuRequest.Count(int second)) {
+        if (one instanceof GpuRequest.Count(int first, _)
+                && other instanceof GpuRequest.Count(int second, _)) {
             return new GpuRequest.Count((int) Math.min(Integer.MAX_VALUE, (long) first + second));
         }
         if (one instanceof GpuRequest.Devices(List<String> first)

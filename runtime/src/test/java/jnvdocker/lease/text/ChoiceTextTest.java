@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Obstacle;
@@ -63,10 +64,19 @@ class ChoiceTextTest {
         LeasePolicy free = policy(OptionalInt.empty());
         var most = policy(OptionalInt.of(2));
         var used = new UnmanagedUses(Map.of(two.get(1).uuid(), List.of(use(two.get(1), 1))), false);
-        assertTrue(isNamed(new GpuChoice(two, held, UnmanagedUses.NONE, List.of(), most), his));
-        assertTrue(isNamed(new GpuChoice(two, none, used, List.of(), free), his));
+        assertTrue(
+                isNamed(
+                        new GpuChoice(
+                                two, GpuTraits.UNKNOWN, held, UnmanagedUses.NONE, List.of(), most),
+                        his));
+        assertTrue(
+                isNamed(new GpuChoice(two, GpuTraits.UNKNOWN, none, used, List.of(), free), his));
         assertEquals(
-                false, isNamed(new GpuChoice(two, held, UnmanagedUses.NONE, List.of(), free), his));
+                false,
+                isNamed(
+                        new GpuChoice(
+                                two, GpuTraits.UNKNOWN, held, UnmanagedUses.NONE, List.of(), free),
+                        his));
     }
 
     /** On a shared host, most images would request more GPUs than there are. */
@@ -99,7 +109,9 @@ class ChoiceTextTest {
             List<Gpu> gpus, List<Lease> held, LeasePolicy policy, boolean byEngine)
             throws Exception {
         var holdings = TestingLeases.holdings(held, Map.of());
-        var choice = new GpuChoice(gpus, holdings, UnmanagedUses.NONE, List.of(), policy);
+        var choice =
+                new GpuChoice(
+                        gpus, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), policy);
         Ticket ticket = TestingLeases.ticket(1, TestingLeases.ALICE, ALL);
         return ChoiceText.refusalOfDefault(ALL, choice.of(ticket), byEngine);
     }
@@ -136,6 +148,7 @@ class ChoiceTextTest {
             GpuChoice choice =
                     new GpuChoice(
                             all,
+                            GpuTraits.UNKNOWN,
                             TestingLeases.holdings(leases, Map.of()),
                             new UnmanagedUses(uses, random.nextInt(4) == 0),
                             before,

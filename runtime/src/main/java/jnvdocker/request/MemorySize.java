@@ -1,0 +1,50 @@
+package jnvdocker.request;
+
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * An amount of a GPU's memory, as it is typed: {@code 40G}. G and GB are 10⁹ bytes, as in the names
+ * of models, an 80GB one of which has 79.6 GiB; GiB and Gi are 2³⁰.
+ *
+ * @param number 1 to 999999
+ * @param unit {@code M}, {@code G}, {@code MiB} or {@code GiB}
+ */
+public record MemorySize(int number, String unit) {
+    private static final Pattern FORM = Pattern.compile("([0-9]{1,6})([MG])(i?B?)");
+    private static final Map<String, Long> UNITS =
+            Map.of("M", 1_000_000L, "G", 1_000_000_000L, "MiB", 1L << 20, "GiB", 1L << 30);
+
+    public MemorySize {
+        if (number < 1 || number > 999_999 || !UNITS.containsKey(unit)) {
+            throw new IllegalArgumentException("not an amount of memory: " + number + unit);
+        }
+    }
+
+    /** Empty when the text is no such amount. */
+    public static Optional<MemorySize> parse(String text) {
+        Matcher form = FORM.matcher(text.toUpperCase(Locale.ROOT).replace('I', 'i'));
+        if (!form.matches() || Integer.parseInt(form.group(1)) == 0) {
+            return Optional.empty();
+        }
+        String binary = form.group(3).startsWith("i") ? "iB" : "";
+        return Optional.of(new MemorySize(Integer.parseInt(form.group(1)), form.group(2) + binary));
+    }
+
+    public long bytes() {
+        return number * UNITS.get(unit);
+    }
+
+    /** {@code 40 GB}. */
+    public String words() {
+        return number + " " + (unit.endsWith("B") ? unit : unit + "B");
+    }
+
+    @Override
+    public String toString() {
+        return number + unit;
+    }
+}
