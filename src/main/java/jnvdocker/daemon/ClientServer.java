@@ -7,9 +7,12 @@ import jnvdocker.posix.NoAnswerException;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.Deadlines;
 import jnvdocker.protocol.FrameMemory;
+import jnvdocker.protocol.Opening;
 import jnvdocker.protocol.ProtocolVersionException;
+import jnvdocker.web.WebServer;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,22 +46,30 @@ final class ClientServer implements AutoCloseable {
     private final FrameMemory memory = new FrameMemory(FrameMemory.Limits.STANDARD, PATIENCE);
     private final Deadlines deadlines = new Deadlines();
     private final Commands commands;
+    private final WebServer web;
     private final ExecutorService connections = Executors.newVirtualThreadPerTaskExecutor();
 
     private ClientServer(
-            ServerSocketChannel server, Path socket, SocketFile file, Commands commands) {
+            ServerSocketChannel server,
+            Path socket,
+            SocketFile file,
+            Commands commands,
+            WebServer web) {
         this.server = server;
         this.socket = socket;
         this.file = file;
         this.commands = commands;
+        this.web = web;
     }
 
     /**
      * Listens, for the group's members as well as for root.
      *
+     * @param web gets the connections of those who speak HTTP
      * @throws IOException when the socket cannot be made
      */
-    static ClientServer listen(Path socket, String group, Commands commands) throws IOException {
+    static ClientServer listen(Path socket, String group, Commands commands, WebServer web)
+            throws IOException {
         Optional<Integer> gid = groupOf(group);
         ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         try {
@@ -74,7 +85,8 @@ final class ClientServer implements AutoCloseable {
                     "fix that, or set JNVDOCKER_SOCKET to another path",
                     e);
         }
-        ClientServer clients = new ClientServer(server, socket, SocketFile.of(socket), commands);
+        ClientServer clients =
+                new ClientServer(server, socket, SocketFile.of(socket), commands, web);
         Thread.ofPlatform().name("clients").start(clients::accept);
         LOG.info("serving clients on {}", socket);
         return clients;
@@ -165,7 +177,11 @@ final class ClientServer implements AutoCloseable {
     private void serve(ClientConnection connection) {
         try (ClientConnection client = connection) {
             try {
-                commands.run(client.request(), client);
+                switch (client.opening()) {
+                    case Opening.Question(ClientRequest request) -> commands.run(request, client);
+                    case Opening.Http(byte[] begun) ->
+                            client.handOver((channel, memory) -> web.take(channel, begun, memory));
+                }
             } catch (ProtocolVersionException
                     | FrameMemory.FullException
                     | ClientConnection.LateException e) {

@@ -5,6 +5,7 @@ import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.InvalidGpuRequestException;
+import jnvdocker.web.ListenAddress;
 import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -33,6 +34,7 @@ import java.util.Set;
  * @param mesos the policy for Mesos tasks
  * @param envSelects whether a variable of the user's chooses a container's GPUs
  * @param runtime the policy for containers that our OCI runtime creates
+ * @param web the policy for questions over HTTP
  */
 public record Config(
         GpuRequest defaultGpus,
@@ -43,7 +45,8 @@ public record Config(
         Optional<Duration> keepHistory,
         MesosPolicy mesos,
         boolean envSelects,
-        RuntimePolicy runtime) {
+        RuntimePolicy runtime,
+        WebPolicy web) {
     private static final int LIMIT = 1 << 20;
 
     /** A whole year can still be looked at in the month after it. */
@@ -93,7 +96,10 @@ public record Config(
                                 gpuIds(written.at("mesos_gpus")),
                                 mesosWait(written.at("mesos_wait"))),
                         written.at("env_selects").choiceUnlessSaid(),
-                        runtime(written.in("runtime")));
+                        runtime(written.in("runtime")),
+                        new WebPolicy(
+                                listen(written.at("listen")),
+                                written.at("listen_labels").choice()));
         written.refuseOthers();
         return config;
     }
@@ -106,6 +112,15 @@ public record Config(
                 written.at("busy_restart").oneOf(List.of("retry", "refuse")).equals("retry"),
                 real(written.at("real")),
                 swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm));
+    }
+
+    private static Optional<ListenAddress> listen(ConfigFile.Entry entry) throws StartException {
+        Optional<String> text = entry.text().filter(it -> !it.isBlank());
+        try {
+            return text.map(ListenAddress::parse);
+        } catch (InvalidValueException e) {
+            throw entry.refusal(e.refusal(), e);
+        }
     }
 
     private static GpuRequest allMeans(ConfigFile.Entry entry) throws StartException {

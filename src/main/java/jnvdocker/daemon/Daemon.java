@@ -32,9 +32,6 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DriverUse;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.host.NoDriverException;
-import jnvdocker.labels.DriverVersion;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -53,6 +50,8 @@ import jnvdocker.volume.ServedVolumes;
 import jnvdocker.volume.plugin.DriverVolumes;
 import jnvdocker.volume.plugin.PluginServer;
 import jnvdocker.volume.plugin.VolumePlugin;
+import jnvdocker.web.HealthPage;
+import jnvdocker.web.WebServer;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -83,6 +82,7 @@ final class Daemon implements AutoCloseable {
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
     private final CountDownLatch ended = new CountDownLatch(1);
     private ClientServer clients;
+    private WebServer web;
 
     private Daemon() {}
 
@@ -121,7 +121,7 @@ final class Daemon implements AutoCloseable {
         started.push(parts.keeper().start());
         CudaVersions cuda = cuda(folders, host, volumes);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
-        makeDriverVolume(host, volumes, served, cuda);
+        FirstVolume.make(host, volumes, served, cuda);
         DriverVolumes driverVolumes = new DriverVolumes(host, volumes, served);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
@@ -252,7 +252,10 @@ final class Daemon implements AutoCloseable {
                                 wishes,
                                 folders.state().resolve(ClaimFiles.FOLDER)));
         Commands commands = new Commands(start, gpu, mesos, runtime);
-        clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands);
+        web = WebServer.start(List.of(new HealthPage()));
+        started.push(web);
+        web.change(config.listen()).use();
+        clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands, web);
         started.push(clients);
         onHangUp(() -> reload(config, parts));
         Thread.ofVirtual().start(runtimeHost::refresh);
@@ -289,7 +292,13 @@ final class Daemon implements AutoCloseable {
 
     /** Those who wait may be allowed more by the new settings, or less. */
     private Path reload(LiveConfig config, LeaseParts parts) throws IOException {
-        Path file = config.reload(next -> clients.admit(next.socketGroup()));
+        Path file =
+                config.reload(next -> {
+                    try (var change = web.change(config.listen(next))) {
+                        clients.admit(next.socketGroup());
+                        change.use();
+                    }
+                });
         parts.registry().changes().add();
         LOG.info("read {} again", file);
         return file;
@@ -345,36 +354,6 @@ final class Daemon implements AutoCloseable {
                 folders.state(),
                 driver -> new CudaDriver().ask(volumes.build(host, driver).libcuda()),
                 CUDA_PATIENCE);
-    }
-
-    /**
-     * Makes the volume that the first container would wait for. If no volume exists at all, the
-     * state may have been lost, and docker forgets for good a volume that it asks for and that does
-     * not exist yet: then this waits until it does.
-     */
-    private static void makeDriverVolume(
-            Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda)
-            throws IOException {
-        if (volumes.list().isEmpty()) {
-            tryToMake(host, volumes, served, cuda);
-        } else {
-            Thread.ofVirtual().start(() -> tryToMake(host, volumes, served, cuda));
-        }
-    }
-
-    /** A failure is retried by whoever needs the volume, who is told the reason then. */
-    private static void tryToMake(
-            Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda) {
-        try {
-            volumes.checkExecutable();
-            DriverVersion driver = HostDriver.readVersion(host);
-            served.prepare(host, driver);
-            cuda.prepare(driver);
-        } catch (NoDriverException e) {
-            LOG.warn("{}", e.getMessage());
-        } catch (IOException e) {
-            LOG.error("{}", FileErrors.describe(e));
-        }
     }
 
     @Override

@@ -1,12 +1,15 @@
 package jnvdocker.daemon;
 
 import jnvdocker.host.Host;
+import jnvdocker.web.ListenAddress;
+import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The places of the daemon's files. Each has a variable that moves it, so that any number of
@@ -24,6 +27,8 @@ import java.util.Map;
  * @param pluginName the name of the volume plugin ({@code JNVDOCKER_PLUGIN_NAME})
  * @param hostRoot the directory that counts as {@code /} ({@code JNVDOCKER_HOST_ROOT})
  * @param dockerSocket the engine's socket ({@code JNVDOCKER_DOCKER_SOCKET})
+ * @param listen the address for questions over TCP, in place of the configuration's ({@code
+ *     JNVDOCKER_LISTEN})
  */
 record Folders(
         Path run,
@@ -35,7 +40,8 @@ record Folders(
         Path plugins,
         String pluginName,
         Path hostRoot,
-        Path dockerSocket) {
+        Path dockerSocket,
+        Optional<ListenAddress> listen) {
 
     static Folders of(Map<String, String> environment) throws StartException {
         Path run = path(environment, "JNVDOCKER_RUN_DIR", "/run/jnvdocker");
@@ -49,7 +55,8 @@ record Folders(
                 path(environment, "JNVDOCKER_PLUGIN_DIR", "/run/docker/plugins"),
                 name(environment, "JNVDOCKER_PLUGIN_NAME", "nvidia-docker"),
                 path(environment, "JNVDOCKER_HOST_ROOT", "/"),
-                path(environment, "JNVDOCKER_DOCKER_SOCKET", "/var/run/docker.sock"));
+                path(environment, "JNVDOCKER_DOCKER_SOCKET", "/var/run/docker.sock"),
+                listen(environment));
     }
 
     /**
@@ -108,6 +115,16 @@ record Folders(
         }
         throw new StartException(
                 variable + "=" + text + " is not an absolute path", "begin it with /");
+    }
+
+    private static Optional<ListenAddress> listen(Map<String, String> environment)
+            throws StartException {
+        String text = environment.getOrDefault("JNVDOCKER_LISTEN", "");
+        try {
+            return text.isEmpty() ? Optional.empty() : Optional.of(ListenAddress.parse(text));
+        } catch (InvalidValueException e) {
+            throw new StartException(e.refusal().precededBy("JNVDOCKER_LISTEN = "), e);
+        }
     }
 
     private static String name(Map<String, String> environment, String variable, String standard)

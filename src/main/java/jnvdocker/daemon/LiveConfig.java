@@ -7,6 +7,8 @@ import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.IgnoredUsers;
+import jnvdocker.web.ListenAddress;
+import jnvdocker.words.FailedException;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -20,12 +22,17 @@ import java.util.Optional;
 final class LiveConfig {
     private final Path file;
     private final boolean named;
+    private final Optional<ListenAddress> listen;
     private volatile Config config;
     private volatile IgnoredUsers ignored;
 
-    private LiveConfig(Path file, boolean named, Config config) {
+    /**
+     * @param listen the address that counts in place of the configuration's
+     */
+    private LiveConfig(Path file, boolean named, Optional<ListenAddress> listen, Config config) {
         this.file = file;
         this.named = named;
+        this.listen = listen;
         set(config);
     }
 
@@ -34,7 +41,8 @@ final class LiveConfig {
      */
     static LiveConfig read(Folders folders) throws IOException {
         boolean named = folders.configNamed();
-        return new LiveConfig(folders.config(), named, Config.read(folders.config(), named));
+        Config config = Config.read(folders.config(), named);
+        return new LiveConfig(folders.config(), named, folders.listen(), config);
     }
 
     private void set(Config now) {
@@ -59,7 +67,7 @@ final class LiveConfig {
             check.check(next);
             set(next);
             return file;
-        } catch (StartException e) {
+        } catch (FailedException e) {
             throw new StartException(
                     e.refusal().precededBy("the previous settings stay in force: "), e);
         }
@@ -79,6 +87,16 @@ final class LiveConfig {
 
     String socketGroup() {
         return config.socketGroup();
+    }
+
+    /** The address that is listened on over TCP. */
+    Optional<ListenAddress> listen() {
+        return listen(config);
+    }
+
+    /** The address that would be listened on with another configuration. */
+    Optional<ListenAddress> listen(Config of) {
+        return listen.or(() -> of.web().listen());
     }
 
     Optional<Duration> keepHistory() {

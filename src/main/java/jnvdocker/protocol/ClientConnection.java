@@ -21,6 +21,10 @@ import java.util.Optional;
  */
 public final class ClientConnection implements AutoCloseable {
     private static final int MAX_FRAME = 8 << 20;
+
+    /** A frame's type and the length of the rest of it. */
+    private static final int HEADER = 5;
+
     private static final int PIECE = 1 << 16;
 
     /** The memory for a frame that was announced and has not begun to arrive. */
@@ -44,6 +48,7 @@ public final class ClientConnection implements AutoCloseable {
     private final SocketChannel channel;
     private final FrameMemory.Account memory;
     private final Deadlines deadlines;
+    private boolean isHandedOver;
     private int piece;
     private boolean isAscii;
 
@@ -67,16 +72,22 @@ public final class ClientConnection implements AutoCloseable {
     }
 
     /**
-     * Reads the client's question, the first thing it sends. The part of it that is kept counts
-     * towards the client's memory until the connection ends.
+     * Reads the first thing that is sent: the question of a client of ours, or the beginning of a
+     * request of HTTP. The part of a question that is kept counts towards the client's memory until
+     * the connection ends.
      *
      * @throws IOException when it is malformed, too long, or does not come
      */
-    public ClientRequest request() throws IOException {
+    public Opening opening() throws IOException {
         byte[] bytes;
         try (var deadline = deadlines.in(REQUEST_TIME, channel)) {
             try {
-                bytes = payload(header(FrameType.REQUEST));
+                ByteBuffer header = ByteBuffer.allocate(HEADER);
+                fill(header);
+                if (Opening.isHttp(header.array())) {
+                    return new Opening.Http(header.array());
+                }
+                bytes = payload(length(header.flip(), FrameType.REQUEST));
             } catch (EOFException e) {
                 throw deadline.hasPassed() ? new LateException(REQUEST_TIME) : e;
             }
@@ -85,7 +96,13 @@ public final class ClientConnection implements AutoCloseable {
                 ClientRequest.parse(new Payload.Reader(bytes, memory::take), Posix.peer(channel));
         memory.give(bytes.length);
         isAscii = request.readsAsciiAlone();
-        return request;
+        return new Opening.Question(request);
+    }
+
+    /** Leaves the connection to another, and does nothing with it any more. */
+    public void handOver(Opening.Taker taker) throws IOException {
+        taker.take(channel, memory);
+        isHandedOver = true;
     }
 
     /**
@@ -286,7 +303,7 @@ public final class ClientConnection implements AutoCloseable {
 
     private static void write(SocketChannel channel, FrameType type, byte[] payload)
             throws IOException {
-        ByteBuffer frame = ByteBuffer.allocate(5 + payload.length);
+        ByteBuffer frame = ByteBuffer.allocate(HEADER + payload.length);
         frame.put(type.code()).putInt(payload.length).put(payload).flip();
         int end = frame.limit();
         while (frame.position() < end) {
@@ -297,9 +314,13 @@ public final class ClientConnection implements AutoCloseable {
 
     /** Waits for a frame without a limit; returns the length of the rest of it. */
     private int header(FrameType expected) throws IOException {
-        ByteBuffer header = ByteBuffer.allocate(5);
+        ByteBuffer header = ByteBuffer.allocate(HEADER);
         fill(header);
-        FrameType type = FrameType.of(header.flip().get());
+        return length(header.flip(), expected);
+    }
+
+    private static int length(ByteBuffer header, FrameType expected) throws IOException {
+        FrameType type = FrameType.of(header.get());
         int length = header.getInt();
         if (type != expected) {
             throw new IOException("a frame " + type + " came in place of " + expected);
@@ -351,10 +372,12 @@ public final class ClientConnection implements AutoCloseable {
         }
     }
 
-    /** Closes the connection. */
+    /** Closes the connection, unless it is another's by now. */
     @Override
     public void close() throws IOException {
-        memory.close();
-        channel.close();
+        if (!isHandedOver) {
+            memory.close();
+            channel.close();
+        }
     }
 }

@@ -135,6 +135,30 @@ public final class FrameMemory {
             this.uid = uid;
         }
 
+        /** Returns the user whose connection it is. */
+        public int uid() {
+            return uid;
+        }
+
+        /**
+         * Takes memory without waiting for that of others.
+         *
+         * @throws FullException when that much is not available at the moment
+         */
+        public void takeAtOnce(long bytes) throws FullException {
+            lock.lock();
+            try {
+                long more = more(bytes);
+                if (!fits(more)) {
+                    throw full(uid);
+                }
+                used += bytes;
+                add(more);
+            } finally {
+                lock.unlock();
+            }
+        }
+
         /**
          * @throws FullException when that much is not available for a while, or never will be
          */

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.web.ListenAddress;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,7 +48,8 @@ class ConfigTest {
                             new GpuRequest.All(),
                             true,
                             Optional.empty(),
-                            Set.of("NVIDIA-GPU", "GPU")));
+                            Set.of("NVIDIA-GPU", "GPU")),
+                    new WebPolicy(Optional.empty(), false));
 
     @TempDir Path folder;
 
@@ -55,6 +57,20 @@ class ConfigTest {
     @ValueSource(strings = {"", "\n\n", "# nothing but words\n", "  # a\r\n# b", "\t"})
     void configThatSaysNothingIsTheDefault(String text) throws StartException {
         assertEquals(DEFAULT, parse(text));
+    }
+
+    @Test
+    void otherHostsAreNotListenedTo() {
+        var refused =
+                assertThrows(
+                        StartException.class, () -> parse("# TCP\nlisten = \"0.0.0.0:3476\"\n"));
+        assertTrue(
+                refused.getMessage()
+                        .startsWith(
+                                FILE
+                                        + ":2: listen = '0.0.0.0:3476' can be reached from other"
+                                        + " hosts"),
+                refused.getMessage());
     }
 
     @Test
@@ -81,7 +97,8 @@ class ConfigTest {
                                 new GpuRequest.Count(1),
                                 false,
                                 Optional.of(Path.of("/usr/bin/crun")),
-                                Set.of("A100"))),
+                                Set.of("A100")),
+                        new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true)),
                 parse(
                         """
                         # The lab's policy
@@ -99,6 +116,8 @@ class ConfigTest {
                         mesos_wait = "40s"
                         max_gpus_unknown = 2
                         env_selects = false
+                        listen = "127.0.0.1:3476"
+                        listen_labels = true
 
                         [runtime]
                         image_need = "none"
@@ -271,8 +290,9 @@ class ConfigTest {
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
                         + " allow_unmanaged, cordon, default_gpus, env_selects, ignore,"
-                        + " keep_history, max_gpus_per_user, max_gpus_unknown, max_wait,"
-                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]",
+                        + " keep_history, listen, listen_labels, max_gpus_per_user,"
+                        + " max_gpus_unknown, max_wait, max_waits_per_user, mesos_gpus, mesos_wait,"
+                        + " runtime, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -403,8 +423,9 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, env_selects,"
-                        + " ignore, keep_history, max_gpus_per_user, max_gpus_unknown, max_wait,"
-                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]";
+                        + " ignore, keep_history, listen, listen_labels, max_gpus_per_user,"
+                        + " max_gpus_unknown, max_wait, max_waits_per_user, mesos_gpus, mesos_wait,"
+                        + " runtime, socket_group]";
         assertEquals(
                 FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));

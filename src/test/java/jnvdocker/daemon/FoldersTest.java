@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.web.ListenAddress;
+
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 
 class FoldersTest {
     @Test
@@ -26,7 +29,8 @@ class FoldersTest {
                         Path.of("/run/docker/plugins"),
                         "nvidia-docker",
                         Path.of("/"),
-                        Path.of("/var/run/docker.sock"));
+                        Path.of("/var/run/docker.sock"),
+                        Optional.empty());
         assertEquals(expected, Folders.of(Map.of()));
         assertEquals(Path.of("/run/docker/plugins/nvidia-docker.sock"), expected.pluginSocket());
     }
@@ -44,7 +48,8 @@ class FoldersTest {
                                 "JNVDOCKER_PLUGIN_DIR", "/e",
                                 "JNVDOCKER_PLUGIN_NAME", "f-1_2",
                                 "JNVDOCKER_HOST_ROOT", "/g",
-                                "JNVDOCKER_DOCKER_SOCKET", "/h"));
+                                "JNVDOCKER_DOCKER_SOCKET", "/h",
+                                "JNVDOCKER_LISTEN", "[::1]:9400"));
         assertEquals(
                 new Folders(
                         Path.of("/a"),
@@ -56,7 +61,8 @@ class FoldersTest {
                         Path.of("/e"),
                         "f-1_2",
                         Path.of("/g"),
-                        Path.of("/h")),
+                        Path.of("/h"),
+                        Optional.of(ListenAddress.parse("[::1]:9400"))),
                 folders);
         assertEquals(Path.of("/e/f-1_2.sock"), folders.pluginSocket());
     }
@@ -65,6 +71,17 @@ class FoldersTest {
     void socketIsInTheRunFolder() throws StartException {
         Folders folders = Folders.of(Map.of("JNVDOCKER_RUN_DIR", "/tmp/x"));
         assertEquals(Path.of("/tmp/x/jnvdocker.sock"), folders.socket());
+    }
+
+    @Test
+    void otherHostsAreNotListenedTo() {
+        var refused =
+                assertThrows(
+                        StartException.class,
+                        () -> Folders.of(Map.of("JNVDOCKER_LISTEN", "10.0.0.1:80")));
+        assertTrue(
+                refused.getMessage()
+                        .startsWith("JNVDOCKER_LISTEN = '10.0.0.1:80' can be reached from other"));
     }
 
     @Test

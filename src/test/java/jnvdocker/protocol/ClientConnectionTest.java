@@ -2,6 +2,7 @@ package jnvdocker.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +12,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -62,10 +65,17 @@ class ClientConnectionTest {
         assertEquals(0, memory.taken());
     }
 
+    private ClientRequest question() throws IOException {
+        return switch (connection.opening()) {
+            case Opening.Question(ClientRequest request) -> request;
+            case Opening.Http _ -> throw new AssertionError("HTTP");
+        };
+    }
+
     @Test
     void requestIsReadWithItsPeer() throws IOException {
         sendRequest("run", "cuda");
-        ClientRequest request = connection.request();
+        ClientRequest request = question();
         assertEquals(List.of("run", "cuda"), request.arguments());
         assertEquals(List.of("/usr/bin/docker"), request.docker());
         assertEquals(ProcessHandle.current().pid(), request.peer().pid());
@@ -76,7 +86,7 @@ class ClientConnectionTest {
         String[] arguments = new String[3000];
         Arrays.fill(arguments, "--env=X=" + "x".repeat(1000));
         Thread sender = inBackground(() -> sendRequest(arguments));
-        assertEquals(List.of(arguments), connection.request().arguments());
+        assertEquals(List.of(arguments), question().arguments());
         sender.join();
     }
 
@@ -89,8 +99,29 @@ class ClientConnectionTest {
                         out.write(piece);
                     }
                 });
-        assertEquals(List.of("version"), connection.request().arguments());
+        assertEquals(List.of("version"), question().arguments());
         sender.join();
+    }
+
+    /** QUERY begins with the type of a frame. */
+    @ParameterizedTest
+    @ValueSource(strings = {"GET / HTTP/1.1", "HEAD /", "QUERY /", "PUT http://localhost/"})
+    void httpIsToldFromFramesAndHandedOver(String request) throws IOException {
+        out.write(request.getBytes(StandardCharsets.US_ASCII));
+        byte[] begun = assertInstanceOf(Opening.Http.class, connection.opening()).begun();
+        assertEquals(request.substring(0, 5), new String(begun, StandardCharsets.US_ASCII));
+        connection.handOver((channel, account) -> {
+            assertTrue(channel.isOpen());
+            account.close();
+            channel.close();
+        });
+    }
+
+    @Test
+    void frameThatIsTooLongIsNoHttp() throws IOException {
+        out.write(new byte[] {'Q', 0x7f, 'E', 'T', ' '});
+        var refused = assertThrows(IOException.class, () -> connection.opening());
+        assertTrue(refused.getMessage().startsWith("a frame is longer than"));
     }
 
     /**
@@ -103,7 +134,7 @@ class ClientConnectionTest {
         Arrays.fill(words, "x".repeat(300));
         long before = memory.taken();
         sendRequest(words);
-        connection.request();
+        question();
         long taken = memory.taken() - before;
         assertTrue(taken > 2 * 60_000 && taken < 3 * 60_000, () -> "taken: " + taken);
         String[] empty = new String[100_000];
@@ -152,7 +183,7 @@ class ClientConnectionTest {
     @Test
     void whoReadsAsciiAloneIsToldInIt() throws IOException {
         send('Q', request(List.of("LC_CTYPE=C"), "gpu", "why"));
-        connection.request();
+        question();
         connection.message("invalid device: Gerät");
         connection.out("Größe");
         assertFrame(
@@ -196,7 +227,7 @@ class ClientConnectionTest {
     @Test
     void bytesOfTheUserArriveAsTheyWere() throws IOException {
         sendRequest("caf\udce9");
-        connection.exec(connection.request().arguments());
+        connection.exec(question().arguments());
         assertFrame('X', new byte[] {0, 0, 0, 1, 0, 0, 0, 4, 'c', 'a', 'f', (byte) 0xe9});
     }
 
@@ -300,13 +331,13 @@ class ClientConnectionTest {
     @Test
     void otherFrameInPlaceOfTheRequestIsAnError() throws IOException {
         send('R', new byte[] {0, 0, 0, 0});
-        assertThrows(IOException.class, connection::request);
+        assertThrows(IOException.class, this::question);
     }
 
     @Test
     void unknownFrameIsAnError() throws IOException {
-        out.write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-        var error = assertThrows(IOException.class, connection::request);
+        out.write(new byte[] {'G', 0, 0, 0, 0});
+        var error = assertThrows(IOException.class, this::question);
         assertEquals("no frame has the type 71", error.getMessage());
     }
 
@@ -315,7 +346,7 @@ class ClientConnectionTest {
         for (int length : new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, (16 << 20) + 1}) {
             out.writeByte('Q');
             out.writeInt(length);
-            var error = assertThrows(IOException.class, connection::request);
+            var error = assertThrows(IOException.class, this::question);
             assertTrue(error.getMessage().contains("is longer than"), error.toString());
         }
     }
@@ -334,20 +365,20 @@ class ClientConnectionTest {
     void clientThatGoesAwayIsAnErrorWhereverItStops() throws IOException {
         out.write(frame('Q', request("version")), 0, 20);
         client.close();
-        assertThrows(EOFException.class, connection::request);
+        assertThrows(EOFException.class, this::question);
     }
 
     @Test
     void clientThatSaysNothingIsGone() throws IOException {
         client.close();
-        assertThrows(EOFException.class, connection::request);
+        assertThrows(EOFException.class, this::question);
         assertThrows(IOException.class, () -> connection.out("anybody there?"));
     }
 
     @Test
     void emptyRequestIsAnError() throws IOException {
         send('Q', new byte[0]);
-        assertThrows(IOException.class, connection::request);
+        assertThrows(IOException.class, this::question);
     }
 
     private interface Sending {
