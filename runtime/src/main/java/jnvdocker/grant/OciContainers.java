@@ -78,7 +78,13 @@ public final class OciContainers {
             Optional<String> cgroup,
             Owner owner,
             GpuRequest request,
-            Optional<String> reservation) {}
+            Optional<String> reservation) {
+        /** The same for a container that a claim was made for beforehand. */
+        public Creation with(String claim, Owner itsOwner) {
+            return new Creation(
+                    container, name, image, process, cgroup, itsOwner, request, Optional.of(claim));
+        }
+    }
 
     /**
      * The request of a claim that a container names by its label; empty when it is not that
