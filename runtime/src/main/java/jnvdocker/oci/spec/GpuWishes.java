@@ -111,6 +111,9 @@ public final class GpuWishes {
             return new GpuWish.ClaimVolume(mounted.get());
         }
         Set<Integer> given = all ? Set.of() : spec.gpuMinors(world.majors().gpu(), world.minors());
+        if (spec.isSandbox() && docker.isEmpty() && given.isEmpty()) {
+            return new GpuWish.Nothing();
+        }
         UsersWords words = new UsersWords(spec, docker, image, settings.get());
         Set<Integer> named =
                 docker.isPresent() ? named(spec, docker.get(), given, world.majors()) : given;

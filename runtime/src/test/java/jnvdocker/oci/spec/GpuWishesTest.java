@@ -150,6 +150,27 @@ class GpuWishesTest {
         assertEquals(claimed(ONE), ofDocker());
     }
 
+    /** Kubernetes has a pod's annotations put on each of its containers, and on its sandbox. */
+    @ParameterizedTest
+    @CsvSource({
+        "io.kubernetes.cri.container-type, sandbox, true",
+        "io.kubernetes.cri-o.ContainerType, sandbox, true",
+        "io.kubernetes.cri.container-type, container, false",
+        "io.kubernetes.cri.container-name, sandbox, false"
+    })
+    void sandboxOfAPodHasNone(String kind, String value, boolean left) throws Exception {
+        annotations = "'jnvdocker.gpus':'2','%s':'%s'".formatted(kind, value);
+        GpuWish two = gpus(new GpuRequest.Count(2), GpuWish.Source.ANNOTATION);
+        assertEquals(left ? new GpuWish.Nothing() : two, ofAnother());
+        devices = "{'path':'/dev/own','type':'c','major':195,'minor':1}";
+        assertEquals(
+                new GpuWish.Gpus(new GpuRequest.Count(2), GpuWish.Source.ANNOTATION, Set.of(1)),
+                ofAnother());
+        image = Optional.of(new ImageConfig(Map.of(), Map.of()));
+        devices = "";
+        assertEquals(two, ofDocker());
+    }
+
     @Test
     void usersWordsCountInTheirOrder() throws Exception {
         visible("3");
