@@ -53,7 +53,7 @@ final class LeaseEnder {
         /** Whoever is woken by an end. */
         WAITER(Duration.ZERO);
 
-        private final Duration patience;
+        final Duration patience;
 
         Caller(Duration patience) {
             this.patience = patience;
@@ -91,6 +91,15 @@ final class LeaseEnder {
      * @throws IOException when one has ended and that cannot be written
      */
     boolean end(Collection<Lease> leases, Caller caller) throws IOException {
+        return end(leases, caller.patience);
+    }
+
+    /**
+     * The same.
+     *
+     * @param patience of the caller
+     */
+    boolean end(Collection<Lease> leases, Duration patience) throws IOException {
         Map<String, Integer> quiet = new HashMap<>();
         for (Lease lease : leases) {
             String claim = lease.claim().id();
@@ -108,7 +117,7 @@ final class LeaseEnder {
                 quiet.put(claim, comebacks.find(claim, Duration.ZERO));
             }
         }
-        await(leases, quiet, caller.patience);
+        await(leases, quiet, patience);
         return registry.stillLive(leases).size() < leases.size();
     }
 

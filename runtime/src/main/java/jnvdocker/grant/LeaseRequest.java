@@ -43,12 +43,14 @@ public record LeaseRequest(
      * @param earlier a lease that ends when this one begins: of its last start, or a reservation
      *     that was made for it
      * @param had the UUIDs of those that it had, which it gets again where it may
+     * @param until when it has waited enough for ends of leases, in {@link Pace#nanos}
      */
     public record Creation(
             Claim.ContainerRef container,
             Optional<String> cgroup,
             Optional<Earlier.Over> earlier,
-            Set<String> had) {
+            Set<String> had,
+            long until) {
         public Creation {
             had = Set.copyOf(had);
         }

@@ -29,8 +29,11 @@ import java.util.stream.Collectors;
  * of the GPUs that it was given. The engine waits meanwhile, and is not asked anything.
  */
 public final class OciContainers {
-    /** For the end of the container's last start; docker kills what waits longer by hand only. */
-    private static final Duration LAST_START = Duration.ofSeconds(2);
+    /**
+     * For all waits of a creation together: nobody can stop or remove the container meanwhile, and
+     * its engine does not answer who asks about it.
+     */
+    static final Duration LIMIT = Duration.ofSeconds(2);
 
     private static final Duration STEP = Duration.ofMillis(20);
 
@@ -78,7 +81,13 @@ public final class OciContainers {
             Optional<String> cgroup,
             Owner owner,
             GpuRequest request,
-            Optional<String> reservation) {}
+            Optional<String> reservation) {
+        /** The same for a container that a claim was made for beforehand. */
+        public Creation with(String claim, Owner itsOwner) {
+            return new Creation(
+                    container, name, image, process, cgroup, itsOwner, request, Optional.of(claim));
+        }
+    }
 
     /**
      * The request of a claim that a container names by its label; empty when it is not that
@@ -122,7 +131,8 @@ public final class OciContainers {
 
     private Optional<Lease> claim(Creation creation, Optional<ProcessId> init)
             throws RefusedException, IOException {
-        begin(creation.container());
+        long until = pace.nanos() + LIMIT.toNanos();
+        begin(creation);
         try {
             Optional<Lease> last = live(creation.container());
             if (last.filter(lease -> lease.holder().process().equals(creation.process()))
@@ -130,18 +140,30 @@ public final class OciContainers {
                 return last;
             }
             Optional<Earlier.Over> earlier =
-                    last.isPresent() ? Optional.of(over(last.get(), init)) : reservation(creation);
-            return make(creation, earlier);
+                    last.isPresent()
+                            ? Optional.of(over(last.get(), init, until))
+                            : reservation(creation);
+            return make(creation, earlier, until);
         } finally {
             end(creation.container());
         }
     }
 
-    private void begin(Container container) throws IOException {
+    /** Our runtime may ask again while its first question is being answered. */
+    private void begin(Creation creation) throws RefusedException, IOException {
+        long begun = System.nanoTime();
         synchronized (underWay) {
-            while (!underWay.add(container)) {
+            while (!underWay.add(creation.container())) {
+                long left = LIMIT.minusNanos(System.nanoTime() - begun).toMillis();
+                if (left <= 0) {
+                    throw new RefusedException(
+                            "container "
+                                    + Quote.shown(creation.name())
+                                    + " is being created already",
+                            "start it again later");
+                }
                 try {
-                    underWay.wait();
+                    underWay.wait(left);
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                     throw new IOException("the daemon is stopping", e);
@@ -174,8 +196,8 @@ public final class OciContainers {
     }
 
     /** Of the last start of a container, of which something may still be about to end. */
-    private Earlier.Over over(Lease last, Optional<ProcessId> next) throws RefusedException {
-        long begun = pace.nanos();
+    private Earlier.Over over(Lease last, Optional<ProcessId> next, long until)
+            throws RefusedException {
         while (true) {
             Evidence.Finding finding = evidence.of(last);
             if (finding instanceof Evidence.Gone(String why)) {
@@ -184,7 +206,7 @@ public final class OciContainers {
             if (next.filter(it -> evidence.isNext(it, last)).isPresent()) {
                 return new Earlier.Over(last, "its container is started again");
             }
-            if (pace.nanos() - begun > LAST_START.toNanos()) {
+            if (pace.nanos() - until > 0) {
                 throw new RefusedException(
                         LeaseText.held(last.claim().gpus(), List.of(last))
                                 + ", which is this very container"
@@ -210,7 +232,7 @@ public final class OciContainers {
                         lease, "its container " + Quote.shown(creation.name()) + " starts"));
     }
 
-    private Optional<Lease> make(Creation creation, Optional<Earlier.Over> earlier)
+    private Optional<Lease> make(Creation creation, Optional<Earlier.Over> earlier, long until)
             throws RefusedException, IOException {
         Container container = creation.container();
         Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
@@ -229,7 +251,11 @@ public final class OciContainers {
                                 Optional.empty(),
                                 Optional.of(
                                         new LeaseRequest.Creation(
-                                                ref, creation.cgroup(), earlier, had(last)))));
+                                                ref,
+                                                creation.cgroup(),
+                                                earlier,
+                                                had(last),
+                                                until))));
         if (claim.isEmpty()) {
             return Optional.empty();
         }

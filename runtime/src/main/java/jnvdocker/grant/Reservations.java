@@ -51,9 +51,6 @@ final class Reservations {
      */
     private static final int TRIES = 3;
 
-    /** An engine that has a container created answers nobody who asks about that one. */
-    private static final Duration CREATION = Duration.ofSeconds(1);
-
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Cancellation cancellation;
@@ -158,7 +155,7 @@ final class Reservations {
 
     private Claim now(LeaseRequest request) throws RefusedException, IOException {
         int vanished = 0;
-        Hope hope = new Hope(request.creation().map(_ -> CREATION));
+        Hope hope = new Hope(request.creation());
         while (true) {
             Choice choice = new Choice(request, queue.all());
             switch (reserve(choice)) {
@@ -189,20 +186,34 @@ final class Reservations {
      * take it meanwhile count a few times only.
      */
     private final class Hope {
-        private final Optional<Duration> limit;
-        private final long begun = pace.nanos();
+        private final OptionalLong until;
         private OptionalLong newest = OptionalLong.empty();
         private int later;
 
         /**
-         * @param limit after which there is none, whatever may come
+         * @param creation an engine that has a container created answers nobody who asks about that
+         *     one: after a while there is no hope for it, whatever may come
          */
-        Hope(Optional<Duration> limit) {
-            this.limit = limit;
+        Hope(Optional<LeaseRequest.Creation> creation) {
+            until =
+                    creation.isPresent()
+                            ? OptionalLong.of(creation.get().until())
+                            : OptionalLong.empty();
+        }
+
+        /** For how long the ends of leases may be waited for. */
+        private Duration patience() {
+            Duration patience = LeaseEnder.Caller.CLIENT.patience;
+            if (until.isEmpty()) {
+                return patience;
+            }
+            Duration left = Duration.ofNanos(until.getAsLong() - pace.nanos());
+            return left.compareTo(patience) < 0 ? left : patience;
         }
 
         boolean isLeft(List<Lease> busy) throws IOException {
-            if (limit.filter(it -> pace.nanos() - begun > it.toNanos()).isPresent()) {
+            Duration patience = patience();
+            if (patience.isNegative()) {
                 return false;
             }
             if (newest.isEmpty()) {
@@ -210,7 +221,7 @@ final class Reservations {
             }
             long last = newest.orElse(0);
             List<Lease> first = busy.stream().filter(lease -> lease.id() <= last).toList();
-            if (ender.end(first, LeaseEnder.Caller.CLIENT)) {
+            if (ender.end(first, patience)) {
                 return true;
             }
             List<Lease> others = busy.stream().filter(lease -> lease.id() > last).toList();

@@ -19,9 +19,7 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
-import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Owner;
 import jnvdocker.oci.refuse.RefusedProcess;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
@@ -35,7 +33,6 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.ClaimFiles;
-import jnvdocker.registry.ClaimStore;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
@@ -231,14 +228,27 @@ public final class RuntimeCreate {
                         claim ->
                                 containers
                                         .made(claim, call.container())
-                                        .map(ClaimStore.Made::request));
+                                        .map(made ->
+                                                new GpuWishes.Made(
+                                                        made.request(),
+                                                        made.container().isPresent())));
         switch (wish) {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
-                    give(call, NamedNodes.of(minors, gpus), source, majors);
+                    give(creation(call, NamedNodes.of(minors, gpus)), call, source, majors);
             case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
-                    give(call, NamedNodes.with(request, named, gpus), source, majors);
+                    give(
+                            creation(call, NamedNodes.with(request, named, gpus)),
+                            call,
+                            source,
+                            majors);
+            case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
+                    give(
+                            claimed(claim, call, NamedNodes.with(request, named, gpus)),
+                            call,
+                            GpuWish.Source.CLAIM,
+                            majors);
         }
     }
 
@@ -292,11 +302,12 @@ public final class RuntimeCreate {
         }
     }
 
-    private void give(CreateCall call, GpuRequest request, GpuWish.Source source, Majors majors)
+    private void give(
+            OciContainers.Creation creation, CreateCall call, GpuWish.Source source, Majors majors)
             throws RefusedException, IOException {
         HostDriver driver = inventory.read();
         needsCheck.check(GpuNeeds.withGpus(call.merged(), Map.of()), driver, call.client());
-        Optional<Lease> lease = claim(creation(call, request), source);
+        Optional<Lease> lease = claim(creation, source);
         try {
             edit(call, driver, lease, majors);
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());
@@ -312,26 +323,26 @@ public final class RuntimeCreate {
     }
 
     private OciContainers.Creation creation(CreateCall call, GpuRequest request)
-            throws RefusedException, IOException {
-        Optional<String> reservation =
-                call.docker()
-                        .flatMap(
-                                it -> Optional.ofNullable(it.labels().get(ClaimNames.CLAIM_LABEL)));
-        Optional<ClaimStore.Made> made =
-                reservation.isPresent()
-                        ? containers.made(reservation.get(), call.container())
-                        : Optional.empty();
-        Owner owner =
-                made.map(ClaimStore.Made::owner).orElseGet(() -> owners.guess(call.usersLabels()));
+            throws RefusedException {
         return new OciContainers.Creation(
                 call.container(),
                 call.name(),
                 call.docker().map(DockerContainer::imageName),
                 Caller.process(call.request()),
                 Optional.empty(),
-                owner,
+                owners.guess(call.usersLabels()),
                 request,
-                made.isPresent() ? reservation : Optional.empty());
+                Optional.empty());
+    }
+
+    /** Of a container that has the reservation and the owner of a claim. */
+    private OciContainers.Creation claimed(String claim, CreateCall call, GpuRequest request)
+            throws RefusedException, IOException {
+        OciContainers.Creation creation = creation(call, request);
+        return containers
+                .made(claim, call.container())
+                .map(made -> creation.with(claim, made.owner()))
+                .orElse(creation);
     }
 
     private void edit(CreateCall call, HostDriver driver, Optional<Lease> lease, Majors majors)

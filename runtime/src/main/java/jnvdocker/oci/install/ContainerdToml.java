@@ -1,5 +1,6 @@
 package jnvdocker.oci.install;
 
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.words.RefusedException;
 
 import org.tomlj.Toml;
@@ -25,6 +26,13 @@ final class ContainerdToml implements EngineSettings {
     private static final String PROGRAM = "BinaryName";
     private static final String DEFAULT = "default_runtime_name";
     private static final String NEW = "version = 2\n";
+
+    /**
+     * The annotations that containerd is to pass on to our runtime: Kubernetes' containers have
+     * those of their pods.
+     */
+    private static final List<String> ANNOTATIONS =
+            List.of("pod_annotations", "container_annotations");
 
     /** containerd's own handler. */
     private static final String RUNC = "runc";
@@ -69,6 +77,9 @@ final class ContainerdToml implements EngineSettings {
                 "runtime_type",
                 TYPE,
                 toml.getTable(handler(plugin, RUNC)));
+        for (String key : ANNOTATIONS) {
+            appendValue(ours, key, withOurs(toml.getTable(handler(plugin, RUNC)), key));
+        }
         appendTable(
                 ours,
                 options(plugin, entry.name()),
@@ -81,6 +92,15 @@ final class ContainerdToml implements EngineSettings {
         return result;
     }
 
+    private static List<Object> withOurs(TomlTable like, String key) {
+        TomlArray theirs = like == null ? null : like.getArray(List.of(key));
+        List<Object> all = new ArrayList<>(theirs == null ? List.of() : theirs.toList());
+        if (!all.contains(ClaimNames.GPUS_LABEL)) {
+            all.add(ClaimNames.GPUS_LABEL);
+        }
+        return all;
+    }
+
     /** A table with a value, and with all others of one that is like it. */
     private static void appendTable(
             StringBuilder to, List<String> path, String key, String value, TomlTable like) {
@@ -88,7 +108,7 @@ final class ContainerdToml implements EngineSettings {
         appendValue(to, key, value);
         if (like != null) {
             like.keySet().stream()
-                    .filter(each -> !each.equals(key))
+                    .filter(each -> !each.equals(key) && !ANNOTATIONS.contains(each))
                     .forEach(each -> appendValue(to, each, like.get(List.of(each))));
         }
     }
@@ -103,8 +123,9 @@ final class ContainerdToml implements EngineSettings {
     private static String toml(Object value) {
         return switch (value) {
             case String text -> quoted(text);
-            case TomlArray list ->
-                    list.toList().stream()
+            case TomlArray list -> toml(list.toList());
+            case List<?> list ->
+                    list.stream()
                             .map(ContainerdToml::toml)
                             .collect(Collectors.joining(", ", "[", "]"));
             default -> value.toString();

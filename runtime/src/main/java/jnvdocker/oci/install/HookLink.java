@@ -36,6 +36,15 @@ final class HookLink {
         WholeFile.link(folder.resolve(NAME), program);
     }
 
+    /** Whether dockerd finds that program there. */
+    static boolean leadsTo(Path program, Path link) {
+        try {
+            return Files.isSymbolicLink(link) && Files.isSameFile(link, program);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     /** Removes it, unless it is somebody else's by now. */
     static void remove(Path link) throws IOException {
         if (isOurs(link)) {

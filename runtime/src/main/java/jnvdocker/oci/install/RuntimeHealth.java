@@ -89,7 +89,17 @@ public record RuntimeHealth(
                                     + "' of jnvdocker's",
                             again + ", or 'jnvdocker runtime uninstall'"));
         }
-        return Optional.empty();
+        return registration
+                .hook()
+                .filter(link -> !HookLink.leadsTo(registration.program(), link))
+                .map(link ->
+                        new Refusal(
+                                link
+                                        + " is no link to "
+                                        + registration.program()
+                                        + " any more, so docker may take no --gpus, or have"
+                                        + " another program give GPUs",
+                                again));
     }
 
     private static Optional<Refusal> notLoaded(

@@ -29,8 +29,6 @@ public final class RefusedProcess {
     /** One argument may have 128 KiB in Linux; a character has 4 bytes at most. */
     private static final int MOST_CHARACTERS = 16 << 10;
 
-    private static final List<String> NVIDIA_VARIABLES = List.of("NVIDIA_", "CUDA_");
-
     private static final JsonMapper JSON =
             JsonMapper.builder()
                     .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
@@ -116,14 +114,8 @@ public final class RefusedProcess {
         for (String set : List.of("bounding", "effective", "inheritable", "permitted", "ambient")) {
             capabilities.putArray(set);
         }
-        if (process.get("env") instanceof ArrayNode variables) {
-            ArrayNode kept = process.putArray("env");
-            variables.forEach(variable -> {
-                if (NVIDIA_VARIABLES.stream().noneMatch(variable.asText()::startsWith)) {
-                    kept.add(variable);
-                }
-            });
-        }
+        // The image's and the user's: our program needs none.
+        process.remove("env");
     }
 
     /** A runtime makes nodes in /dev, and finds itself and its labels in /proc. */

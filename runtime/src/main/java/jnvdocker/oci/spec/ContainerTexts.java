@@ -33,6 +33,11 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
             return new ContainerTexts(spec, Optional.empty());
         }
         Path folder = root.get().resolve("containers").resolve(state.id());
+        boolean itsOwn =
+                spec.binds().stream().anyMatch(bind -> bind.source().startsWith(folder + "/"));
+        if (!itsOwn && !Files.isDirectory(folder)) {
+            return new ContainerTexts(spec, Optional.empty());
+        }
         return new ContainerTexts(
                 spec,
                 DockerContainer.parse(

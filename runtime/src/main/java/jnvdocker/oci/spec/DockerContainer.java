@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 
 /**
  * Docker's files about a container before it has it created: {@code config.v2.json} and {@code
@@ -47,7 +49,11 @@ public record DockerContainer(
         List<String> rules,
         Set<String> mounted,
         List<Request> requests) {
-    private static final Set<String> OWN_FILES = Set.of("hosts", "hostname", "resolv.conf");
+    private static final Pattern OWN_FILE =
+            Pattern.compile(
+                    "(?<root>/.+)/containers/(?<id>[^/]+)/(?:hosts|hostname|resolv\\.conf)");
+
+    private static final Pattern ID = Pattern.compile("[0-9a-f]{64}");
     private static final Set<String> GPU_CAPABILITIES = Set.of("gpu", "nvidia");
 
     public DockerContainer {
@@ -121,20 +127,27 @@ public record DockerContainer(
         return paths;
     }
 
-    /** Docker mounts a container's own files from its directory there. */
+    /**
+     * Docker's data directory, in which it has a directory for each container and mounts the
+     * container's own files from there; with {@code --network container:OTHER} they are the other's
+     * (native/oci/docker.c looks for it in the same way). A user can mount a file of such a name,
+     * too, so what is found in another's place counts only for its contents.
+     */
     static Optional<Path> dataRoot(RuntimeSpec spec, String id) {
+        return dataRoot(spec, id::equals).or(() -> dataRoot(spec, ID.asMatchPredicate()));
+    }
+
+    private static Optional<Path> dataRoot(RuntimeSpec spec, Predicate<String> id) {
         return spec.binds().stream()
-                .flatMap(bind -> dataRoot(bind.source(), "/containers/" + id + "/").stream())
+                .map(bind -> OWN_FILE.matcher(bind.source()))
+                .filter(source -> source.matches() && id.test(source.group("id")))
+                .flatMap(source -> path(source.group("root")).stream())
                 .findFirst();
     }
 
-    private static Optional<Path> dataRoot(String source, String folder) {
-        int at = source.indexOf(folder);
-        if (at <= 0 || !OWN_FILES.contains(source.substring(at + folder.length()))) {
-            return Optional.empty();
-        }
+    private static Optional<Path> path(String text) {
         try {
-            return Optional.of(Path.of(source.substring(0, at)));
+            return Optional.of(Path.of(text));
         } catch (InvalidPathException e) {
             return Optional.empty();
         }

@@ -21,6 +21,18 @@ public sealed interface GpuWish {
         }
     }
 
+    /**
+     * The GPUs of a claim that was made for it beforehand.
+     *
+     * @param request of the claim
+     * @param named as in {@link Gpus}
+     */
+    record Claimed(String claim, GpuRequest request, Set<Integer> named) implements GpuWish {
+        public Claimed {
+            named = Set.copyOf(named);
+        }
+    }
+
     /** Exactly those GPUs, by minors. */
     record Nodes(Set<Integer> minors, Source source) implements GpuWish {
         public Nodes {

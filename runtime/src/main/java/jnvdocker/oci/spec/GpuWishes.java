@@ -59,9 +59,16 @@ public final class GpuWishes {
     /** The claims that were made for containers. */
     @FunctionalInterface
     public interface Claims {
-        /** The request of a claim; empty when it is not that container's. */
-        Optional<GpuRequest> of(String claim) throws IOException;
+        /** A claim; empty when it is not that container's. */
+        Optional<Made> of(String claim) throws IOException;
     }
+
+    /**
+     * A claim that was made for a container.
+     *
+     * @param namesIt whether it names the container; else the label of any image may name it
+     */
+    public record Made(GpuRequest request, boolean namesIt) {}
 
     /**
      * The GPUs of the host.
@@ -104,6 +111,9 @@ public final class GpuWishes {
             return new GpuWish.ClaimVolume(mounted.get());
         }
         Set<Integer> given = all ? Set.of() : spec.gpuMinors(world.majors().gpu(), world.minors());
+        if (spec.isSandbox() && docker.isEmpty() && given.isEmpty()) {
+            return new GpuWish.Nothing();
+        }
         UsersWords words = new UsersWords(spec, docker, image, settings.get());
         Set<Integer> named =
                 docker.isPresent() ? named(spec, docker.get(), given, world.majors()) : given;
@@ -143,6 +153,7 @@ public final class GpuWishes {
     private static boolean isOfGpus(GpuWish wish) {
         return switch (wish) {
             case GpuWish.Gpus(GpuRequest request, _, _) -> !(request instanceof GpuRequest.None);
+            case GpuWish.Claimed(_, GpuRequest request, _) -> !(request instanceof GpuRequest.None);
             case GpuWish.Nodes _, GpuWish.ClaimVolume _ -> true;
             case GpuWish.Nothing _ -> false;
         };
@@ -180,20 +191,9 @@ public final class GpuWishes {
     private Optional<GpuWish> asked(
             Optional<DockerContainer> docker, UsersWords words, Claims claims, Set<Integer> named)
             throws RefusedException, IOException {
-        Optional<String> claim = words.label(ClaimNames.CLAIM_LABEL);
-        if (claim.isPresent()) {
-            Optional<GpuRequest> made =
-                    Claim.isId(claim.get()) ? claims.of(claim.get()) : Optional.empty();
-            if (made.isEmpty()) {
-                throw new RefusedException(
-                        "this container's label "
-                                + ClaimNames.CLAIM_LABEL
-                                + " names the claim "
-                                + Quote.shown(claim.get())
-                                + ", which is not its own",
-                        "create it again with 'jnvdocker run'");
-            }
-            return Optional.of(new GpuWish.Gpus(made.get(), GpuWish.Source.CLAIM, named));
+        Optional<GpuWish> claimed = claimed(words, claims, named);
+        if (claimed.isPresent()) {
+            return claimed;
         }
         Optional<String> label = words.label(ClaimNames.GPUS_LABEL);
         if (label.isPresent()) {
@@ -215,6 +215,33 @@ public final class GpuWishes {
                                         GpuWish.Source.DEVICE_REQUEST,
                                         named))
                 : Optional.empty();
+    }
+
+    /** Of a claim by its label, which counts only if the image cannot have it of its own. */
+    private static Optional<GpuWish> claimed(UsersWords words, Claims claims, Set<Integer> named)
+            throws RefusedException, IOException {
+        Optional<String> users = words.label(ClaimNames.CLAIM_LABEL);
+        Optional<String> label = users.or(() -> words.unclearLabel(ClaimNames.CLAIM_LABEL));
+        Optional<Made> made =
+                label.filter(Claim::isId).isPresent() ? claims.of(label.get()) : Optional.empty();
+        if (users.isPresent() && made.isEmpty()) {
+            throw new RefusedException(
+                    "this container's label "
+                            + ClaimNames.CLAIM_LABEL
+                            + " names the claim "
+                            + Quote.shown(users.get())
+                            + ", which is not its own",
+                    "create it again with 'jnvdocker run'");
+        }
+        if (users.isEmpty() && made.filter(it -> !it.namesIt()).isPresent()) {
+            throw new RefusedException(
+                    "docker's directory has no configuration of this container's image, so the"
+                            + " label "
+                            + ClaimNames.CLAIM_LABEL
+                            + " may be the image's",
+                    "pull the image, then create the container again");
+        }
+        return made.map(it -> new GpuWish.Claimed(label.get(), it.request(), named));
     }
 
     private Optional<GpuWish> said(String value, GpuWish.Source source, Set<Integer> named)

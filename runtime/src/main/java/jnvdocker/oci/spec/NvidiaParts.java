@@ -9,6 +9,7 @@ import jnvdocker.container.ContainerPlanner;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
@@ -40,8 +41,16 @@ final class NvidiaParts {
     private static final Pattern FILE =
             Pattern.compile(
                     "nvidia-[^/]*|lib(nvidia|cuda|nvcuvid|nvoptix|GLX_nvidia|EGL_nvidia|GLESv[12]"
-                            + "(_CM)?_nvidia|vdpau_nvidia)[^/]*\\.so[^/]*|[^/]*nvidia[^/]*\\.json"
-                            + "|gsp[^/]*\\.bin|nvoptix\\.bin");
+                            + "(_CM)?_nvidia|vdpau_nvidia|glxserver_nvidia)[^/]*\\.so[^/]*"
+                            + "|[^/]*nvidia[^/]*\\.json|gsp[^/]*\\.bin|nvoptix\\.bin"
+                            + "|nvidia_drv\\.so|[0-9]+-nvidia\\.conf");
+
+    /** The sockets of NVIDIA's services. */
+    private static final List<String> SERVICES =
+            List.of("/run/nvidia-persistenced/", "/run/nvidia-fabricmanager/");
+
+    /** Of the kernel's graphics drivers, whose nodes CDI puts in for each GPU, too. */
+    private static final int DRM_MAJOR = 226;
 
     private NvidiaParts() {}
 
@@ -61,9 +70,9 @@ final class NvidiaParts {
 
     /**
      * @param cdi whether an engine has put CDI devices in, which may come without hooks
-     * @param users whether a mount of the host is the user's own
+     * @param users whether something is the user's own, by its place in the container
      */
-    static void remove(RuntimeSpec spec, Majors majors, boolean cdi, Predicate<JsonNode> users) {
+    static void remove(RuntimeSpec spec, Majors majors, boolean cdi, Predicate<String> users) {
         ObjectNode root = spec.root();
         boolean injected = cdi || hasHook(root);
         for (String stage : STAGES) {
@@ -80,8 +89,31 @@ final class NvidiaParts {
                     root.path("mounts"),
                     mount ->
                             (isDriverFile(mount) || cdi && isDriverFolder(mount))
-                                    && !users.test(mount));
+                                    && !users.test(mount.path("destination").asText("")));
+            removeGraphicsNodes(root, users);
         }
+    }
+
+    /** Those that nobody has named: they may be of other GPUs than the leased ones. */
+    private static void removeGraphicsNodes(ObjectNode root, Predicate<String> users) {
+        Set<Integer> minors = new TreeSet<>();
+        removeIf(
+                root.path("linux").path("devices"),
+                device -> {
+                    boolean out =
+                            isOfGraphics(device) && !users.test(device.path("path").asText(""));
+                    if (out) {
+                        minors.add(device.path("minor").asInt(-1));
+                    }
+                    return out;
+                });
+        removeIf(
+                root.path("linux").path("resources").path("devices"),
+                rule -> isOfGraphics(rule) && minors.contains(rule.path("minor").asInt(-1)));
+    }
+
+    private static boolean isOfGraphics(JsonNode deviceOrRule) {
+        return deviceOrRule.path("major").asInt(-1) == DRM_MAJOR;
     }
 
     private static boolean isHook(JsonNode hook) {
@@ -101,7 +133,9 @@ final class NvidiaParts {
     private static boolean isDriverFile(JsonNode mount) {
         String source = mount.path("source").asText("");
         return source.startsWith("/")
-                && (FILE.matcher(last(source)).matches() || source.contains("/nvidia/"));
+                && (FILE.matcher(last(source)).matches()
+                        || source.contains("/nvidia/")
+                        || SERVICES.stream().anyMatch(source::startsWith));
     }
 
     /** Of our CDI devices. */

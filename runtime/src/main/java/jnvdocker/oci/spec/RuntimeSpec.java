@@ -22,6 +22,10 @@ public final class RuntimeSpec {
     /** The driver's other nodes have the GPUs' major, and these minors or higher ones. */
     private static final int FIRST_OF_OTHERS = 254;
 
+    /** By which containerd, and CRI-O and podman, say what kind of container it is. */
+    private static final List<String> SANDBOXES =
+            List.of("io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType");
+
     private final ObjectNode root;
 
     private RuntimeSpec(ObjectNode root) {
@@ -47,6 +51,15 @@ public final class RuntimeSpec {
 
     public Map<String, String> annotations() {
         return Json.map(root.path("annotations"));
+    }
+
+    /**
+     * Whether it only keeps the namespaces of a pod of Kubernetes: the pod's annotations are on it,
+     * too, and concern the pod's containers.
+     */
+    public boolean isSandbox() {
+        Map<String, String> annotations = annotations();
+        return SANDBOXES.stream().map(annotations::get).anyMatch("sandbox"::equals);
     }
 
     /** Where the engine wants its cgroup, in the real runtime's spelling. */

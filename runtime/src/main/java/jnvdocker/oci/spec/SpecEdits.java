@@ -1,6 +1,5 @@
 package jnvdocker.oci.spec;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
@@ -10,6 +9,7 @@ import jnvdocker.host.DeviceNode;
 import jnvdocker.request.GpuRequest;
 
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -99,9 +99,16 @@ public final class SpecEdits {
         return docker.filter(DockerContainer::hasCdi).isPresent();
     }
 
-    private static Predicate<JsonNode> users(Optional<DockerContainer> docker) {
-        Set<String> mounted = docker.map(DockerContainer::mounted).orElse(Set.of());
-        return mount -> mounted.contains(RuntimeSpec.normal(mount.path("destination").asText("")));
+    /** Whether docker's user has put something at a place in the container. */
+    private static Predicate<String> users(Optional<DockerContainer> docker) {
+        Set<String> places = new HashSet<>(docker.map(DockerContainer::mounted).orElse(Set.of()));
+        Set<String> devices = docker.map(DockerContainer::devices).orElse(Set.of());
+        places.addAll(devices);
+        return place -> {
+            String normal = RuntimeSpec.normal(place);
+            return places.contains(normal)
+                    || devices.stream().anyMatch(folder -> normal.startsWith(folder + "/"));
+        };
     }
 
     /** Wherever it is set, so that nobody finds another value. */

@@ -44,6 +44,11 @@ final class UsersWords {
                 name);
     }
 
+    /** A label that may be the image's, since the image's own are not known. */
+    Optional<String> unclearLabel(String name) {
+        return image.isPresent() ? Optional.empty() : docker.map(it -> it.labels().get(name));
+    }
+
     /**
      * Docker and containerd take none from an image, nor does podman since 4.5.1. Which podman it
      * is does not stand there; those of before 5 set an annotation that later ones do not.

@@ -74,8 +74,9 @@ class TomlSettingsTest {
                         # jnvdocker runtime install: begin
                         [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
                           runtime_type = "io.containerd.runc.v2"
-                          pod_annotations = ["a.*", "b"]
                           privileged_without_host_devices = false
+                          pod_annotations = ["a.*", "b", "jnvdocker.gpus"]
+                          container_annotations = ["jnvdocker.gpus"]
                         [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
                           BinaryName = "/opt/rt/nvidia-container-runtime"
                           SystemdCgroup = true
@@ -97,6 +98,7 @@ class TomlSettingsTest {
         String made = containerd.with("", entry(true));
         assertEquals(found(true), containerd.find(made, FILE, "nvidia"));
         assertTrue(containerd.find(made, FILE, "runc").isPresent(), made);
+        assertTrue(made.contains("  pod_annotations = [\"jnvdocker.gpus\"]\n"), made);
         assertEquals(
                 Optional.empty(), containerd.without(made, registration(EngineKind.CONTAINERD)));
         assertTrue(

@@ -43,6 +43,7 @@ class GpuWishesTest {
     private Optional<ImageConfig> image = Optional.of(new ImageConfig(Map.of(), Map.of()));
     private GpuWishes.Settings settings = LAB;
     private Optional<GpuRequest> claims = Optional.empty();
+    private boolean namesIt;
 
     private static String json(String text) {
         return text.replace('\'', '"');
@@ -83,7 +84,13 @@ class GpuWishesTest {
                         docker,
                         image,
                         new GpuWishes.World(MINORS, new Majors(195, Set.of(510)), CLAIMS),
-                        id -> id.equals(CLAIM) ? claims : Optional.empty());
+                        id ->
+                                claims.filter(_ -> id.equals(CLAIM))
+                                        .map(request -> new GpuWishes.Made(request, namesIt)));
+    }
+
+    private static GpuWish claimed(GpuRequest request) {
+        return new GpuWish.Claimed(CLAIM, request, Set.of());
     }
 
     private static GpuWish gpus(GpuRequest request, GpuWish.Source source) {
@@ -108,7 +115,7 @@ class GpuWishesTest {
         assertEquals(new GpuWish.ClaimVolume(CLAIM), ofDocker());
         mounts = mounts.replace(CLAIM, "../claims/x");
         claims = Optional.of(ONE);
-        assertEquals(gpus(ONE, GpuWish.Source.CLAIM), ofDocker());
+        assertEquals(claimed(ONE), ofDocker());
     }
 
     @Test
@@ -119,11 +126,49 @@ class GpuWishesTest {
                         .getMessage()
                         .contains("names the claim " + CLAIM));
         claims = Optional.of(new GpuRequest.Count(2));
-        assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.CLAIM), ofDocker());
+        assertEquals(claimed(new GpuRequest.Count(2)), ofDocker());
         image = Optional.of(new ImageConfig(Map.of("jnvdocker.claim", CLAIM), Map.of()));
         assertEquals(gpus(new GpuRequest.All(), GpuWish.Source.LABEL), ofDocker());
+        labels = "'jnvdocker.claim':'" + CLAIM + "'";
+        requests = "{'Driver':'','Count':1,'DeviceIDs':null,'Capabilities':[['gpu']]}";
+        assertEquals(gpus(ONE, GpuWish.Source.DEVICE_REQUEST), ofDocker());
+    }
+
+    /** As with an image that was removed, and whose container is started again. */
+    @Test
+    void claimThatNamesItsContainerCountsWhateverItsImageSays() throws Exception {
+        labels = "'jnvdocker.claim':'" + CLAIM + "'";
         image = Optional.empty();
         assertEquals(new GpuWish.Nothing(), ofDocker());
+        claims = Optional.of(ONE);
+        assertEquals(
+                "docker's directory has no configuration of this container's image, so the label"
+                        + " jnvdocker.claim may be the image's; pull the image, then create the"
+                        + " container again",
+                assertThrows(RefusedException.class, this::ofDocker).getMessage());
+        namesIt = true;
+        assertEquals(claimed(ONE), ofDocker());
+    }
+
+    /** Kubernetes has a pod's annotations put on each of its containers, and on its sandbox. */
+    @ParameterizedTest
+    @CsvSource({
+        "io.kubernetes.cri.container-type, sandbox, true",
+        "io.kubernetes.cri-o.ContainerType, sandbox, true",
+        "io.kubernetes.cri.container-type, container, false",
+        "io.kubernetes.cri.container-name, sandbox, false"
+    })
+    void sandboxOfAPodHasNone(String kind, String value, boolean left) throws Exception {
+        annotations = "'jnvdocker.gpus':'2','%s':'%s'".formatted(kind, value);
+        GpuWish two = gpus(new GpuRequest.Count(2), GpuWish.Source.ANNOTATION);
+        assertEquals(left ? new GpuWish.Nothing() : two, ofAnother());
+        devices = "{'path':'/dev/own','type':'c','major':195,'minor':1}";
+        assertEquals(
+                new GpuWish.Gpus(new GpuRequest.Count(2), GpuWish.Source.ANNOTATION, Set.of(1)),
+                ofAnother());
+        image = Optional.of(new ImageConfig(Map.of(), Map.of()));
+        devices = "";
+        assertEquals(two, ofDocker());
     }
 
     @Test
@@ -286,12 +331,12 @@ class GpuWishesTest {
     void settingsOfAnImageNeverCountAsItsUsers() throws Exception {
         environment =
                 "'JNVDOCKER_GPUS=all','DOCKER_RESOURCE_NVIDIA-GPU=4','NVIDIA_VISIBLE_DEVICES=0,1'";
-        labels = "'jnvdocker.gpus':'all','jnvdocker.claim':'" + CLAIM + "'";
+        labels = "'jnvdocker.gpus':'all','jnvdocker.claim':'0123456789ac'";
         claims = Optional.of(new GpuRequest.All());
         image =
                 Optional.of(
                         new ImageConfig(
-                                Map.of("jnvdocker.gpus", "all", "jnvdocker.claim", CLAIM),
+                                Map.of("jnvdocker.gpus", "all", "jnvdocker.claim", "0123456789ac"),
                                 Map.of(
                                         "JNVDOCKER_GPUS",
                                         "all",

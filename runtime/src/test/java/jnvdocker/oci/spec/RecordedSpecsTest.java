@@ -106,6 +106,7 @@ class RecordedSpecsTest {
             value = {
                 "docker-20.10.24/gpus-2.json | 2 | DEVICE_REQUEST",
                 "docker-28.5.2/gpus-2.json | 2 | DEVICE_REQUEST",
+                "docker-29.2/gpus-2.json | 2 | DEVICE_REQUEST",
                 "docker-20.10.24/gpus-all.json | all | DEVICE_REQUEST",
                 "docker-28.5.2/gpus-all.json | all | DEVICE_REQUEST",
                 "docker-20.10.24/gpus-ids.json | \"device=0,1\" | DEVICE_REQUEST",
@@ -188,6 +189,29 @@ class RecordedSpecsTest {
                         + "\"nodev\",\"rprivate\"]}",
                 edited.path("mounts").get(edited.path("mounts").size() - 1).toString());
         assertEquals("0123456789ab", edited.path("annotations").path("jnvdocker.lease").asText());
+    }
+
+    /** Docker 29.2 has NVIDIA's CDI devices put in before a runtime sees the request. */
+    @Test
+    void nothingIsLeftOfWhatNvidiasCdiHasPutIn() throws Exception {
+        Recorded recorded = recorded("docker-29.2/gpus-2.json");
+        RuntimeSpec spec = recorded.spec();
+        assertEquals(Set.of(0, 1), spec.gpuMinors(195, Set.of(0, 1, 2, 3)));
+        SpecEdits.apply(
+                spec,
+                EDITS,
+                Map.of(DRIVER, Path.of("/volumes/535")),
+                MAJORS,
+                recorded.docker(spec),
+                Optional.empty());
+        JsonNode edited = JSON.readTree(spec.toString());
+        JsonNode plain = JSON.readTree(recorded("docker-28.5.2/run-rm.json").config());
+        assertEquals(plain.path("mounts").size() + 1, edited.path("mounts").size());
+        assertEquals(
+                List.of("/dev/nvidiactl", "/dev/nvidia3"),
+                edited.path("linux").path("devices").findValuesAsText("path"));
+        assertFalse(edited.path("linux").toString().contains("226"), edited::toString);
+        assertFalse(spec.environment().containsKey("NVIDIA_CTK_LIBCUDA_DIR"));
     }
 
     /** Unknown values stay as they are. */

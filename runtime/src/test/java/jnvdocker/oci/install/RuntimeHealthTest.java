@@ -1,0 +1,111 @@
+package jnvdocker.oci.install;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.words.Refusal;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Optional;
+
+/** Whether a runtime of ours works, by its program, its link, and its engine's configuration. */
+class RuntimeHealthTest {
+    private static final Path SOCKET = Path.of("/run/jnvdocker/jnvdocker.sock");
+    private static final int ROOM = 32 + 2 * 4096 + 2 * 108;
+
+    @TempDir Path folder;
+    private Registration registration;
+
+    @BeforeEach
+    void install() throws Exception {
+        Path config = folder.resolve("daemon.json");
+        Path hook = folder.resolve("bin/nvidia-container-runtime-hook");
+        registration =
+                new Registration(
+                        EngineKind.DOCKER,
+                        config,
+                        "nvidia",
+                        folder.resolve("runtime"),
+                        Optional.of(hook));
+        Files.createDirectories(registration.folder());
+        settle(SOCKET);
+        Files.writeString(
+                config,
+                "{\"runtimes\":{\"nvidia\":{\"path\":\"" + registration.program() + "\"}}}");
+        Files.createDirectories(hook.getParent());
+        Files.createSymbolicLink(hook, registration.program());
+    }
+
+    private void settle(Path socket) throws Exception {
+        byte[] mark = "jnvdocker-runtime-settings-1".getBytes(StandardCharsets.US_ASCII);
+        RuntimeProgram.Settings settings =
+                new RuntimeProgram.Settings(
+                        Path.of("/bin/sh"), folder.resolve("markers"), socket, folder.resolve("w"));
+        Files.write(
+                registration.program(), RuntimeProgram.settle(Arrays.copyOf(mark, ROOM), settings));
+    }
+
+    private String wrong(Optional<EngineRuntimes> engine) {
+        return RuntimeHealth.of(registration, SOCKET, engine)
+                .wrong()
+                .map(Refusal::message)
+                .orElse("");
+    }
+
+    private String wrong() {
+        return wrong(Optional.empty());
+    }
+
+    private void assertWrong(String part) {
+        assertTrue(wrong().contains(part), wrong());
+        assertTrue(
+                wrong().endsWith(
+                                "run 'jnvdocker runtime install --engine docker' again, as"
+                                        + " before"),
+                wrong());
+    }
+
+    @Test
+    void linkForGpusIsThereAndOurs() throws IOException {
+        assertEquals("", wrong());
+        Path hook = registration.hook().orElseThrow();
+        Files.delete(hook);
+        assertWrong(hook + " is no link to " + registration.program());
+        Files.createSymbolicLink(hook, Path.of("/bin/sh"));
+        assertWrong(hook + " is no link to ");
+        Files.delete(hook);
+        Files.copy(registration.program(), hook);
+        assertWrong(hook + " is no link to ");
+        Files.delete(hook);
+        Files.createSymbolicLink(hook, registration.program());
+        assertEquals("", wrong());
+    }
+
+    @Test
+    void programIsThereAndAsksThisDaemon() throws Exception {
+        settle(Path.of("/run/other.sock"));
+        assertWrong("asks another daemon, at /run/other.sock");
+        Files.writeString(registration.program(), "another's");
+        assertWrong("is missing or was changed");
+    }
+
+    @Test
+    void engineKnowsItByWhatItHasRead() throws IOException {
+        String program = registration.program().toString();
+        assertEquals("", wrong(Optional.of(new EngineRuntimes("runc", Map.of("nvidia", program)))));
+        Optional<EngineRuntimes> before = Optional.of(new EngineRuntimes("runc", Map.of()));
+        assertTrue(wrong(before).contains("has not reloaded"), wrong(before));
+        Files.writeString(registration.config(), "{}");
+        assertTrue(wrong().contains("has no runtime 'nvidia' of jnvdocker's"), wrong());
+    }
+}
