@@ -73,6 +73,32 @@ public final class DecisionLog implements LeaseEvents {
     }
 
     /**
+     * GPUs of a lease have not been used for long.
+     *
+     * @param gpus the idle ones
+     * @param time for how long, at least
+     * @param reason what shows it: {@code utilization 0}
+     */
+    public void idle(Lease lease, List<ClaimedGpu> gpus, Duration time, String reason) {
+        Map<String, String> fields = fields(lease);
+        fields.put("JNVDOCKER_GPUS", uuids(gpus));
+        fields.put("JNVDOCKER_SECONDS", String.valueOf(time.toSeconds()));
+        fields.put("JNVDOCKER_REASON", reason);
+        write(
+                "idle",
+                gpus(gpus)
+                        + " of "
+                        + LeaseText.holder(lease)
+                        + claim(lease)
+                        + (gpus.size() == 1 ? " has" : " have")
+                        + " been idle for "
+                        + Span.text(time)
+                        + ": "
+                        + reason,
+                fields);
+    }
+
+    /**
      * GPUs were requested and not given.
      *
      * @param purpose the container, or the command of a user: {@code container train-7}
@@ -104,9 +130,7 @@ public final class DecisionLog implements LeaseEvents {
         putOwner(fields, claim.owner());
         fields.put("JNVDOCKER_CLAIM", claim.id());
         fields.put("JNVDOCKER_LEASE", String.valueOf(lease.id()));
-        fields.put(
-                "JNVDOCKER_GPUS",
-                claim.gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.joining(",")));
+        fields.put("JNVDOCKER_GPUS", uuids(claim.gpus()));
         fields.put("JNVDOCKER_PURPOSE", claim.origin().title());
         claim.container()
                 .ifPresent(container -> {
@@ -125,10 +149,17 @@ public final class DecisionLog implements LeaseEvents {
 
     /** {@code GPU 1 (GPU-5c1a1003)}, or {@code GPUs 0,1}. */
     private static String gpus(Lease lease) {
-        List<ClaimedGpu> gpus = lease.claim().gpus();
+        return gpus(lease.claim().gpus());
+    }
+
+    private static String gpus(List<ClaimedGpu> gpus) {
         return gpus.size() == 1
                 ? LeaseText.name(gpus.getFirst().index(), gpus.getFirst().uuid())
                 : "GPUs " + Indices.text(gpus.stream().map(ClaimedGpu::index));
+    }
+
+    private static String uuids(List<ClaimedGpu> gpus) {
+        return gpus.stream().map(ClaimedGpu::uuid).collect(Collectors.joining(","));
     }
 
     private static String claim(Lease lease) {

@@ -21,13 +21,20 @@ public record GpuTime(Instant from, Instant until, List<Use> users) {
      *
      * @param owner by the name of the latest lease: users are renamed
      * @param time an hour for each hour of each GPU
+     * @param idle the part of that in which the GPUs were seen to be idle
      * @param leases how many have a part of that time
      * @param containers how many were started in these leases
      * @param held GPUs that are held at the end
      * @param last when the user last had one
      */
     public record Use(
-            Owner owner, Duration time, int leases, int containers, int held, Instant last) {}
+            Owner owner,
+            Duration time,
+            Duration idle,
+            int leases,
+            int containers,
+            int held,
+            Instant last) {}
 
     /** Of all users. */
     public Duration total() {

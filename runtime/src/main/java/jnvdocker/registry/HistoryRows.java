@@ -28,23 +28,37 @@ final class HistoryRows {
         // A lease has a row for each of its GPUs. The name is of the row with the latest end:
         // beside a single max() SQLite takes plain columns from the row that has it.
         String leases =
-                "SELECT uid, owner, lease.id AS id, iif(holder = 'container', lease.claim, NULL)"
-                        + " AS container, max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2)"
-                        + " AS last_ms, 0 AS millis, 0 AS folded, until IS NULL AS live FROM lease"
-                        + " JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON lease_gpu.lease"
-                        + " = lease.id WHERE (until IS NULL OR until > ?1)"
+                "SELECT uid, owner, lease.id AS id, iif(holder = 'container', lease.claim, NULL) AS"
+                    + " container, max(since, ?1) AS first_ms, min(ifnull(until, ?2), ?2) AS"
+                    + " last_ms, 0 AS millis, 0 AS idle, 0 AS folded, until IS NULL AS live FROM"
+                    + " lease JOIN claim ON claim.id = lease.claim JOIN lease_gpu ON"
+                    + " lease_gpu.lease = lease.id WHERE (until IS NULL OR until > ?1)"
                         + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String reserved =
-                "SELECT uid, owner, NULL, NULL, last, last, millis, leases, 0 FROM reserved"
+                "SELECT uid, owner, NULL, NULL, last, last, millis, 0, leases, 0 FROM reserved"
                         + " WHERE last > ?1 AND gpu = "
                         + (gpu.isPresent() ? "?3" : "''");
+        // No more than what the window has of an hour, be it the lease's last.
+        String idle =
+                "SELECT uid, owner, NULL, NULL, 0, 0, 0, max(0, min(idle.millis,"
+                        + " min(ifnull(until, ?2), ?2, since + (hour + 1) * "
+                        + HOUR
+                        + ") - max(since + hour * "
+                        + HOUR
+                        + ", ?1))), 0, 0 FROM lease JOIN claim ON claim.id = lease.claim"
+                        + " JOIN idle ON idle.lease = lease.id"
+                        + " WHERE (until IS NULL OR until > ?1)"
+                        + (gpu.isPresent() ? " AND gpu = ?3" : "");
         String sql =
                 "SELECT uid, owner, max(last_ms) AS last, sum(max(0, last_ms - first_ms)) +"
-                        + " sum(millis) AS millis, count(DISTINCT id) + sum(folded) AS leases,"
-                        + " count(DISTINCT container) AS containers, sum(live) AS held FROM ("
+                    + " sum(millis) AS millis, sum(idle) AS idle, count(DISTINCT id) + sum(folded)"
+                    + " AS leases, count(DISTINCT container) AS containers, sum(live) AS held FROM"
+                    + " ("
                         + leases
                         + " UNION ALL "
                         + reserved
+                        + " UNION ALL "
+                        + idle
                         + ") GROUP BY uid ORDER BY millis DESC, last DESC, uid";
         List<Object> parameters =
                 new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));
@@ -56,6 +70,7 @@ final class HistoryRows {
         return new GpuTime.Use(
                 new Owner(row.getInt("uid"), row.getString("owner")),
                 Duration.ofMillis(row.getLong("millis")),
+                Duration.ofMillis(row.getLong("idle")),
                 row.getInt("leases"),
                 row.getInt("containers"),
                 row.getInt("held"),
@@ -114,7 +129,9 @@ final class HistoryRows {
     private static int deleteLeases(Transaction transaction, String which, long until, int limit)
             throws SQLException {
         String leases = "(SELECT id FROM lease WHERE " + which + " ORDER BY until, id LIMIT ?)";
-        transaction.update("DELETE FROM lease_gpu WHERE lease IN " + leases, until, limit);
+        for (String part : List.of("lease_gpu", "idle")) {
+            transaction.update("DELETE FROM " + part + " WHERE lease IN " + leases, until, limit);
+        }
         return transaction.update("DELETE FROM lease WHERE id IN " + leases, until, limit);
     }
 

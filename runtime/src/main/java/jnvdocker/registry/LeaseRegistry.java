@@ -36,6 +36,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final RegistryDatabase database;
     private final ClaimStore claims;
     private final LeaseHistory history;
+    private final IdleStore idle;
     private final String boot;
     private final BootTime time;
     private final Changes changes = new Changes();
@@ -51,6 +52,7 @@ public final class LeaseRegistry implements AutoCloseable {
         this.database = database;
         this.claims = new ClaimStore(database, boot, time);
         this.history = new LeaseHistory(database, boot, time);
+        this.idle = new IdleStore(database, boot);
         this.boot = boot;
         this.time = time;
         database.beforeEach(this::followTheClock);
@@ -103,6 +105,11 @@ public final class LeaseRegistry implements AutoCloseable {
     /** The leases that have ended. */
     public LeaseHistory history() {
         return history;
+    }
+
+    /** For how long GPUs are held and not used. */
+    public IdleStore idle() {
+        return idle;
     }
 
     /** The boot id that new leases get. */

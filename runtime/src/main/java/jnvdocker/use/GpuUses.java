@@ -18,6 +18,15 @@ public interface GpuUses {
     List<GpuUse> lookWithoutEngine(List<Gpu> gpus);
 
     /**
+     * The uses that are known by a process, with the containers that were listed last.
+     *
+     * @param recent the last look at the processes will do, if it is not older than that
+     */
+    default List<GpuUse> processes(List<Gpu> gpus, Duration recent) {
+        return lookWithoutEngine(gpus).stream().filter(use -> use.process().isPresent()).toList();
+    }
+
+    /**
      * Whether an engine has listed its containers since we began to look: what they were given is
      * not known before. Where there is no engine there is nothing to know.
      */

@@ -38,7 +38,7 @@ public final class SeenUses implements GpuUses {
     private final DriverUse driver;
     private final SharedAnswer<OpenDevices> open = new SharedAnswer<>();
     private final SharedAnswer<List<RunningContainer>> running = new SharedAnswer<>();
-    private volatile List<OpenDevices.Beyond> beyond = List.of();
+    private volatile Optional<Look> last = Optional.empty();
     private volatile boolean knowsContainers;
 
     public SeenUses(
@@ -69,6 +69,15 @@ public final class SeenUses implements GpuUses {
         return uses(gpus, open.get(this::users), engine.lastKnown());
     }
 
+    @Override
+    public List<GpuUse> processes(List<Gpu> gpus, Duration recent) {
+        OpenDevices users =
+                last.filter(it -> System.nanoTime() - it.at() <= recent.toNanos())
+                        .map(Look::found)
+                        .orElseGet(() -> open.get(this::users));
+        return processes(gpus, users, engine.lastKnown());
+    }
+
     private List<RunningContainer> running(Duration limit) {
         try {
             List<RunningContainer> containers = engine.running(limit);
@@ -87,14 +96,22 @@ public final class SeenUses implements GpuUses {
 
     @Override
     public List<OpenDevices.Beyond> beyond() {
-        return beyond;
+        return last.map(it -> it.found().beyond()).orElse(List.of());
     }
 
+    /**
+     * A look at the processes.
+     *
+     * @param at as {@link System#nanoTime} counts
+     */
+    private record Look(OpenDevices found, long at) {}
+
     private OpenDevices users() {
+        long began = System.nanoTime();
         try {
             OpenDevices found =
                     driver.isUnused() ? OpenDevices.NONE : processes.usersOf(nodes.gpuMajor());
-            beyond = found.beyond();
+            last = Optional.of(new Look(found, began));
             return found;
         } catch (IOException e) {
             // Then nobody can be given a GPU either: its node is checked against the same number.
@@ -118,6 +135,13 @@ public final class SeenUses implements GpuUses {
                                                 Optional.empty())));
             }
         }
+        uses.addAll(processes(gpus, open, containers));
+        return uses;
+    }
+
+    private List<GpuUse> processes(
+            List<Gpu> gpus, OpenDevices open, List<RunningContainer> containers) {
+        List<GpuUse> uses = new ArrayList<>();
         for (DeviceUser user : open.users()) {
             Predicate<Gpu> its = gpu -> user.minors().contains(gpu.minor());
             uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN, its, containers));

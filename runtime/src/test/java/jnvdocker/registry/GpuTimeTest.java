@@ -28,7 +28,9 @@ import java.sql.DriverManager;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -409,10 +411,63 @@ class GpuTimeTest extends OneRegistryTest {
         return new GpuTime.Use(
                 owner,
                 Duration.ofHours(hours),
+                Duration.ZERO,
                 leases,
                 containers,
                 held,
                 START.plus(Duration.ofHours(last)));
+    }
+
+    /** Adds idle time to hours of a lease, as the keeper of idle GPUs does. */
+    private void idle(Lease lease, Gpu gpu, Map<Integer, Duration> hours) throws IOException {
+        Map<IdleStore.Hour, Long> more = new HashMap<>();
+        hours.forEach((hour, time) ->
+                more.put(new IdleStore.Hour(lease.id(), gpu.uuid(), hour), time.toMillis()));
+        registry.idle().write(List.of(), more);
+    }
+
+    private static Duration idleOf(GpuTime time, Owner owner) {
+        return time.users().stream()
+                .filter(use -> use.owner().equals(owner))
+                .map(GpuTime.Use::idle)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void idleTimeIsThatOfTheWindow() throws Exception {
+        Lease lease = mounted(0, ALICE, A, B);
+        at(10);
+        idle(lease, A, Map.of(0, Duration.ofHours(1), 1, Duration.ofMinutes(40)));
+        idle(lease, A, Map.of(1, Duration.ofMinutes(10)));
+        idle(lease, B, Map.of(9, Duration.ofMinutes(30)));
+        assertEquals(Duration.ofMinutes(140), idleOf(since(0), ALICE));
+        assertEquals(Duration.ofMinutes(80), idleOf(since(1), ALICE));
+        assertEquals(Duration.ofMinutes(50), idleOf(of(A, 1), ALICE));
+        assertEquals(Duration.ofMinutes(30), idleOf(since(2), ALICE));
+        assertEquals(Duration.ofHours(20), since(0).users().getFirst().time());
+    }
+
+    /** Of an hour that is only partly in the window, it is not known when in it that was. */
+    @Test
+    void idleTimeIsNeverMoreThanTheTime() throws Exception {
+        Lease lease = lease(0, 1, BOB, A);
+        idle(lease, A, Map.of(0, Duration.ofMinutes(50)));
+        Instant half = START.plus(Duration.ofMinutes(30));
+        GpuTime time = registry.history().gpuTime(half, Optional.empty());
+        assertEquals(Duration.ofMinutes(30), time.users().getFirst().time());
+        assertEquals(Duration.ofMinutes(30), idleOf(time, BOB));
+    }
+
+    @Test
+    void idleTimeGoesWithItsLease() throws Exception {
+        Lease lease = lease(0, 1, BOB, A);
+        idle(lease, A, Map.of(0, Duration.ofMinutes(50)));
+        at(10);
+        assertTrue(HistoryKeeper.delete(registry, Duration.ofHours(2), Pace.REAL) > 0);
+        assertEquals(0, count("idle"));
+        idle(lease, A, Map.of(0, Duration.ofMinutes(50)));
+        assertEquals(0, count("idle"));
     }
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {

@@ -50,6 +50,10 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
         return users().stream().map(GpuTime.Use::time).reduce(Duration.ZERO, Duration::plus);
     }
 
+    private Duration idle() {
+        return users().stream().map(GpuTime.Use::idle).reduce(Duration.ZERO, Duration::plus);
+    }
+
     List<String> lines(Screen screen) {
         List<String> lines = new ArrayList<>();
         if (users().isEmpty()) {
@@ -64,6 +68,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                         Column.of("USER"),
                         Column.of("GPU-HOURS"),
                         Column.of("SHARE"),
+                        Column.of("IDLE"),
                         Column.of("LEASES"),
                         Column.of("CONTAINERS"),
                         Column.of("GPUS NOW"),
@@ -72,14 +77,17 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
             table.row(
                     Quote.shown(use.owner().name()),
                     hours(use.time()),
-                    percent(use.time()),
+                    percent(share(use.time())),
+                    percent(share(use.idle(), use.time())),
                     use.leases(),
                     use.containers(),
                     use.held(),
                     use.held() > 0 ? "now" : LeaseText.time(use.last()));
         }
         lines.addAll(table.lines(screen));
-        lines.add(hours(total()) + " GPU-hours " + window());
+        String idle =
+                idle().isZero() ? "" : ", " + percent(share(idle(), total())) + " of them idle,";
+        lines.add(hours(total()) + " GPU-hours" + idle + " " + window());
         return lines;
     }
 
@@ -101,9 +109,8 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
         return String.format(Locale.ROOT, "%,.2f", time.toMillis() / HOUR_MILLIS);
     }
 
-    private String percent(Duration part) {
-        return share(part)
-                .map(share ->
+    private static String percent(Optional<Double> part) {
+        return part.map(share ->
                         share > 0 && share < 0.01
                                 ? "<1%"
                                 : String.format(Locale.ROOT, "%.0f%%", share * 100))
@@ -112,8 +119,13 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
 
     /** A part of all users' time, whichever users are shown. */
     private Optional<Double> share(Duration part) {
-        long all = time.total().toMillis();
-        return all == 0 ? Optional.empty() : Optional.of((double) part.toMillis() / all);
+        return share(part, time.total());
+    }
+
+    private static Optional<Double> share(Duration part, Duration whole) {
+        return whole.toMillis() == 0
+                ? Optional.empty()
+                : Optional.of((double) part.toMillis() / whole.toMillis());
     }
 
     /** The report as {@code --json} prints it. */
@@ -123,6 +135,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
             String keptSince,
             String gpu,
             double gpuHours,
+            double idleHours,
             List<User> users,
             LeaseJson.All leases) {}
 
@@ -132,6 +145,8 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
             Long uid,
             double gpuHours,
             Double share,
+            double idleHours,
+            Double idleShare,
             int leases,
             int containers,
             int gpusNow,
@@ -148,6 +163,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                 keptSince.map(Instant::toString).orElse(null),
                 gpu.orElse(null),
                 roundedHours(total()),
+                roundedHours(idle()),
                 users().stream().map(this::json).toList(),
                 leases.orElse(null));
     }
@@ -158,6 +174,8 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                 HolderJson.uid(use.owner()).orElse(null),
                 roundedHours(use.time()),
                 share(use.time()).map(HistoryReport::rounded).orElse(null),
+                roundedHours(use.idle()),
+                share(use.idle(), use.time()).map(HistoryReport::rounded).orElse(null),
                 use.leases(),
                 use.containers(),
                 use.held(),

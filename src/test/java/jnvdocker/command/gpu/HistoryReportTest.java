@@ -31,14 +31,40 @@ class HistoryReportTest {
                     FROM,
                     FROM.plus(Duration.ofDays(7)),
                     List.of(
-                            use(new Owner(1001, "alice"), Duration.ofHours(1_234), 12, 9, 2, 7),
-                            use(new Owner(1002, "b\u001b[2J"), Duration.ofMinutes(617), 3, 1, 0, 1),
-                            use(new Owner(-1, "somebody"), Duration.ofSeconds(20), 1, 0, 0, 0)));
+                            use(
+                                    new Owner(1001, "alice"),
+                                    Duration.ofHours(1_234),
+                                    432,
+                                    12,
+                                    9,
+                                    2,
+                                    7),
+                            use(
+                                    new Owner(1002, "b\u001b[2J"),
+                                    Duration.ofMinutes(617),
+                                    0,
+                                    3,
+                                    1,
+                                    0,
+                                    1),
+                            use(new Owner(-1, "somebody"), Duration.ofSeconds(20), 0, 1, 0, 0, 0)));
 
     private static GpuTime.Use use(
-            Owner owner, Duration time, int leases, int containers, int held, int lastDay) {
+            Owner owner,
+            Duration time,
+            int idleHours,
+            int leases,
+            int containers,
+            int held,
+            int lastDay) {
         return new GpuTime.Use(
-                owner, time, leases, containers, held, FROM.plus(Duration.ofDays(lastDay)));
+                owner,
+                time,
+                Duration.ofHours(idleHours),
+                leases,
+                containers,
+                held,
+                FROM.plus(Duration.ofDays(lastDay)));
     }
 
     private static HistoryReport report(String user) {
@@ -49,11 +75,11 @@ class HistoryReportTest {
     void whoHasHadMostComesFirst() {
         assertEquals(
                 """
-                USER         GPU-HOURS   SHARE   LEASES   CONTAINERS   GPUS NOW   LAST
-                alice        1,234.00    99%     12       9            2          now
-                b\\u{1b}[2J   10.28       <1%     3        1            0          2024-01-03 09:12
-                somebody     0.01        <1%     1        0            0          2024-01-02 09:12
-                1,244.29 GPU-hours since 2024-01-02 09:12 (7d)\
+                USER         GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   GPUS NOW   LAST
+                alice        1,234.00    99%     35%    12       9            2          now
+                b\\u{1b}[2J   10.28       <1%     0%     3        1            0          2024-01-03 09:12
+                somebody     0.01        <1%     0%     1        0            0          2024-01-02 09:12
+                1,244.29 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d)\
                 """,
                 String.join("\n", report(null).lines(Screen.NONE)));
     }
@@ -64,9 +90,9 @@ class HistoryReportTest {
         assertEquals(report("alice").lines(Screen.NONE), report("1001").lines(Screen.NONE));
         assertEquals(
                 List.of(
-                        "USER    GPU-HOURS   SHARE   LEASES   CONTAINERS   GPUS NOW   LAST",
-                        "alice   1,234.00    99%     12       9            2          now",
-                        "1,234.00 GPU-hours since 2024-01-02 09:12 (7d)"),
+                        "USER    GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   GPUS NOW   LAST",
+                        "alice   1,234.00    99%     35%    12       9            2          now",
+                        "1,234.00 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d)"),
                 report("alice").lines(Screen.NONE));
         assertEquals(Optional.of(Set.of(1001)), report("alice").uids());
         assertEquals(Optional.empty(), report(null).uids());
@@ -91,8 +117,8 @@ class HistoryReportTest {
         Instant kept = FROM.plus(Duration.ofDays(1));
         HistoryReport report = new HistoryReport(TIME, Optional.empty(), Optional.of(kept));
         assertEquals(
-                "1,244.29 GPU-hours since 2024-01-02 09:12 (7d); what ended before 2024-01-03"
-                        + " 09:12 is not kept (keep_history)",
+                "1,244.29 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d); what ended"
+                        + " before 2024-01-03 09:12 is not kept (keep_history)",
                 report.lines(Screen.NONE).getLast());
         assertEquals(kept.toString(), report.json(Optional.empty(), Optional.empty()).keptSince());
     }
@@ -105,9 +131,10 @@ class HistoryReportTest {
         assertEquals(FROM.toString(), json.path("from").asText());
         assertEquals("GPU-1", json.path("gpu").asText());
         assertEquals(1244.288889, json.path("gpu_hours").asDouble());
+        assertEquals(432, json.path("idle_hours").asDouble());
         assertEquals(
                 "{\"user\":\"alice\",\"uid\":1001,\"gpu_hours\":1234.0,\"share\":0.991731,"
-                        + "\"leases\":12,\"containers\":9,\"gpus_now\":2,\"last\":\""
+                    + "\"idle_hours\":432.0,\"idle_share\":0.350081,\"leases\":12,\"containers\":9,\"gpus_now\":2,\"last\":\""
                         + TIME.until()
                         + "\"}",
                 json.path("users").path(0).toString());

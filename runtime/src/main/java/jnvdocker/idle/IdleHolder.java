@@ -1,0 +1,31 @@
+package jnvdocker.idle;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.IdleSource;
+import jnvdocker.lease.Lease;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.OptionalLong;
+
+/**
+ * A GPU that a container or a program holds and does not use.
+ *
+ * @param lease under which it is held
+ * @param since when it was last in use, or its container began
+ * @param atLeast whether it may have been idle before that: nobody looked
+ * @param memory bytes that the GPU's processes have of it meanwhile; empty where NVML does not tell
+ */
+public record IdleHolder(
+        Gpu gpu,
+        Lease lease,
+        IdleSource source,
+        Instant since,
+        boolean atLeast,
+        OptionalLong memory) {
+
+    /** Returns for how long it has been idle. */
+    public Duration time(Instant now) {
+        return Duration.between(since, now);
+    }
+}

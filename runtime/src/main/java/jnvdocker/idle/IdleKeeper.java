@@ -1,0 +1,323 @@
+package jnvdocker.idle;
+
+import jnvdocker.grant.ClaimVolumes;
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.registry.HostClock;
+import jnvdocker.registry.IdleStore;
+import jnvdocker.registry.LeaseRegistry;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+
+/**
+ * Watches the GPUs that are held, and knows since when each is idle. It has a thread of its own,
+ * which spends some percent of its time on that, and none while no GPU is held. What it knows goes
+ * to the registry once a minute: the next daemon goes on from there. It takes nothing away.
+ */
+public final class IdleKeeper implements IdleHolders, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(IdleKeeper.class);
+
+    private static final Duration PERIOD = Duration.ofSeconds(5);
+
+    /** A look is taken again after this many times as long as the last one took. */
+    private static final int LOOK_SHARE = 50;
+
+    /** However long a look takes: half of what is believed. */
+    private static final Duration LONGEST = Stretch.GAP.dividedBy(2);
+
+    private static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final LeaseRegistry registry;
+    private final ClaimVolumes.Inventory inventory;
+    private final IdleLook look;
+    private final Supplier<Optional<Duration>> warn;
+    private final DecisionLog log;
+    private final HostClock clock;
+    private final Pace pace;
+    private final Thread thread;
+
+    private final Map<Key, HeldGpu> held = new HashMap<>();
+    private final Set<Key> warned = new HashSet<>();
+    private final IdleTime time = new IdleTime();
+    private Optional<Long> looked = Optional.empty();
+    private long written;
+    private volatile List<Watched> watched = List.of();
+
+    /** A GPU under a lease, by its UUID and the lease's number. */
+    record Key(long lease, String gpu) {}
+
+    /** A GPU as others may see it. */
+    private record Watched(Gpu gpu, Lease lease, HeldGpu held) {}
+
+    IdleKeeper(
+            LeaseRegistry registry,
+            ClaimVolumes.Inventory inventory,
+            IdleLook look,
+            Supplier<Optional<Duration>> warn,
+            DecisionLog log,
+            HostClock clock,
+            Pace pace) {
+        this.registry = registry;
+        this.inventory = inventory;
+        this.look = look;
+        this.warn = warn;
+        this.log = log;
+        this.clock = clock;
+        this.pace = pace;
+        this.thread = Thread.ofPlatform().daemon().name("idle").unstarted(this::keep);
+    }
+
+    /**
+     * Watches from now on.
+     *
+     * @param readings what NVML last told of each GPU, by PCI address
+     * @param warn for how long a GPU is idle when that is logged; empty if it never is
+     */
+    public static IdleKeeper start(
+            LeaseRegistry registry,
+            LeaseParts.World world,
+            Supplier<Map<String, Reading>> readings,
+            Supplier<Optional<Duration>> warn) {
+        IdleKeeper keeper =
+                new IdleKeeper(
+                        registry,
+                        world.inventory(),
+                        new IdleLook(world.uses(), readings),
+                        warn,
+                        world.log(),
+                        world.clock(),
+                        world.pace());
+        keeper.thread.start();
+        return keeper;
+    }
+
+    @Override
+    public List<IdleHolder> idle(Duration least) {
+        long now = now();
+        Instant time = registry.now();
+        return watched.stream()
+                .flatMap(it -> holder(it, now, time).stream())
+                .filter(it -> it.time(time).compareTo(least) >= 0)
+                .sorted(
+                        Comparator.comparing(IdleHolder::since)
+                                .thenComparing(it -> it.gpu().index()))
+                .toList();
+    }
+
+    private static Optional<IdleHolder> holder(Watched gpu, long now, Instant time) {
+        HeldGpu held = gpu.held();
+        return held.idle(now).stream()
+                .findFirst()
+                .map(source -> {
+                    Stretch stretch = held.stretches().get(source);
+                    return new IdleHolder(
+                            gpu.gpu(),
+                            gpu.lease(),
+                            source,
+                            time.minusMillis(now - stretch.since()),
+                            stretch.atLeast(),
+                            held.memory(now));
+                });
+    }
+
+    private long now() {
+        return clock.sinceBoot().toMillis();
+    }
+
+    private void keep() {
+        boolean restored = false;
+        while (!Thread.currentThread().isInterrupted()) {
+            long begun = pace.nanos();
+            try {
+                if (!restored) {
+                    restore();
+                    restored = true;
+                }
+                tick();
+            } catch (IOException e) {
+                LOG.warn("idle GPUs are not looked for: {}", FileErrors.describe(e));
+            } catch (RuntimeException e) {
+                LOG.error("looking for idle GPUs failed", e);
+            }
+            Duration share = Duration.ofNanos(LOOK_SHARE * (pace.nanos() - begun));
+            pace.sleep(min(max(share, PERIOD), LONGEST));
+        }
+    }
+
+    /** Goes on from what the last daemon of this boot knew. */
+    void restore() throws IOException {
+        for (IdleStore.Idle idle : registry.idle().idle()) {
+            Key key = new Key(idle.lease(), idle.gpu());
+            Stretch stretch = new Stretch(true, idle.since(), idle.atLeast(), idle.last());
+            HeldGpu gpu = held.getOrDefault(key, HeldGpu.UNKNOWN).with(idle.source(), stretch);
+            if (isLong(stretch)) {
+                // It was counted when this was written.
+                gpu = gpu.countedUntil(idle.last());
+            }
+            if (warn.get().filter(it -> stretch.time().compareTo(it) >= 0).isPresent()) {
+                warned.add(key);
+            }
+            held.put(key, gpu);
+            looked = Optional.of(Math.max(looked.orElse(0L), idle.last()));
+        }
+        written = now();
+    }
+
+    private static boolean isLong(Stretch stretch) {
+        return stretch.time().compareTo(LEAST) >= 0;
+    }
+
+    /** Takes one look. */
+    void tick() throws IOException {
+        Map<String, Lease> leases = startedLeases();
+        held.keySet().removeIf(key -> !isUnder(leases.get(key.gpu()), key));
+        long now = now();
+        List<Watched> seen = new ArrayList<>();
+        if (!leases.isEmpty()) {
+            List<Gpu> gpus = inventory.gpus();
+            gpus = gpus.stream().filter(gpu -> leases.containsKey(gpu.uuid())).toList();
+            for (Map.Entry<Gpu, GpuLook> each : look.look(gpus, PERIOD).entrySet()) {
+                Lease lease = leases.get(each.getKey().uuid());
+                seen.add(watch(each.getKey(), lease, each.getValue(), now));
+            }
+        }
+        looked = Optional.of(now);
+        watched = List.copyOf(seen);
+        warn(seen, now);
+        if (now - written >= BETWEEN_WRITES.toMillis()) {
+            write(now);
+        }
+    }
+
+    /** Returns those whose container or program has started, by the UUIDs of their GPUs. */
+    private Map<String, Lease> startedLeases() throws IOException {
+        Map<String, Lease> leases = new HashMap<>();
+        for (Lease lease : registry.live()) {
+            if (hasStarted(lease)) {
+                lease.claim().gpus().forEach(gpu -> leases.put(gpu.uuid(), lease));
+            }
+        }
+        return leases;
+    }
+
+    private static boolean hasStarted(Lease lease) {
+        return !lease.isReservation()
+                && switch (lease.holder()) {
+                    case Holder.Container container -> container.init().isPresent();
+                    case Holder.Client _,
+                            Holder.OciContainer _,
+                            Holder.Process _,
+                            Holder.MesosContainer _ ->
+                            true;
+                };
+    }
+
+    private static boolean isUnder(Lease lease, Key key) {
+        return lease != null && lease.id() == key.lease();
+    }
+
+    private Watched watch(Gpu gpu, Lease lease, GpuLook look, long now) {
+        Key key = new Key(lease.id(), gpu.uuid());
+        long begin = now - Duration.between(lease.since(), registry.now()).toMillis();
+        HeldGpu next = held.computeIfAbsent(key, _ -> begun(begin, now)).after(look, now);
+        Optional<Stretch> idle = next.longest(now).filter(IdleKeeper::isLong);
+        if (idle.isPresent()) {
+            long from = Math.max(idle.get().since(), next.counted());
+            time.add(key, begin, from, idle.get().last());
+            next = next.countedUntil(idle.get().last());
+        }
+        held.put(key, next);
+        return new Watched(gpu, lease, next);
+    }
+
+    /** One that was not there at the last look has begun since. */
+    private HeldGpu begun(long begin, long now) {
+        return looked.filter(it -> now - it <= Stretch.GAP.toMillis())
+                .map(it -> HeldGpu.begun(Math.max(begin, it)))
+                .orElse(HeldGpu.UNKNOWN);
+    }
+
+    /** Logs once for each time that a GPU is idle for so long. */
+    private void warn(List<Watched> seen, long now) {
+        Optional<Duration> limit = warn.get();
+        Map<Long, List<IdleHolder>> late = new TreeMap<>();
+        Set<Key> still = new HashSet<>();
+        Instant time = registry.now();
+        for (Watched each : seen) {
+            Key key = new Key(each.lease().id(), each.gpu().uuid());
+            Optional<IdleHolder> idle = holder(each, now, time);
+            if (idle.isPresent()
+                    && limit.filter(it -> idle.get().time(time).compareTo(it) >= 0).isPresent()) {
+                still.add(key);
+                if (warned.add(key)) {
+                    late.computeIfAbsent(key.lease(), _ -> new ArrayList<>()).add(idle.get());
+                }
+            }
+        }
+        warned.retainAll(still);
+        late.values().forEach(gpus -> IdleWarning.log(gpus, time, log));
+    }
+
+    private void write(long now) throws IOException {
+        List<IdleStore.Idle> idle = new ArrayList<>();
+        held.forEach((key, gpu) ->
+                gpu.idle(now)
+                        .forEach(source -> {
+                            Stretch stretch = gpu.stretches().get(source);
+                            idle.add(
+                                    new IdleStore.Idle(
+                                            key.lease(),
+                                            key.gpu(),
+                                            source,
+                                            stretch.since(),
+                                            stretch.atLeast(),
+                                            stretch.last()));
+                        }));
+        registry.idle().write(idle, time.hours());
+        time.clear();
+        written = now;
+    }
+
+    private static Duration max(Duration one, Duration other) {
+        return one.compareTo(other) > 0 ? one : other;
+    }
+
+    private static Duration min(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    /** Writes down what is known. */
+    @Override
+    public void close() throws IOException {
+        thread.interrupt();
+        try {
+            if (thread.join(PATIENCE)) {
+                write(now());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+package jnvdocker.idle;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.idle.GpuLook.Use;
+import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Looks whether GPUs are used: who has their nodes open, and what NVML says of them. */
+final class IdleLook {
+    /** For how long the engine is asked, if at all. */
+    private static final Duration LIMIT = Duration.ofSeconds(1);
+
+    private final GpuUses uses;
+    private final Supplier<Map<String, Reading>> readings;
+
+    /** The time of the last reading of each GPU, by PCI address: an old one says nothing new. */
+    private final Map<String, Instant> known = new HashMap<>();
+
+    /**
+     * @param readings what NVML last told of each GPU, by PCI address
+     */
+    IdleLook(GpuUses uses, Supplier<Map<String, Reading>> readings) {
+        this.uses = uses;
+        this.readings = readings;
+    }
+
+    /**
+     * Returns what is seen of each GPU.
+     *
+     * @param recent an earlier look at the processes will do, if it is not older
+     */
+    Map<Gpu, GpuLook> look(List<Gpu> gpus, Duration recent) {
+        Set<Gpu> used = used(gpus, recent);
+        // Until the containers are known, so are not the images whose use does not count.
+        Use ifUsed = uses.knowsContainers() ? Use.USED : Use.UNKNOWN;
+        Map<String, Reading> read = readings.get();
+        Map<Gpu, GpuLook> looks = new HashMap<>();
+        for (Gpu gpu : gpus) {
+            Optional<Reading> reading = Optional.ofNullable(read.get(gpu.pciAddress()));
+            Use nodes = used.contains(gpu) ? ifUsed : Use.IDLE;
+            looks.put(
+                    gpu,
+                    new GpuLook(
+                            gpu.isSound() ? nodes : Use.UNKNOWN,
+                            reading.filter(it -> isNew(gpu, it))
+                                    .flatMap(Reading::figures)
+                                    .map(IdleLook::use)
+                                    .orElse(Use.UNKNOWN),
+                            reading.flatMap(Reading::figures)
+                                    .map(IdleLook::memory)
+                                    .orElse(OptionalLong.empty())));
+        }
+        return looks;
+    }
+
+    /** A process that may have a node open counts like one that has. */
+    private Set<Gpu> used(List<Gpu> gpus, Duration recent) {
+        List<GpuUse> found = uses.processes(gpus, recent);
+        if (!found.isEmpty() && !uses.knowsContainers()) {
+            found = uses.look(gpus, LIMIT);
+        }
+        return found.stream()
+                .filter(use -> use.process().isPresent())
+                .map(GpuUse::gpu)
+                .collect(Collectors.toSet());
+    }
+
+    private boolean isNew(Gpu gpu, Reading reading) {
+        return !reading.at().equals(known.put(gpu.pciAddress(), reading.at()));
+    }
+
+    /** A GPU that is parted has no utilization as a whole, whatever its driver says. */
+    private static Use use(GpuFigures figures) {
+        boolean parted = figures.mig().filter(GpuFigures.Mig::enabled).isPresent();
+        OptionalInt gpu = figures.utilization().gpu();
+        if (parted || gpu.isEmpty()) {
+            return Use.UNKNOWN;
+        }
+        boolean works =
+                Stream.concat(
+                                Stream.of(
+                                        gpu,
+                                        figures.utilization().encoder(),
+                                        figures.utilization().decoder()),
+                                figures.processes().stream()
+                                        .map(GpuFigures.GpuProcess::utilization))
+                        .anyMatch(it -> it.orElse(0) > 0);
+        return works ? Use.USED : Use.IDLE;
+    }
+
+    private static OptionalLong memory(GpuFigures figures) {
+        List<OptionalLong> known =
+                figures.processes().stream()
+                        .map(GpuFigures.GpuProcess::memory)
+                        .filter(OptionalLong::isPresent)
+                        .toList();
+        return known.isEmpty() && !figures.processes().isEmpty()
+                ? OptionalLong.empty()
+                : OptionalLong.of(known.stream().mapToLong(OptionalLong::getAsLong).sum());
+    }
+}

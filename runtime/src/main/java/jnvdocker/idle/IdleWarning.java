@@ -1,0 +1,51 @@
+package jnvdocker.idle;
+
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.IdleSource;
+import jnvdocker.lease.Lease;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Logs that GPUs are held and not used. */
+final class IdleWarning {
+    private IdleWarning() {}
+
+    /**
+     * @param idle GPUs of one lease
+     */
+    static void log(List<IdleHolder> idle, Instant now, DecisionLog log) {
+        Map<IdleSource, List<IdleHolder>> bySource =
+                idle.stream()
+                        .collect(
+                                Collectors.groupingBy(
+                                        IdleHolder::source, TreeMap::new, Collectors.toList()));
+        bySource.forEach((source, gpus) -> {
+            Lease lease = gpus.getFirst().lease();
+            List<ClaimedGpu> its =
+                    lease.claim().gpus().stream().filter(gpu -> isAmong(gpus, gpu)).toList();
+            Duration time =
+                    gpus.stream().map(it -> it.time(now)).min(Duration::compareTo).orElseThrow();
+            log.idle(lease, its, time, reason(source, gpus));
+        });
+    }
+
+    private static boolean isAmong(List<IdleHolder> idle, ClaimedGpu gpu) {
+        return idle.stream().anyMatch(it -> it.gpu().uuid().equals(gpu.uuid()));
+    }
+
+    private static String reason(IdleSource source, List<IdleHolder> idle) {
+        return switch (source) {
+            case NODES -> "no process has had its node open";
+            case NVML -> {
+                long memory = idle.stream().mapToLong(it -> it.memory().orElse(0)).sum();
+                yield "utilization 0" + (memory == 0 ? "" : ", " + IdleText.gib(memory) + " held");
+            }
+        };
+    }
+}

@@ -1,0 +1,5 @@
+/**
+ * Knows which holders do not use their GPUs. Start at {@link IdleHolders}; {@link IdleKeeper} looks
+ * for them.
+ */
+package jnvdocker.idle;

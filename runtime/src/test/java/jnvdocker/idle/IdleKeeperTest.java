@@ -1,0 +1,380 @@
+package jnvdocker.idle;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.CLIENT;
+import static jnvdocker.lease.TestingLeases.DOCKERD;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuTime;
+import jnvdocker.lease.IdleSource;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Earlier;
+import jnvdocker.registry.HostClock;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** Since when held GPUs are idle, by a clock and looks that the test decides. */
+class IdleKeeperTest {
+    private static final long GIB = 1L << 30;
+    private static final ProcessId INIT = new ProcessId(900, 7);
+
+    @TempDir Path folder;
+    private final List<GpuUse> open = new ArrayList<>();
+    private final Map<String, Reading> readings = new HashMap<>();
+    private final HostClock clock = HostClock.steady(() -> this.now);
+    private Instant now = Instant.parse("2026-11-20T08:00:00Z");
+    private boolean knowsContainers = true;
+    private Optional<Duration> warn = Optional.empty();
+    private LeaseRegistry registry;
+    private IdleKeeper keeper;
+    private int claims;
+
+    private final class Seen implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+            return open;
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            return open;
+        }
+
+        @Override
+        public boolean knowsContainers() {
+            return knowsContainers;
+        }
+    }
+
+    @BeforeEach
+    void start() throws IOException {
+        registry = LeaseRegistry.open(folder, "boot", clock);
+        keeper =
+                new IdleKeeper(
+                        registry,
+                        () -> List.of(A, B),
+                        new IdleLook(new Seen(), () -> readings),
+                        () -> warn,
+                        new DecisionLog(Optional.empty()),
+                        clock,
+                        Pace.REAL);
+        keeper.restore();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        registry.close();
+    }
+
+    /** The daemon is killed, and another one starts after that time. */
+    private void restart(Duration away) throws IOException {
+        registry.close();
+        now = now.plus(away);
+        readings.clear();
+        start();
+    }
+
+    private void tick() {
+        try {
+            keeper.tick();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Looks every few seconds for so long, and NVML goes on telling the same. */
+    private void pass(Duration time) {
+        for (Instant end = now.plus(time); now.isBefore(end); ) {
+            now = now.plusSeconds(10);
+            readings.replaceAll((_, reading) -> at(reading));
+            tick();
+        }
+    }
+
+    private Reading at(Reading reading) {
+        return new Reading(now, reading.facts(), reading.figures(), reading.trouble());
+    }
+
+    private Lease reserve(Gpu... gpus) throws IOException {
+        Claim claim = TestingLeases.claim("%012x".formatted(++claims), ALICE, gpus);
+        assertTrue(
+                registry.reserve(
+                        registry.holdings(), new LeaseRegistry.Reservation(claim, CLIENT)));
+        return registry.liveOf(claim.id()).orElseThrow();
+    }
+
+    /** A container has started with them. */
+    private Lease hold(Gpu... gpus) throws IOException {
+        Claim claim = reserve(gpus).claim();
+        registry.mount(
+                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        Lease lease = registry.liveOf(claim.id()).orElseThrow();
+        registry.started(lease.id(), INIT, Optional.empty());
+        return lease;
+    }
+
+    private void opens(Gpu gpu) {
+        GpuUse.User user = new GpuUse.User(INIT, "python3", 0, Optional.empty());
+        open.add(new GpuUse(gpu, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
+    }
+
+    private void tells(Gpu gpu, int utilization, long memory) {
+        readings.put(
+                gpu.pciAddress(),
+                new Reading(
+                        now,
+                        Optional.empty(),
+                        Optional.of(TestingFigures.working(utilization, memory)),
+                        Optional.empty()));
+    }
+
+    private String idle() {
+        return String.join(
+                "; ",
+                keeper.idle(Duration.ZERO).stream()
+                        .map(it -> it.gpu().index() + " " + IdleText.note(it, registry.now()))
+                        .toList());
+    }
+
+    @Test
+    void gpuThatNobodyOpensIsIdleSinceItsContainerBegan() throws Exception {
+        tick();
+        now = now.plusSeconds(5);
+        hold(A);
+        pass(Duration.ofHours(3));
+        IdleHolder idle = keeper.idle().getFirst();
+        assertEquals(A, idle.gpu());
+        assertEquals(IdleSource.NODES, idle.source());
+        assertEquals(now.minus(Duration.ofHours(3)).plusSeconds(10), idle.since());
+        assertEquals(OptionalLong.empty(), idle.memory());
+        now = now.plusSeconds(15);
+        assertEquals("0 no process has had it open for 3h", idle());
+    }
+
+    @Test
+    void openNodeIsUse() throws Exception {
+        tick();
+        hold(A);
+        opens(A);
+        pass(Duration.ofHours(1));
+        assertEquals("", idle());
+        open.clear();
+        pass(Duration.ofMinutes(20));
+        assertEquals("0 no process has had it open for 19m", idle());
+        opens(A);
+        pass(Duration.ofSeconds(10));
+        assertEquals("", idle());
+    }
+
+    @Test
+    void processThatKeepsAGpuOpenAndDoesNothingIsIdleByNvml() throws Exception {
+        tick();
+        hold(A);
+        opens(A);
+        tells(A, 93, 12 * GIB);
+        pass(Duration.ofHours(1));
+        assertEquals("", idle());
+        tells(A, 0, 12 * GIB);
+        pass(Duration.ofHours(3));
+        now = now.plusSeconds(15);
+        assertEquals("0 idle for 3h, 12.0 GiB held", idle());
+        assertEquals(OptionalLong.of(12 * GIB), keeper.idle().getFirst().memory());
+        tells(A, 1, 12 * GIB);
+        pass(Duration.ofSeconds(10));
+        assertEquals("", idle());
+    }
+
+    /** Between two looks a process may have come and gone, and NVML has seen that. */
+    @Test
+    void gpuThatHasWorkedWasOpen() throws Exception {
+        tick();
+        hold(A);
+        pass(Duration.ofHours(1));
+        tells(A, 40, 0);
+        pass(Duration.ofSeconds(10));
+        assertEquals("", idle());
+        tells(A, 0, 0);
+        pass(Duration.ofMinutes(10));
+        assertEquals("0 no process has had it open for 9m", idle());
+    }
+
+    @Test
+    void reservedGpuAndStartingContainerAreNotIdle() throws Exception {
+        tick();
+        Claim claim = reserve(A).claim();
+        pass(Duration.ofHours(1));
+        assertEquals("", idle());
+        registry.mount(
+                claim, "use", DOCKERD, new Earlier.Unknown(), Optional.of(registry.holdings()));
+        pass(Duration.ofMinutes(10));
+        assertEquals("", idle());
+        registry.started(registry.liveOf(claim.id()).orElseThrow().id(), INIT, Optional.empty());
+        pass(Duration.ofMinutes(6));
+        assertEquals("0 no process has had it open for 5m", idle());
+    }
+
+    @Test
+    void partedGpuAndSilentDriverAreNotIdleByNvml() throws Exception {
+        tick();
+        hold(A, B);
+        opens(A);
+        opens(B);
+        readings.put(A.pciAddress(), reading(TestingFigures.parted()));
+        readings.put(
+                B.pciAddress(),
+                new Reading(now, Optional.empty(), Optional.empty(), Optional.of("GPU is lost")));
+        pass(Duration.ofHours(1));
+        assertEquals("", idle());
+    }
+
+    private Reading reading(GpuFigures figures) {
+        return new Reading(now, Optional.empty(), Optional.of(figures), Optional.empty());
+    }
+
+    /** Its last answer says nothing of what it does now. */
+    @Test
+    void driverThatStopsAnsweringIsNoEvidence() throws Exception {
+        tick();
+        hold(A);
+        opens(A);
+        tells(A, 0, GIB);
+        pass(Duration.ofHours(1));
+        assertEquals("0 idle for 59m, 1.0 GiB held", idle());
+        Map<String, Reading> last = Map.copyOf(readings);
+        for (int i = 0; i < 30; i++) {
+            now = now.plusSeconds(10);
+            readings.putAll(last);
+            tick();
+        }
+        assertEquals("", idle());
+        pass(Duration.ofMinutes(10));
+        assertEquals("0 idle for at least 9m, 1.0 GiB held", idle());
+    }
+
+    @Test
+    void nextDaemonGoesOnFromWhatWasWritten() throws Exception {
+        tick();
+        hold(A);
+        pass(Duration.ofHours(3));
+        restart(Duration.ofSeconds(20));
+        tick();
+        pass(Duration.ofSeconds(20));
+        assertEquals("0 no process has had it open for 3h", idle());
+    }
+
+    /** Somebody may have used it meanwhile. */
+    @Test
+    void longTimeWithoutADaemonIsNotKnown() throws Exception {
+        tick();
+        hold(A);
+        pass(Duration.ofHours(3));
+        restart(Duration.ofMinutes(30));
+        tick();
+        pass(Duration.ofMinutes(7));
+        assertEquals("0 no process has had it open for at least 7m", idle());
+        opens(A);
+        pass(Duration.ofSeconds(10));
+        open.clear();
+        pass(Duration.ofMinutes(7));
+        assertEquals("0 no process has had it open for 6m", idle());
+    }
+
+    /** The images whose use does not count are not known before the engine has answered. */
+    @Test
+    void unknownContainerMakesAGpuNeitherUsedNorIdle() throws Exception {
+        tick();
+        hold(A);
+        pass(Duration.ofHours(1));
+        knowsContainers = false;
+        opens(A);
+        pass(Duration.ofMinutes(1));
+        open.clear();
+        knowsContainers = true;
+        pass(Duration.ofMinutes(1));
+        assertEquals("0 no process has had it open for 1h1m", idle());
+    }
+
+    @Test
+    void longestIsFirstAndShortPausesAreNotListed() throws Exception {
+        tick();
+        hold(B);
+        pass(Duration.ofMinutes(10));
+        hold(A);
+        pass(Duration.ofMinutes(4));
+        assertEquals(List.of(B), keeper.idle().stream().map(IdleHolder::gpu).toList());
+        assertEquals(
+                List.of(B, A), keeper.idle(Duration.ZERO).stream().map(IdleHolder::gpu).toList());
+        pass(Duration.ofMinutes(2));
+        assertEquals(List.of(B, A), keeper.idle().stream().map(IdleHolder::gpu).toList());
+    }
+
+    @Test
+    void endedLeaseIsForgotten() throws Exception {
+        tick();
+        Lease lease = registry.liveOf(hold(A).claim().id()).orElseThrow();
+        pass(Duration.ofHours(1));
+        assertTrue(registry.end(lease, "seen"));
+        pass(Duration.ofSeconds(10));
+        assertEquals("", idle());
+        hold(A);
+        pass(Duration.ofMinutes(6));
+        assertEquals("0 no process has had it open for 5m", idle());
+    }
+
+    /** Pauses between two pieces of work do not count; what does is counted once. */
+    @Test
+    void historyHasTheTimeThatCounts() throws Exception {
+        tick();
+        hold(A, B);
+        opens(B);
+        pass(Duration.ofMinutes(90));
+        opens(A);
+        pass(Duration.ofMinutes(30));
+        for (int i = 0; i < 10; i++) {
+            open.removeIf(use -> use.gpu().equals(A));
+            pass(Duration.ofMinutes(3));
+            opens(A);
+            pass(Duration.ofMinutes(3));
+        }
+        restart(Duration.ofSeconds(30));
+        open.removeIf(use -> use.gpu().equals(A));
+        pass(Duration.ofMinutes(60));
+        restart(Duration.ofSeconds(30));
+        pass(Duration.ofMinutes(10));
+        pass(Duration.ofMinutes(2));
+        GpuTime.Use use =
+                registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users().getFirst();
+        assertEquals(90 + 72, use.idle().toMinutes(), 2);
+        assertEquals(
+                now, keeper.idle().getFirst().since().plus(keeper.idle().getFirst().time(now)));
+    }
+}
