@@ -32,6 +32,8 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DriverUse;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.metrics.MetricsPage;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -252,7 +254,13 @@ final class Daemon implements AutoCloseable {
                                 wishes,
                                 folders.state().resolve(ClaimFiles.FOLDER)));
         Commands commands = new Commands(start, gpu, mesos, runtime);
-        web = WebServer.start(List.of(new HealthPage()));
+        MetricsPage metrics =
+                new MetricsPage(
+                        () -> HostDriver.read(host),
+                        parts.leases(),
+                        monitor::readings,
+                        config::listenLabels);
+        web = WebServer.start(List.of(new HealthPage(), metrics));
         started.push(web);
         web.change(config.listen()).use();
         clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands, web);

@@ -99,6 +99,11 @@ final class LiveConfig {
         return listen.or(() -> of.web().listen());
     }
 
+    /** Whether users, containers, images and claims are told over TCP. */
+    boolean listenLabels() {
+        return config.web().labels();
+    }
+
     Optional<Duration> keepHistory() {
         return config.keepHistory();
     }

@@ -170,9 +170,10 @@ public final class ClaimVolumes implements PluginVolumes {
             log.refused(
                     claim.map(Claim::owner).orElse(Owner.UNKNOWN),
                     claim.map(LeaseText::container).orElse("claim " + id),
-                    why.refusal());
+                    why.refusal(),
+                    RefusalReason.START);
         } catch (IOException e) {
-            log.refused(Owner.UNKNOWN, "claim " + id, why.refusal());
+            log.refused(Owner.UNKNOWN, "claim " + id, why.refusal(), RefusalReason.START);
         }
     }
 

@@ -32,6 +32,7 @@ public final class DecisionLog implements LeaseEvents {
     private static final String INFORMATIONAL = "6";
 
     private final Optional<Journal> journal;
+    private final DecisionCounts counts = new DecisionCounts();
 
     /**
      * @param journal that standard error goes to; empty if lines are all that is kept
@@ -40,20 +41,28 @@ public final class DecisionLog implements LeaseEvents {
         this.journal = journal;
     }
 
+    /** Returns how often what was decided. */
+    DecisionCounts counts() {
+        return counts;
+    }
+
     @Override
     public void granted(Lease lease) {
+        counts.granted();
         String line = "granted " + gpus(lease) + " to " + LeaseText.holder(lease);
         write("granted", line + claim(lease), fields(lease));
     }
 
     @Override
     public void recovered(Lease lease) {
+        counts.recovered();
         String line = "recovered " + gpus(lease) + " for " + LeaseText.holder(lease);
         write("recovered", line + claim(lease) + ": the lease was lost", fields(lease));
     }
 
     @Override
     public void released(Lease lease, Instant at, String evidence) {
+        counts.released(lease, at);
         Duration held = Duration.between(lease.since(), at);
         Map<String, String> fields = fields(lease);
         fields.put("JNVDOCKER_SECONDS", String.valueOf(Math.max(0, held.toSeconds())));
@@ -103,7 +112,8 @@ public final class DecisionLog implements LeaseEvents {
      *
      * @param purpose the container, or the command of a user: {@code container train-7}
      */
-    public void refused(Owner owner, String purpose, Refusal why) {
+    public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {
+        counts.refused(reason);
         Map<String, String> fields = new TreeMap<>();
         putOwner(fields, owner);
         fields.put("JNVDOCKER_PURPOSE", purpose);

@@ -147,7 +147,12 @@ public final class Leases {
      * @param purpose for people: {@code container train-7}
      */
     public void refused(Owner owner, String purpose, RefusedException why) {
-        log.refused(owner, purpose, why.refusal());
+        log.refused(owner, purpose, why.refusal(), RefusalReason.of(why));
+    }
+
+    /** Returns how often what was decided since the daemon started. */
+    public DecisionCounts counts() {
+        return log.counts();
     }
 
     /** Gives back what was reserved for a client that does not become docker. */

@@ -35,8 +35,12 @@ public final class UnavailableException extends RefusedException {
      * The same in words for somebody who has requested nothing: the image has, and its default says
      * how many.
      */
-    public RefusedException ofDefault(GpuRequest request) {
-        return new RefusedException(
-                ChoiceText.refusalOfDefault(request, cause.outcome(), cause.byEngine()));
+    public UnavailableException ofDefault(GpuRequest request) {
+        return new UnavailableException(
+                ChoiceText.refusalOfDefault(request, cause.outcome(), cause.byEngine()), cause);
+    }
+
+    RefusalReason reason() {
+        return RefusalReason.of(cause.outcome());
     }
 }

@@ -1,0 +1,165 @@
+package jnvdocker.metrics;
+
+import jnvdocker.grant.DecisionCounts;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.RefusalReason;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.web.WebAnswer;
+import jnvdocker.web.WebPages;
+import jnvdocker.web.WebRequest;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** {@code /metrics}, in Prometheus's text. */
+public final class MetricsPage implements WebPages {
+    private static final String PATH = "/metrics";
+
+    /** For so long an answer is given again: whoever asks without end does not keep us busy. */
+    private static final Duration FRESH = Duration.ofSeconds(1);
+
+    private static final double NANO = 1e-9;
+
+    private final Driver driver;
+    private final Leases leases;
+    private final Supplier<Map<String, Reading>> readings;
+    private final BooleanSupplier namesOverTcp;
+    private final UserTimes times = new UserTimes();
+    private final Recent named = new Recent();
+    private final Recent nameless = new Recent();
+
+    /** The host's driver and GPUs. */
+    @FunctionalInterface
+    public interface Driver {
+        /**
+         * @throws NoDriverException when none is loaded
+         */
+        HostDriver read() throws IOException;
+    }
+
+    /** The last answer. */
+    private static final class Recent {
+        private long at;
+        private Optional<String> text = Optional.empty();
+
+        Optional<String> text() {
+            return text.filter(_ -> System.nanoTime() - at < FRESH.toNanos());
+        }
+
+        void keep(String now) {
+            at = System.nanoTime();
+            text = Optional.of(now);
+        }
+    }
+
+    /**
+     * @param readings what NVML last told of each GPU, by PCI address
+     * @param namesOverTcp whether users, containers, images and claims are told over TCP
+     */
+    public MetricsPage(
+            Driver driver,
+            Leases leases,
+            Supplier<Map<String, Reading>> readings,
+            BooleanSupplier namesOverTcp) {
+        this.driver = driver;
+        this.leases = leases;
+        this.readings = readings;
+        this.namesOverTcp = namesOverTcp;
+    }
+
+    @Override
+    public Optional<WebAnswer> answer(WebRequest request) throws IOException {
+        if (!request.path().equals(PATH)) {
+            return Optional.empty();
+        }
+        boolean names = request.trusted() || namesOverTcp.getAsBoolean();
+        return Optional.of(WebAnswer.Page.of(Samples.TYPE, text(names)));
+    }
+
+    private synchronized String text(boolean names) throws IOException {
+        Recent recent = names ? named : nameless;
+        Optional<String> known = recent.text();
+        if (known.isPresent()) {
+            return known.get();
+        }
+        Samples samples = new Samples(names);
+        addDecisions(samples);
+        addQueue(samples);
+        addGpus(samples);
+        String text = samples.text();
+        recent.keep(text);
+        return text;
+    }
+
+    /** What has ended is read first: what ends meanwhile is missed, and not counted twice. */
+    private void addDecisions(Samples samples) throws IOException {
+        DecisionCounts counts = leases.counts();
+        DecisionCounts.Counts now = counts.now();
+        List<Lease> live = leases.live();
+        samples.add(Metric.LEASES, live.size());
+        samples.add(Metric.GRANTED, now.granted());
+        samples.add(Metric.RECOVERED, now.recovered());
+        samples.add(Metric.RELEASED, now.released());
+        for (RefusalReason reason : RefusalReason.values()) {
+            samples.add(
+                    Metric.REFUSALS,
+                    List.of(reason.name().toLowerCase(Locale.ROOT)),
+                    now.refused().getOrDefault(reason, 0L));
+        }
+        Map<String, Duration> byUser = times.of(counts, now.times(), live);
+        if (samples.isNamed()) {
+            byUser.forEach((user, time) ->
+                    samples.add(Metric.GPU_SECONDS, List.of(user), time.toNanos() * NANO));
+        } else {
+            Duration all = byUser.values().stream().reduce(Duration.ZERO, Duration::plus);
+            samples.add(Metric.GPU_SECONDS, List.of(""), all.toNanos() * NANO);
+        }
+    }
+
+    private void addQueue(Samples samples) throws IOException {
+        List<Leases.Waiter> waiting = leases.waiting();
+        Instant now = Instant.now();
+        Duration longest =
+                waiting.stream()
+                        .map(waiter -> Duration.between(waiter.ticket().since(), now))
+                        .reduce(
+                                Duration.ZERO,
+                                (one, other) -> one.compareTo(other) > 0 ? one : other);
+        samples.add(Metric.WAITING, waiting.size());
+        samples.add(Metric.LONGEST_WAIT, longest.toNanos() * NANO);
+        samples.add(Metric.REFUSED_STARTS, leases.refusedStarts().size());
+    }
+
+    private void addGpus(Samples samples) throws IOException {
+        List<GpuStatus> gpus;
+        try {
+            HostDriver host = driver.read();
+            samples.add(Metric.DRIVER, List.of(host.version().text()), 1);
+            gpus = leases.status(host.gpus());
+        } catch (NoDriverException e) {
+            // GPUs that are held are MISSING then.
+            gpus = leases.status(List.of());
+        }
+        for (GpuStatus.State state : GpuStatus.State.values()) {
+            long count = gpus.stream().filter(gpu -> gpu.state() == state).count();
+            samples.add(Metric.GPUS, List.of(state.name()), count);
+        }
+        Map<String, Reading> read = readings.get();
+        for (GpuStatus gpu : gpus) {
+            GpuSamples its = new GpuSamples(samples, gpu);
+            its.addStatus(gpu);
+            Optional.ofNullable(read.get(gpu.gpu().pciAddress())).ifPresent(its::addReading);
+        }
+    }
+}

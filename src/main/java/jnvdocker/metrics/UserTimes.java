@@ -1,0 +1,42 @@
+package jnvdocker.metrics;
+
+import jnvdocker.grant.DecisionCounts;
+import jnvdocker.lease.Lease;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * For how long users have had GPUs since the daemon started. What was told once never becomes less,
+ * though a lease may end between two looks, and a clock be set: Prometheus would take it for a
+ * restart.
+ */
+final class UserTimes {
+    private final Map<String, Duration> told = new HashMap<>();
+
+    /**
+     * Returns the times by user.
+     *
+     * @param ended of leases that had ended
+     * @param live those that lived then, or later
+     */
+    Map<String, Duration> of(DecisionCounts counts, Map<String, Duration> ended, List<Lease> live) {
+        Map<String, Duration> times = new TreeMap<>(ended);
+        Instant now = Instant.now();
+        for (Lease lease : live) {
+            String user = DecisionCounts.user(lease.claim().owner());
+            times.merge(user, counts.time(lease, now), Duration::plus);
+        }
+        times.replaceAll((user, time) -> told.merge(user, time, UserTimes::more));
+        told.keySet().retainAll(times.keySet());
+        return times;
+    }
+
+    private static Duration more(Duration one, Duration other) {
+        return one.compareTo(other) > 0 ? one : other;
+    }
+}

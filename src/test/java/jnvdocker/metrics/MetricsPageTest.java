@@ -1,0 +1,424 @@
+package jnvdocker.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.nvml.GpuFacts;
+import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.HostClock;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.web.WebAnswer;
+import jnvdocker.web.WebRequest;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** The text that Prometheus is told, with leases of a registry on disk. */
+class MetricsPageTest {
+    private static final Owner ALICE = new Owner(1001, "alice");
+    private static final String UUID = "GPU-5c1a000%d-0000-0000-0000-000000000000";
+    private static final int GPUS = 3;
+
+    @TempDir Path folder;
+    private final ProcessId self =
+            Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
+    private final Map<String, Reading> readings = new HashMap<>();
+    private boolean namesOverTcp;
+    private Host host;
+    private DockerEngine engine;
+    private LeaseParts parts;
+
+    /** Nobody uses a GPU without a lease. */
+    private record NoUses() implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+            return List.of();
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            return List.of();
+        }
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        Path driver =
+                Files.createDirectories(folder.resolve("root/proc/driver/nvidia/gpus")).getParent();
+        Files.writeString(
+                driver.resolve("version"),
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15"
+                        + " UTC 2023\n");
+        for (int i = 0; i < GPUS; i++) {
+            Path gpu = Files.createDirectory(driver.resolve("gpus/0000:0%d:00.0".formatted(i)));
+            Files.writeString(
+                    gpu.resolve("information"),
+                    "Model: NVIDIA A100\nGPU UUID: %s\nDevice Minor: %d\n"
+                            .formatted(UUID.formatted(i), i));
+        }
+        host = Host.at(folder.resolve("root"));
+        engine = new DockerEngine(folder.resolve("no-engine.sock"));
+        parts =
+                LeaseParts.open(
+                        new LeaseParts.World(
+                                Files.createDirectory(folder.resolve("state")),
+                                "boot",
+                                "nvidia-docker",
+                                Processes.ofThisMachine(),
+                                engine,
+                                () -> HostDriver.read(host).gpus(),
+                                new NoUses(),
+                                () ->
+                                        new LeasePolicy(
+                                                OptionalInt.of(2),
+                                                Optional.empty(),
+                                                List.of(),
+                                                false,
+                                                "config.toml"),
+                                HostClock.OF_THIS_MACHINE,
+                                Pace.REAL,
+                                new DecisionLog(Optional.empty())));
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        parts.close();
+        engine.close();
+    }
+
+    private Claim claim(String request) throws IOException, RefusedException {
+        return parts.leases()
+                .claim(
+                        new LeaseRequest(
+                                GpuRequest.parseOption(request),
+                                ALICE,
+                                self,
+                                new Origin.EngineContainer("engine", Optional.of("cuda:\"12\"\n")),
+                                Optional.empty()))
+                .orElseThrow();
+    }
+
+    /** The last answer is given again for a second, so each needs a page of its own. */
+    private List<String> lines(boolean trusted) throws IOException {
+        MetricsPage page =
+                new MetricsPage(
+                        () -> HostDriver.read(host),
+                        parts.leases(),
+                        () -> Map.copyOf(readings),
+                        () -> namesOverTcp);
+        return lines(page, trusted);
+    }
+
+    private static List<String> lines(MetricsPage page, boolean trusted) throws IOException {
+        WebAnswer answer = page.answer(new WebRequest("/metrics", Map.of(), trusted)).orElseThrow();
+        assertTrue(
+                answer instanceof WebAnswer.Page(int status, String type, String _)
+                        && status == 200
+                        && type.equals("text/plain; version=0.0.4; charset=utf-8"));
+        return ((WebAnswer.Page) answer).body().lines().toList();
+    }
+
+    private static void assertHas(List<String> lines, String... expected) {
+        for (String line : expected) {
+            assertTrue(
+                    lines.contains(line), () -> line + "\nis not in\n" + String.join("\n", lines));
+        }
+    }
+
+    private static List<String> samples(List<String> lines, String name) {
+        return lines.stream()
+                .filter(line -> line.startsWith(name + "{") || line.startsWith(name + " "))
+                .toList();
+    }
+
+    @Test
+    void leasesAreCountedWithTheirDecisions() throws Exception {
+        Claim claim = claim("device=1");
+        parts.leases().cancel(claim("device=0"));
+        for (String request : List.of("device=1", "3", "4")) {
+            try {
+                claim(request);
+            } catch (RefusedException e) {
+                parts.leases().refused(ALICE, "container", e);
+            }
+        }
+        List<String> lines = lines(true);
+        assertHas(
+                lines,
+                "# TYPE jnvdocker_gpus gauge",
+                "jnvdocker_gpus{state=\"FREE\"} 2.0",
+                "jnvdocker_gpus{state=\"RESERVED\"} 1.0",
+                "jnvdocker_gpus{state=\"STUCK\"} 0.0",
+                "jnvdocker_leases 1.0",
+                "# TYPE jnvdocker_leases_granted_total counter",
+                "jnvdocker_leases_granted_total 2.0",
+                "jnvdocker_leases_released_total 1.0",
+                "jnvdocker_refusals_total{reason=\"taken\"} 1.0",
+                "jnvdocker_refusals_total{reason=\"never_allowed\"} 1.0",
+                "jnvdocker_refusals_total{reason=\"too_few\"} 1.0",
+                "jnvdocker_refusals_total{reason=\"sick\"} 0.0",
+                "jnvdocker_waiting_clients 0.0",
+                "jnvdocker_longest_wait_seconds 0.0",
+                "jnvdocker_driver_info{version=\"535.104.05\"} 1");
+        String held =
+                "{claim=\"%s\",container=\"\",gpu=\"1\",image=\"cuda:\\\"12\\\"\\n\",state=\"RESERVED\",user=\"alice\",uuid=\"%s\"} 1.0"
+                        .formatted(claim.id(), UUID.formatted(1));
+        assertHas(lines, "jnvdocker_gpu_state" + held);
+        assertEquals(1, samples(lines, "jnvdocker_gpu_lease_start_time_seconds").size());
+        assertEquals(1, samples(lines, "jnvdocker_gpu_free_since_time_seconds").size());
+        assertEquals(1, samples(lines, "jnvdocker_gpu_seconds_total").size());
+        assertTrue(
+                samples(lines, "jnvdocker_gpu_seconds_total")
+                        .getFirst()
+                        .startsWith("jnvdocker_gpu_seconds_total{user=\"alice\"} "));
+    }
+
+    @Test
+    void namesAreNotToldOverTcpUnlessItIsAllowed() throws Exception {
+        Claim claim = claim("device=1");
+        readings.put("0000:01:00.0", full());
+        String all = String.join("\n", lines(false));
+        for (String name : Metric.NAMES) {
+            assertFalse(all.contains(name + "=\""), all);
+        }
+        assertFalse(all.contains("alice") || all.contains("cuda") || all.contains(claim.id()), all);
+        assertTrue(all.contains("jnvdocker_gpu_seconds_total "), all);
+        namesOverTcp = true;
+        assertTrue(String.join("\n", lines(false)).contains("user=\"alice\""));
+    }
+
+    @Test
+    void figuresAreInBaseUnitsWithWhoHoldsTheGpu() throws Exception {
+        Claim claim = claim("device=1");
+        readings.put("0000:01:00.0", full());
+        List<String> lines = lines(true);
+        String rest =
+                "gpu=\"1\",image=\"cuda:\\\"12\\\"\\n\",user=\"alice\",uuid=\"%s\"} "
+                        .formatted(UUID.formatted(1));
+        String labels = "{claim=\"" + claim.id() + "\",container=\"\"," + rest;
+        String clock = "{claim=\"%s\",clock=\"sm\",container=\"\",".formatted(claim.id()) + rest;
+        assertHas(
+                lines,
+                "jnvdocker_gpu_utilization_ratio" + labels + "0.97",
+                "jnvdocker_gpu_memory_bytes" + labels + "4.294967296E10",
+                "jnvdocker_gpu_memory_used_bytes" + labels + "3.8654705664E10",
+                "jnvdocker_gpu_power_watts" + labels + "391.25",
+                "jnvdocker_gpu_power_limit_watts" + labels + "400.0",
+                "jnvdocker_gpu_temperature_celsius" + labels + "61.0",
+                "jnvdocker_gpu_clock_hertz" + clock + "1.41E9",
+                "jnvdocker_gpu_pcie_sent_bytes_per_second" + labels + "1.234E7",
+                "jnvdocker_gpu_processes" + labels + "1.0");
+        List<String> throttled = samples(lines, "jnvdocker_gpu_throttled");
+        assertEquals(Throttling.values().length, throttled.size());
+        assertEquals(
+                1,
+                throttled.stream()
+                        .filter(line -> line.contains("\"power_cap\"") && line.endsWith(" 1.0"))
+                        .count());
+        assertEquals(1, throttled.stream().filter(line -> line.endsWith(" 1.0")).count());
+        assertTrue(
+                samples(lines, "jnvdocker_gpu_ecc_errors_total")
+                        .get(1)
+                        .matches(".*kind=\"uncorrected\".* 3\\.0"));
+    }
+
+    /** What is not told has no sample: nobody takes it for 0. */
+    @Test
+    void unknownFigureIsAbsent() throws Exception {
+        readings.put("0000:00:00.0", full());
+        readings.put("0000:01:00.0", empty());
+        readings.put(
+                "0000:02:00.0",
+                new Reading(
+                        Instant.now(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of("GPU is lost")));
+        List<String> lines = lines(true);
+        assertEquals(
+                List.of("0", "1", "2"),
+                samples(lines, "jnvdocker_gpu_nvml_up").stream()
+                        .map(line -> line.replaceFirst(".*gpu=\"(.)\".*", "$1"))
+                        .toList());
+        assertEquals(
+                List.of("1.0", "1.0", "0.0"),
+                samples(lines, "jnvdocker_gpu_nvml_up").stream()
+                        .map(line -> line.substring(line.lastIndexOf(' ') + 1))
+                        .toList());
+        for (Metric metric : Metric.values()) {
+            boolean isFigure = metric.compareTo(Metric.UTILIZATION) >= 0;
+            if (isFigure && metric != Metric.PROCESSES) {
+                for (String line : samples(lines, metric.fullName())) {
+                    assertTrue(line.contains("gpu=\"0\""), line);
+                }
+            }
+        }
+    }
+
+    @Test
+    void everyMetricOfTheListIsTold() throws Exception {
+        claim("device=0");
+        parts.leases().cancel(claim("device=1"));
+        readings.put("0000:00:00.0", full());
+        List<String> lines = lines(true);
+        TreeSet<String> expected = new TreeSet<>();
+        for (Metric metric : Metric.values()) {
+            expected.add(metric.fullName());
+            List<String> its = samples(lines, metric.fullName());
+            assertFalse(its.isEmpty(), metric.fullName());
+            for (String label : metric.labels()) {
+                assertTrue(its.getFirst().contains(label + "=\""), its.getFirst());
+            }
+            assertTrue(
+                    lines.contains("# HELP " + metric.fullName() + " " + metric.help()),
+                    metric.help());
+        }
+        assertEquals(
+                expected,
+                lines.stream()
+                        .filter(line -> line.startsWith("# TYPE "))
+                        .map(line -> line.split(" ")[2])
+                        .collect(Collectors.toCollection(TreeSet::new)));
+    }
+
+    @Test
+    void answerIsGivenAgainForAMomentAndTimeOfUsersOnlyGrows() throws Exception {
+        MetricsPage page =
+                new MetricsPage(() -> HostDriver.read(host), parts.leases(), Map::of, () -> false);
+        List<String> before = lines(page, true);
+        Claim claim = claim("device=0");
+        assertEquals(before, lines(page, true));
+        assertFalse(lines(page, false).contains("jnvdocker_leases 0.0"));
+        UserTimes times = new UserTimes();
+        List<Duration> seen = new ArrayList<>();
+        var counts = parts.leases().counts();
+        seen.add(times.of(counts, Map.of(), parts.leases().live()).get("alice"));
+        parts.leases().cancel(claim);
+        seen.add(times.of(counts, counts.now().times(), List.of()).get("alice"));
+        seen.add(times.of(counts, Map.of("alice", Duration.ZERO), List.of()).get("alice"));
+        assertEquals(seen.stream().sorted().toList(), seen);
+    }
+
+    private static Reading full() {
+        GpuFacts.Clocks clocks =
+                new GpuFacts.Clocks(
+                        OptionalInt.of(1410), OptionalInt.of(1410), OptionalInt.of(1215));
+        GpuFacts.PcieLink link = new GpuFacts.PcieLink(OptionalInt.of(4), OptionalInt.of(16));
+        GpuFacts facts =
+                new GpuFacts(
+                        UUID.formatted(1),
+                        "NVIDIA A100",
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        OptionalInt.of(1),
+                        OptionalLong.of(40L << 30),
+                        OptionalLong.of(64L << 30),
+                        OptionalInt.of(400_000),
+                        clocks,
+                        link);
+        GpuFigures figures =
+                new GpuFigures(
+                        new GpuFigures.Utilization(
+                                OptionalInt.of(97),
+                                OptionalInt.of(41),
+                                OptionalInt.of(0),
+                                OptionalInt.of(0)),
+                        Optional.of(new GpuFigures.Memory(40L << 30, 36L << 30)),
+                        Optional.of(new GpuFigures.Memory(64L << 30, 1 << 20)),
+                        OptionalInt.of(391_250),
+                        OptionalInt.of(61),
+                        OptionalInt.of(30),
+                        clocks,
+                        link,
+                        new GpuFigures.Throughput(OptionalInt.of(12_340), OptionalInt.of(1)),
+                        OptionalLong.of(4),
+                        new GpuFigures.Errors(
+                                Optional.of(true),
+                                OptionalLong.of(0),
+                                OptionalLong.of(3),
+                                OptionalInt.of(1),
+                                true,
+                                OptionalInt.of(0),
+                                false),
+                        List.of(
+                                new GpuFigures.GpuProcess(
+                                        1, OptionalLong.empty(), OptionalInt.empty(), false)),
+                        Optional.of(GpuFigures.ComputeMode.DEFAULT),
+                        Optional.of(true),
+                        Optional.of(new GpuFigures.Mig(false, false, List.of())));
+        return new Reading(
+                Instant.now(), Optional.of(facts), Optional.of(figures), Optional.empty());
+    }
+
+    /** Of an old GPU, which tells next to nothing. */
+    private static Reading empty() {
+        GpuFacts.Clocks clocks =
+                new GpuFacts.Clocks(OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty());
+        GpuFigures figures =
+                new GpuFigures(
+                        new GpuFigures.Utilization(
+                                OptionalInt.empty(),
+                                OptionalInt.empty(),
+                                OptionalInt.empty(),
+                                OptionalInt.empty()),
+                        Optional.empty(),
+                        Optional.empty(),
+                        OptionalInt.empty(),
+                        OptionalInt.empty(),
+                        OptionalInt.empty(),
+                        clocks,
+                        new GpuFacts.PcieLink(OptionalInt.empty(), OptionalInt.empty()),
+                        new GpuFigures.Throughput(OptionalInt.empty(), OptionalInt.empty()),
+                        OptionalLong.empty(),
+                        new GpuFigures.Errors(
+                                Optional.empty(),
+                                OptionalLong.empty(),
+                                OptionalLong.empty(),
+                                OptionalInt.empty(),
+                                false,
+                                OptionalInt.empty(),
+                                false),
+                        List.of(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.empty());
+        return new Reading(Instant.now(), Optional.empty(), Optional.of(figures), Optional.empty());
+    }
+}
