@@ -85,7 +85,7 @@ final class RuntimeCheck implements Check {
         }
     }
 
-    private static Finding finding(RuntimeHealth health) {
+    static Finding finding(RuntimeHealth health) {
         String name = health.registration().engine().word();
         return health.wrong()
                 .map(why -> Finding.wrong(why.precededBy(name + "'s jnvdocker runtime: ")))

@@ -9,8 +9,12 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.ForeignRuntimes;
+import jnvdocker.oci.install.Registration;
+import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -178,6 +182,38 @@ class OtherWaysTest {
                                         + file)
                         .toList(),
                 found());
+    }
+
+    private static String installed(EngineKind engine, boolean standard, Optional<Refusal> wrong) {
+        Registration registration =
+                new Registration(
+                        engine,
+                        Path.of("/etc/c"),
+                        engine == EngineKind.CDI ? "jnvdocker/gpu" : "nvidia",
+                        Path.of("/opt/rt"),
+                        Optional.empty());
+        Optional<Path> real =
+                Optional.of(Path.of("/usr/bin/runc")).filter(_ -> engine != EngineKind.CDI);
+        return RuntimeCheck.finding(new RuntimeHealth(registration, real, standard, wrong)).line();
+    }
+
+    @Test
+    void installedRuntimesAreShownWithTheirFaults() {
+        assertEquals(
+                "docker's default runtime 'nvidia' is jnvdocker's, and runs /usr/bin/runc",
+                installed(EngineKind.DOCKER, true, Optional.empty()));
+        assertEquals(
+                "podman's runtime 'nvidia' is jnvdocker's, and runs /usr/bin/runc",
+                installed(EngineKind.PODMAN, false, Optional.empty()));
+        assertEquals(
+                "'--device jnvdocker/gpu=…' gives containers of any runtime exactly these GPUs",
+                installed(EngineKind.CDI, false, Optional.empty()));
+        assertEquals(
+                "containerd's jnvdocker runtime: /opt/x is missing; install it again",
+                installed(
+                        EngineKind.CONTAINERD,
+                        false,
+                        Optional.of(new Refusal("/opt/x is missing", "install it again"))));
     }
 
     private static Lease lease(int id, String container, Origin origin) {
