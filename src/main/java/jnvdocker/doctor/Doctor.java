@@ -8,6 +8,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.RuntimeInstaller;
+import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
@@ -75,7 +76,11 @@ public final class Doctor {
                 new UnmanagedCheck(board, around.leases()),
                 new DescriptorCheck(around.leases(), board),
                 new RuntimeCheck(
-                        around.runtimes(), around.engine(), around.host(), around.leases()),
+                        around.runtimes(),
+                        around.engine(),
+                        around.host(),
+                        around.leases(),
+                        new ClaimFiles(around.daemon().state())::hasVariables),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
                 new SharingCheck(around.host(), around.leases(), around.defaultGpus()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),

@@ -9,43 +9,42 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.oci.install.EngineKind;
+import jnvdocker.oci.install.ForeignRuntimes;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** Checks our OCI runtime, and the ways by which containers get GPUs past it. */
 final class RuntimeCheck implements Check {
-    /** The directories in which engines look for CDI files. */
-    private static final List<String> CDI = List.of("/etc/cdi", "/var/run/cdi");
-
-    private static final String CDI_KIND = "nvidia.com/gpu";
-    private static final int CDI_LIMIT = 1 << 20;
-
     private final RuntimeInstaller installer;
     private final DockerEngine engine;
-    private final Host host;
+    private final OtherWays others;
     private final Leases leases;
+    private final Predicate<String> created;
 
-    RuntimeCheck(RuntimeInstaller installer, DockerEngine engine, Host host, Leases leases) {
+    /**
+     * @param created tells whether our runtime has created the container of a claim
+     */
+    RuntimeCheck(
+            RuntimeInstaller installer,
+            DockerEngine engine,
+            Host host,
+            Leases leases,
+            Predicate<String> created) {
         this.installer = installer;
         this.engine = engine;
-        this.host = host;
+        this.others = new OtherWays(new ForeignRuntimes(host), engine::isGuarded);
         this.leases = leases;
+        this.created = created;
     }
 
     @Override
@@ -57,11 +56,8 @@ final class RuntimeCheck implements Check {
     public List<Finding> look() throws IOException {
         Optional<EngineRuntimes> now = runtimes();
         List<Finding> found = new ArrayList<>(registered(now));
-        now.ifPresent(runtimes -> found.addAll(others(runtimes)));
-        for (String folder : CDI) {
-            found.addAll(cdi(host.resolve(folder)));
-        }
-        found.addAll(paths(leases.live()));
+        found.addAll(others.look(now));
+        found.addAll(paths(leases.live(), created));
         return found;
     }
 
@@ -89,7 +85,7 @@ final class RuntimeCheck implements Check {
         }
     }
 
-    private static Finding finding(RuntimeHealth health) {
+    static Finding finding(RuntimeHealth health) {
         String name = health.registration().engine().word();
         return health.wrong()
                 .map(why -> Finding.wrong(why.precededBy(name + "'s jnvdocker runtime: ")))
@@ -109,65 +105,23 @@ final class RuntimeCheck implements Check {
                                                 + health.real().map(Path::toString).orElse("-")));
     }
 
-    private List<Finding> others(EngineRuntimes runtimes) {
-        List<Finding> found = new ArrayList<>();
-        for (String name : new TreeSet<>(runtimes.paths().keySet())) {
-            String program = runtimes.paths().get(name);
-            Path file = Path.of(program).getFileName();
-            if (file != null
-                    && file.toString().startsWith("nvidia-container-runtime")
-                    && !engine.isGuarded(program)) {
-                found.add(
-                        Finding.hint(
-                                "docker's runtime '"
-                                        + Quote.shown(name)
-                                        + "' ("
-                                        + Quote.shown(program)
-                                        + ") gives containers GPUs past jnvdocker",
-                                "take it out of docker's daemon.json, and run 'jnvdocker runtime"
-                                        + " install'"));
-            }
-        }
-        return found;
-    }
-
-    private static List<Finding> cdi(Path folder) throws IOException {
-        List<Finding> found = new ArrayList<>();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "*.{json,yaml,yml}")) {
-            for (Path file : files) {
-                if (Files.isRegularFile(file) && names(file, CDI_KIND)) {
-                    found.add(
-                            Finding.hint(
-                                    file
-                                            + " lets '--device "
-                                            + CDI_KIND
-                                            + "=…' give containers GPUs past jnvdocker, but for"
-                                            + " those of its runtime",
-                                    "remove it: rm " + file));
-                }
-            }
-        } catch (NoSuchFileException | NotDirectoryException e) {
-            // No CDI on this host.
-        }
-        return found;
-    }
-
-    private static boolean names(Path file, String kind) throws IOException {
-        try (InputStream in = Files.newInputStream(file)) {
-            return new String(in.readNBytes(CDI_LIMIT), StandardCharsets.UTF_8).contains(kind);
-        }
-    }
-
-    /** Returns by which way each container has its GPUs. */
-    static List<Finding> paths(List<Lease> live) {
+    /**
+     * Returns by which way each container has its GPUs.
+     *
+     * @param created tells whether our runtime has created the container of a claim, not the hook
+     *     of our CDI devices
+     */
+    static List<Finding> paths(List<Lease> live, Predicate<String> created) {
         List<String> runtime = new ArrayList<>();
+        List<String> cdi = new ArrayList<>();
         List<String> plugin = new ArrayList<>();
         for (Lease lease : live) {
             Claim claim = lease.claim();
             String name = claim.container().map(Claim.ContainerRef::name).orElse("");
             if (!name.isEmpty()) {
                 switch (claim.origin()) {
-                    case Origin.OciContainer _ -> runtime.add(name);
+                    case Origin.OciContainer _ ->
+                            (created.test(claim.id()) ? runtime : cdi).add(name);
                     case Origin.EngineContainer _, Origin.OtherEngineContainer _ ->
                             plugin.add(name);
                     case Origin.HostProcess _, Origin.MesosTask _ -> {
@@ -178,6 +132,7 @@ final class RuntimeCheck implements Check {
         }
         List<Finding> found = new ArrayList<>();
         line("the OCI runtime", runtime).ifPresent(found::add);
+        line("jnvdocker's CDI devices", cdi).ifPresent(found::add);
         line("'jnvdocker run' and the volume plugin", plugin).ifPresent(found::add);
         return found;
     }

@@ -140,6 +140,11 @@ public final class ClaimFiles {
         replace(claim, folder.resolve(claim).resolve(VARIABLES), root, OURS);
     }
 
+    /** Whether our OCI runtime has created the claim's container. */
+    public boolean hasVariables(String claim) {
+        return Files.exists(folder.resolve(claim).resolve(VARIABLES), LinkOption.NOFOLLOW_LINKS);
+    }
+
     /** The remembered value; none when nothing is there that can be read. */
     public List<SetVariable> variables(String claim) {
         Path file = folder.resolve(claim).resolve(VARIABLES);

@@ -20,7 +20,6 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.Lease;
-import jnvdocker.oci.refuse.RefusedProcess;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
 import jnvdocker.oci.spec.GpuWishes;
@@ -76,9 +75,7 @@ public final class RuntimeCreate {
     private final OciContainers containers;
     private final OciKeeper keeper;
     private final GpuWishes wishes;
-    private final ContainerEngine engine;
-    private final BooleanSupplier busyRetries;
-    private final Path refused;
+    private final RefusedCreation refusedCreation;
     private final Path claims;
     private final ImageFiles images = new ImageFiles();
     private final ContainerOwner owners = new ContainerOwner();
@@ -113,9 +110,8 @@ public final class RuntimeCreate {
         this.containers = containers;
         this.keeper = keeper;
         this.wishes = wishes;
-        this.engine = engine;
-        this.busyRetries = retries.busy();
-        this.refused = retries.program();
+        this.refusedCreation =
+                new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
         this.claims = claims;
     }
 
@@ -176,28 +172,15 @@ public final class RuntimeCreate {
         }
     }
 
-    /**
-     * A refused create is final to a restart policy: if no user has typed the start and reads the
-     * reason, the container runs a program that prints it and fails, so that the policy tries
-     * again.
-     */
     private void refuse(CreateCall call, String config, String why)
             throws RefusedException, IOException {
-        boolean typed =
-                !busyRetries.getAsBoolean()
-                        || call.docker()
-                                .filter(it -> it.hasPolicy() && isStartedByItself(it))
-                                .isEmpty();
-        if (typed) {
-            call.client().refuseContainer(why);
-        } else {
-            call.client().print(RefusedProcess.of(config, refused, "jnvdocker: " + why));
+        Optional<String> instead = refusedCreation.instead(config, call.docker(), why);
+        if (instead.isPresent()) {
+            call.client().print(instead.get());
             call.client().exit(ExitCode.OK);
+        } else {
+            call.client().refuseContainer(why);
         }
-    }
-
-    private boolean isStartedByItself(DockerContainer container) {
-        return container.restarting() || !engine.hasStarted();
     }
 
     private CreateCall call(List<String> words, ClientRequest request, ClientConnection client)

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -23,7 +24,12 @@ final class HookLink {
 
     /** NVIDIA's, where dockerd would find it. */
     static Optional<Path> nvidias(Path folder) {
-        return Stream.concat(Stream.of(folder), RealRuntime.FOLDERS.stream())
+        return nvidias(Stream.concat(Stream.of(folder), RealRuntime.FOLDERS.stream()).toList());
+    }
+
+    /** NVIDIA's in the first of these directories that has one. */
+    static Optional<Path> nvidias(List<Path> folders) {
+        return folders.stream()
                 .map(each -> each.resolve(NAME))
                 .filter(each -> Files.exists(each, LinkOption.NOFOLLOW_LINKS))
                 .filter(each -> !isOurs(each))

@@ -1,0 +1,243 @@
+package jnvdocker.oci.install;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+
+import jnvdocker.host.Host;
+import jnvdocker.words.RefusedException;
+
+import org.tomlj.Toml;
+import org.tomlj.TomlArray;
+import org.tomlj.TomlTable;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * What gives containers of a host GPUs beside our runtime, as far as its engines' configurations
+ * say: NVIDIA's runtimes and hook, and the directories of CDI files.
+ */
+public final class ForeignRuntimes {
+    private static final List<String> CDI = List.of("/etc/cdi", "/var/run/cdi", "/run/cdi");
+    private static final List<String> PODMANS =
+            List.of("/usr/share/containers/containers.conf", "/etc/containers/containers.conf");
+    private static final String PODMANS_PARTS = "/etc/containers/containers.conf.d";
+    private static final String CONTAINERDS_PARTS = "/etc/containerd/conf.d";
+
+    /** Go writes into a program which modules it is made of. */
+    private static final String TOOLKIT = "NVIDIA/nvidia-container-toolkit";
+
+    private static final int SCRIPT = 64 << 10;
+    private static final int PART = 1 << 20;
+    private static final int MOST_PARTS = 64;
+
+    private final Host host;
+
+    public ForeignRuntimes(Host host) {
+        this.host = host;
+    }
+
+    /**
+     * A runtime in an engine's configuration.
+     *
+     * @param program as it is written there, mostly an absolute path
+     */
+    public record Named(EngineKind engine, Path file, String name, String program) {}
+
+    /** The runtimes that podman and containerd are configured with; docker can be asked. */
+    public List<Named> named() throws IOException {
+        List<Named> all = new ArrayList<>();
+        for (Path file : podmans()) {
+            TomlTable runtimes = table(file).getTable(List.of("engine", "runtimes"));
+            if (runtimes != null) {
+                for (String name : new TreeSet<>(runtimes.keySet())) {
+                    texts(runtimes.get(List.of(name))).stream()
+                            .map(program -> new Named(EngineKind.PODMAN, file, name, program))
+                            .forEach(all::add);
+                }
+            }
+        }
+        for (Path file : containerds()) {
+            addHandlers(table(file), file, all);
+        }
+        return all;
+    }
+
+    /** Wherever they stand: that differs between versions of the file. */
+    private static void addHandlers(TomlTable table, Path file, List<Named> to) {
+        for (String key : new TreeSet<>(table.keySet())) {
+            if (table.get(List.of(key)) instanceof TomlTable inner) {
+                if (key.equals("runtimes")) {
+                    for (String name : new TreeSet<>(inner.keySet())) {
+                        if (inner.get(List.of(name, "options", "BinaryName"))
+                                instanceof String it) {
+                            to.add(new Named(EngineKind.CONTAINERD, file, name, it));
+                        }
+                    }
+                }
+                addHandlers(inner, file, to);
+            }
+        }
+    }
+
+    /** The directories in which engines look for CDI files, as the host has them. */
+    public List<Path> cdiFolders() throws IOException {
+        Set<String> folders = new LinkedHashSet<>(CDI);
+        JsonNode docker = docker();
+        docker.path("cdi-spec-dirs").forEach(each -> folders.add(each.asText()));
+        for (Path file : podmans()) {
+            folders.addAll(texts(table(file).get(List.of("engine", "cdi_spec_dirs"))));
+        }
+        for (Path file : containerds()) {
+            addCdi(table(file), folders);
+        }
+        Set<Path> places = new LinkedHashSet<>();
+        for (String folder : folders) {
+            if (folder.startsWith("/")) {
+                places.add(host.resolve(folder));
+            }
+        }
+        return List.copyOf(places);
+    }
+
+    private static void addCdi(TomlTable table, Set<String> to) {
+        for (String key : table.keySet()) {
+            Object value = table.get(List.of(key));
+            if (key.equals("cdi_spec_dirs")) {
+                to.addAll(texts(value));
+            } else if (value instanceof TomlTable inner) {
+                addCdi(inner, to);
+            }
+        }
+    }
+
+    /** NVIDIA's program that docker runs for {@code --gpus}, where dockerd would find one. */
+    public Optional<Path> hook() throws IOException {
+        List<Path> folders = new ArrayList<>();
+        for (Path folder : RealRuntime.FOLDERS) {
+            folders.add(host.resolve(folder.toString()));
+        }
+        return HookLink.nvidias(folders);
+    }
+
+    /** Whether a runtime's program is NVIDIA's, or a script that runs that. */
+    public boolean isNvidias(String program) {
+        try {
+            if (isNamedSo(Path.of(program))) {
+                return true;
+            }
+            Path file = host.resolve(program);
+            return program.startsWith("/")
+                    && Files.isRegularFile(file)
+                    && (isNamedSo(file) || hasToolkit(file));
+        } catch (IOException | InvalidPathException e) {
+            return false;
+        }
+    }
+
+    private static boolean isNamedSo(Path program) {
+        Path name = program.getFileName();
+        return name != null && name.toString().startsWith(RuntimeProgram.NAME);
+    }
+
+    private static boolean hasToolkit(Path file) throws IOException {
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] part = in.readNBytes(SCRIPT);
+            String text = new String(part, StandardCharsets.ISO_8859_1);
+            if (text.startsWith("#!")) {
+                return text.contains(RuntimeProgram.NAME);
+            }
+            for (int i = 0; i < MOST_PARTS && part.length > 0; i++) {
+                if (text.contains(TOOLKIT)) {
+                    return true;
+                }
+                // A word may lie across two parts.
+                String end = text.substring(Math.max(0, text.length() - TOOLKIT.length()));
+                part = in.readNBytes(PART);
+                text = end + new String(part, StandardCharsets.ISO_8859_1);
+            }
+            return false;
+        }
+    }
+
+    private List<Path> podmans() throws IOException {
+        List<Path> files = new ArrayList<>();
+        for (String file : PODMANS) {
+            files.add(host.resolve(file));
+        }
+        files.addAll(parts(PODMANS_PARTS, "*.conf"));
+        return files;
+    }
+
+    private List<Path> containerds() throws IOException {
+        List<Path> files = new ArrayList<>();
+        files.add(host.resolve(EngineKind.CONTAINERD.config().toString()));
+        files.addAll(parts(CONTAINERDS_PARTS, "*.toml"));
+        return files;
+    }
+
+    private List<Path> parts(String folder, String names) throws IOException {
+        Path path = host.resolve(folder);
+        if (!Files.isDirectory(path)) {
+            return List.of();
+        }
+        List<Path> parts = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(path, names)) {
+            files.forEach(parts::add);
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        parts.sort(Comparator.naturalOrder());
+        return parts;
+    }
+
+    /** What its engine cannot read either is as good as empty. */
+    private static TomlTable table(Path file) throws IOException {
+        return Toml.parse(text(file));
+    }
+
+    private JsonNode docker() throws IOException {
+        String text = text(host.resolve(EngineKind.DOCKER.config().toString()));
+        JsonMapper mapper = JsonMapper.builder().build();
+        try {
+            return mapper.readTree(text.isEmpty() ? "{}" : text);
+        } catch (JsonProcessingException e) {
+            return mapper.createObjectNode();
+        }
+    }
+
+    private static String text(Path file) throws IOException {
+        try {
+            return Files.exists(file, LinkOption.NOFOLLOW_LINKS) ? SettingsFile.read(file) : "";
+        } catch (RefusedException e) {
+            return "";
+        }
+    }
+
+    private static List<String> texts(Object value) {
+        return switch (value) {
+            case String text -> List.of(text);
+            case TomlArray list ->
+                    list.toList().stream()
+                            .filter(String.class::isInstance)
+                            .map(String.class::cast)
+                            .toList();
+            case null, default -> List.of();
+        };
+    }
+}

@@ -1,0 +1,52 @@
+package jnvdocker.command.runtime;
+
+import jnvdocker.oci.refuse.RefusedProcess;
+import jnvdocker.oci.spec.DockerContainer;
+import jnvdocker.words.RefusedException;
+
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Decides what becomes of a container whose GPUs are refused. A refused create is final to a
+ * restart policy: if no user has typed the start and reads the reason, the container runs a program
+ * that prints it and fails, so that the policy tries again.
+ */
+final class RefusedCreation {
+    private final BooleanSupplier busyRetries;
+    private final BooleanSupplier engineHasStarted;
+    private final Path program;
+
+    /**
+     * @param busyRetries whether the policy is to try again
+     * @param engineHasStarted whether the engine has: while it starts, its containers do so by
+     *     themselves
+     * @param program that prints the reason, in a directory of its own
+     */
+    RefusedCreation(BooleanSupplier busyRetries, BooleanSupplier engineHasStarted, Path program) {
+        this.busyRetries = busyRetries;
+        this.engineHasStarted = engineHasStarted;
+        this.program = program;
+    }
+
+    /**
+     * The {@code config.json} to run instead; empty when the start is to be refused.
+     *
+     * @param config the container's own
+     * @throws RefusedException when that is no container's
+     */
+    Optional<String> instead(String config, Optional<DockerContainer> docker, String why)
+            throws RefusedException {
+        boolean again =
+                busyRetries.getAsBoolean()
+                        && docker.filter(it -> it.hasPolicy() && startsByItself(it)).isPresent();
+        return again
+                ? Optional.of(RefusedProcess.of(config, program, "jnvdocker: " + why))
+                : Optional.empty();
+    }
+
+    private boolean startsByItself(DockerContainer container) {
+        return container.restarting() || !engineHasStarted.getAsBoolean();
+    }
+}

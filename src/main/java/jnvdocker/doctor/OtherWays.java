@@ -1,0 +1,139 @@
+package jnvdocker.doctor;
+
+import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.oci.install.ForeignRuntimes;
+import jnvdocker.words.Quote;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+
+/** The ways by which containers get GPUs past us, and how to close each. */
+final class OtherWays {
+    private static final String CDI_KIND = "nvidia.com/gpu";
+    private static final int CDI_LIMIT = 1 << 20;
+
+    private final ForeignRuntimes foreign;
+    private final Predicate<String> guarded;
+
+    /**
+     * @param guarded tells whether a runtime's program is ours
+     */
+    OtherWays(ForeignRuntimes foreign, Predicate<String> guarded) {
+        this.foreign = foreign;
+        this.guarded = guarded;
+    }
+
+    /**
+     * @param docker the runtimes that docker has; empty when it does not answer
+     */
+    List<Finding> look(Optional<EngineRuntimes> docker) throws IOException {
+        List<Finding> found = new ArrayList<>();
+        if (docker.isPresent()) {
+            addDockers(docker.get(), found);
+            addHook(docker.get(), found);
+        }
+        for (ForeignRuntimes.Named named : foreign.named()) {
+            if (isPastUs(named.program())) {
+                found.add(
+                        runtime(
+                                named.engine().word(),
+                                named.name(),
+                                named.program(),
+                                "take it out of "
+                                        + named.file()
+                                        + ", and run 'jnvdocker runtime install --engine "
+                                        + named.engine().word()
+                                        + "'"));
+            }
+        }
+        for (Path folder : foreign.cdiFolders()) {
+            addCdi(folder, found);
+        }
+        return found;
+    }
+
+    private boolean isPastUs(String program) {
+        return foreign.isNvidias(program) && !guarded.test(program);
+    }
+
+    private void addDockers(EngineRuntimes runtimes, List<Finding> to) {
+        for (String name : new TreeSet<>(runtimes.paths().keySet())) {
+            String program = runtimes.paths().get(name);
+            if (isPastUs(program)) {
+                to.add(
+                        runtime(
+                                "docker",
+                                name,
+                                program,
+                                "take it out of docker's daemon.json, and run 'jnvdocker runtime"
+                                        + " install'"));
+            }
+        }
+    }
+
+    private static Finding runtime(String engine, String name, String program, String remedy) {
+        return Finding.hint(
+                engine
+                        + "'s runtime '"
+                        + Quote.shown(name)
+                        + "' ("
+                        + Quote.shown(program)
+                        + ") gives containers GPUs past jnvdocker",
+                remedy);
+    }
+
+    /** Containers of our runtime do not run it. */
+    private void addHook(EngineRuntimes runtimes, List<Finding> to) throws IOException {
+        boolean ours = guarded.test(runtimes.paths().getOrDefault(runtimes.standard(), ""));
+        foreign.hook()
+                .filter(_ -> !ours)
+                .ifPresent(hook ->
+                        to.add(
+                                Finding.hint(
+                                        hook
+                                                + " lets 'docker run --gpus' give containers of"
+                                                + " docker's default runtime GPUs past jnvdocker",
+                                        "run 'jnvdocker runtime install --default', or remove"
+                                                + " NVIDIA's container toolkit")));
+    }
+
+    private static void addCdi(Path folder, List<Finding> to) throws IOException {
+        if (!Files.isDirectory(folder)) {
+            return;
+        }
+        List<Path> all = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "*.{json,yaml,yml}")) {
+            files.forEach(all::add);
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        for (Path file : new TreeSet<>(all)) {
+            if (Files.isRegularFile(file) && names(file, CDI_KIND)) {
+                to.add(
+                        Finding.hint(
+                                file
+                                        + " lets '--device "
+                                        + CDI_KIND
+                                        + "=…' give containers GPUs past jnvdocker, but for"
+                                        + " those of its runtime",
+                                "remove it: rm " + file));
+            }
+        }
+    }
+
+    private static boolean names(Path file, String kind) throws IOException {
+        try (InputStream in = Files.newInputStream(file)) {
+            return new String(in.readNBytes(CDI_LIMIT), StandardCharsets.UTF_8).contains(kind);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+package jnvdocker.doctor;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.host.Host;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.oci.install.EngineKind;
+import jnvdocker.oci.install.ForeignRuntimes;
+import jnvdocker.oci.install.Registration;
+import jnvdocker.oci.install.RuntimeHealth;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.words.Refusal;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** By which ways containers get GPUs, ours and others. */
+class OtherWaysTest {
+    private static final String OURS =
+            "/usr/libexec/jnvdocker-runtime/docker/nvidia-container-runtime";
+
+    @TempDir Path folder;
+    private Path root;
+
+    @BeforeEach
+    void open() throws IOException {
+        root = folder.toRealPath();
+    }
+
+    private Path write(String path, String text) throws IOException {
+        Path file = root.resolve(path.substring(1));
+        Files.createDirectories(file.getParent());
+        return Files.writeString(file, text);
+    }
+
+    private List<String> found(Map<String, String> runtimes, String standard) throws IOException {
+        return new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
+                .look(Optional.of(new EngineRuntimes(standard, runtimes))).stream()
+                        .map(Finding::line)
+                        .toList();
+    }
+
+    private List<String> found() throws IOException {
+        return found(Map.of("runc", "runc"), "runc");
+    }
+
+    private static String past(String runtime, String program, String remedy) {
+        return "%s (%s) gives containers GPUs past jnvdocker; take it out of %s"
+                .formatted(runtime, program, remedy);
+    }
+
+    @Test
+    void nothingIsFoundOnAHostWithoutAny() throws IOException {
+        write("/usr/bin/runc", "#!/bin/sh\n");
+        write("/etc/cdi/vendor.json", "{\"kind\":\"vendor.com/net\"}");
+        write("/etc/containers/containers.conf", "not [ toml");
+        write("/etc/docker/daemon.json", "{");
+        assertEquals(
+                List.of(),
+                found(Map.of("runc", "/usr/bin/runc", "nvidia", OURS, "shim", ""), "nvidia"));
+    }
+
+    /** Under any name, or behind a script, as dockerd writes one for {@code runtimeArgs}. */
+    @Test
+    void dockersRuntimesAreKnownByWhatTheyRun() throws IOException {
+        write("/usr/bin/nvidia-container-runtime.cdi", "");
+        write("/opt/gpu", "#!/bin/sh\nexec /usr/bin/nvidia-container-runtime \"$@\"\n");
+        write(
+                "/opt/go",
+                "\0ELF"
+                        + "x".repeat((1 << 20) + (60 << 10))
+                        + "github.com/NVIDIA/nvidia-container-toolkit/cmd");
+        Files.createSymbolicLink(
+                root.resolve("opt/link"), Path.of("/usr/bin/nvidia-container-runtime.cdi"));
+        String remedy = "docker's daemon.json, and run 'jnvdocker runtime install'";
+        assertEquals(
+                List.of(
+                        past("docker's runtime 'a'", "/opt/gpu", remedy),
+                        past("docker's runtime 'b'", "/opt/go", remedy),
+                        past("docker's runtime 'c'", "/opt/link", remedy),
+                        past("docker's runtime 'd'", "nvidia-container-runtime", remedy)),
+                found(
+                        Map.of(
+                                "a", "/opt/gpu",
+                                "b", "/opt/go",
+                                "c", "/opt/link",
+                                "d", "nvidia-container-runtime",
+                                "e", "/opt/absent",
+                                "nvidia", OURS),
+                        "runc"));
+    }
+
+    @Test
+    void podmansAndContainerdsRuntimesAreRead() throws IOException {
+        Path podman =
+                write(
+                        "/etc/containers/containers.conf.d/gpu.conf",
+                        "[engine.runtimes]\nours = [\""
+                                + OURS
+                                + "\"]\n"
+                                + "nvidia = [\"/usr/bin/nvidia-container-runtime\"]\n");
+        Path containerd =
+                write(
+                        "/etc/containerd/conf.d/99-nvidia.toml",
+                        """
+                        version = 3
+                        [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
+                          runtime_type = "io.containerd.runc.v2"
+                          [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]
+                            BinaryName = "/usr/bin/nvidia-container-runtime"
+                        [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+                          BinaryName = "/usr/bin/runc"
+                        """);
+        assertEquals(
+                List.of(
+                        past(
+                                "podman's runtime 'nvidia'",
+                                "/usr/bin/nvidia-container-runtime",
+                                podman + ", and run 'jnvdocker runtime install --engine podman'"),
+                        past(
+                                "containerd's runtime 'nvidia'",
+                                "/usr/bin/nvidia-container-runtime",
+                                containerd
+                                        + ", and run 'jnvdocker runtime install --engine"
+                                        + " containerd'")),
+                found());
+    }
+
+    @Test
+    void nvidiasHookIsClosedByOurRuntimeAsTheDefault() throws IOException {
+        Path hook = write("/usr/bin/nvidia-container-runtime-hook", "");
+        assertEquals(
+                List.of(
+                        hook
+                                + " lets 'docker run --gpus' give containers of docker's default"
+                                + " runtime GPUs past jnvdocker; run 'jnvdocker runtime install"
+                                + " --default', or remove NVIDIA's container toolkit"),
+                found());
+        assertEquals(List.of(), found(Map.of("nvidia", OURS), "nvidia"));
+    }
+
+    @Test
+    void cdiFilesAreLookedForWhereAnyEngineDoes() throws IOException {
+        String nvidias = "cdiVersion: 0.6.0\nkind: nvidia.com/gpu\n";
+        List<Path> files =
+                List.of(
+                        write("/etc/cdi/nvidia.yaml", nvidias),
+                        write("/var/run/cdi/nvidia.yml", nvidias),
+                        write("/opt/docker/cdi/a.json", "{\"kind\":\"nvidia.com/gpu\"}"),
+                        write("/opt/podman/cdi/b.yaml", nvidias),
+                        write("/opt/containerd/cdi/c.yaml", nvidias));
+        write("/etc/cdi/jnvdocker.json", "{\"kind\":\"jnvdocker/gpu\"}");
+        write("/etc/docker/daemon.json", "{\"cdi-spec-dirs\":[\"/etc/cdi\",\"/opt/docker/cdi\"]}");
+        write(
+                "/etc/containers/containers.conf",
+                "[engine]\ncdi_spec_dirs = [\"/opt/podman/cdi\"]\n");
+        write(
+                "/etc/containerd/config.toml",
+                "[plugins.\"io.containerd.grpc.v1.cri\"]\n"
+                        + "cdi_spec_dirs = [\"/opt/containerd/cdi\"]\n");
+        assertEquals(
+                files.stream()
+                        .map(file ->
+                                file
+                                        + " lets '--device nvidia.com/gpu=…' give containers GPUs"
+                                        + " past jnvdocker, but for those of its runtime; remove"
+                                        + " it: rm "
+                                        + file)
+                        .toList(),
+                found());
+    }
+
+    private static String installed(EngineKind engine, boolean standard, Optional<Refusal> wrong) {
+        Registration registration =
+                new Registration(
+                        engine,
+                        Path.of("/etc/c"),
+                        engine == EngineKind.CDI ? "jnvdocker/gpu" : "nvidia",
+                        Path.of("/opt/rt"),
+                        Optional.empty());
+        Optional<Path> real =
+                Optional.of(Path.of("/usr/bin/runc")).filter(_ -> engine != EngineKind.CDI);
+        return RuntimeCheck.finding(new RuntimeHealth(registration, real, standard, wrong)).line();
+    }
+
+    @Test
+    void installedRuntimesAreShownWithTheirFaults() {
+        assertEquals(
+                "docker's default runtime 'nvidia' is jnvdocker's, and runs /usr/bin/runc",
+                installed(EngineKind.DOCKER, true, Optional.empty()));
+        assertEquals(
+                "podman's runtime 'nvidia' is jnvdocker's, and runs /usr/bin/runc",
+                installed(EngineKind.PODMAN, false, Optional.empty()));
+        assertEquals(
+                "'--device jnvdocker/gpu=…' gives containers of any runtime exactly these GPUs",
+                installed(EngineKind.CDI, false, Optional.empty()));
+        assertEquals(
+                "containerd's jnvdocker runtime: /opt/x is missing; install it again",
+                installed(
+                        EngineKind.CONTAINERD,
+                        false,
+                        Optional.of(new Refusal("/opt/x is missing", "install it again"))));
+    }
+
+    private static Lease lease(int id, String container, Origin origin) {
+        Claim claim =
+                new Claim(
+                        "%012x".formatted(id),
+                        origin,
+                        new Owner(1001, "alice"),
+                        List.of(),
+                        Instant.EPOCH,
+                        Optional.of(new Claim.ContainerRef("c".repeat(64), container)));
+        Holder holder =
+                new Holder.Container(new ProcessId(4711, 100), Optional.empty(), Optional.empty());
+        return new Lease(id, claim, holder, "boot", Instant.EPOCH, 1, Optional.empty());
+    }
+
+    @Test
+    void containersAreListedByTheWayTheyHaveTheirGpus() {
+        Origin oci = new Origin.OciContainer("/run/runc", Optional.empty());
+        List<Lease> live =
+                List.of(
+                        lease(1, "train", oci),
+                        lease(2, "by-name", oci),
+                        lease(3, "plain", new Origin.EngineContainer("engine", Optional.empty())),
+                        lease(4, "notebook", oci));
+        String cdi = live.get(1).claim().id();
+        assertEquals(
+                List.of(
+                        "GPUs by the OCI runtime: notebook, train",
+                        "GPUs by jnvdocker's CDI devices: by-name",
+                        "GPUs by 'jnvdocker run' and the volume plugin: plain"),
+                RuntimeCheck.paths(live, claim -> !claim.equals(cdi)).stream()
+                        .map(Finding::line)
+                        .toList());
+        assertEquals(List.of(), RuntimeCheck.paths(List.of(), _ -> true));
+    }
+}
