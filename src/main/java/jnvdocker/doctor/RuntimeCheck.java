@@ -123,7 +123,7 @@ final class RuntimeCheck implements Check {
                                         + Quote.shown(name)
                                         + "' ("
                                         + Quote.shown(program)
-                                        + ") gives containers GPUs past jnvdocker",
+                                        + ") gives containers GPUs without jnvdocker",
                                 "take it out of docker's daemon.json, and run 'jnvdocker runtime"
                                         + " install'"));
             }
@@ -141,8 +141,8 @@ final class RuntimeCheck implements Check {
                                     file
                                             + " lets '--device "
                                             + CDI_KIND
-                                            + "=…' give containers GPUs past jnvdocker, but for"
-                                            + " those of its runtime",
+                                            + "=…' give GPUs without jnvdocker to containers that"
+                                            + " do not use its runtime",
                                     "remove it: rm " + file));
                 }
             }

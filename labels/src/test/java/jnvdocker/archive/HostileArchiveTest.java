@@ -342,7 +342,7 @@ class HostileArchiveTest {
         byte[] layer = new byte[2 << 20];
         new Random(3).nextBytes(layer);
         assertEquals(
-                "has more than 1,048,576 bytes when it is unpacked" + LOAD,
+                "is larger than 1,048,576 bytes unpacked" + LOAD,
                 refusalWithin(SMALL, good().file("layer.tar", layer).plain()));
     }
 

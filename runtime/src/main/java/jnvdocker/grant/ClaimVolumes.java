@@ -24,6 +24,7 @@ import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.PluginVolumes;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.volume.plugin.VolumeInfo;
+import jnvdocker.words.Quote;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -500,7 +501,9 @@ public final class ClaimVolumes implements PluginVolumes {
     private static String id(String name) throws VolumeException {
         return ClaimNames.ofVolume(name)
                 .orElseThrow(() ->
-                        new VolumeException("no name of a claim's volume: " + name, MAKE_AGAIN));
+                        new VolumeException(
+                                Quote.quoted(name) + " is not the name of a claim's volume",
+                                MAKE_AGAIN));
     }
 
     private interface Verb<T> {

@@ -431,8 +431,8 @@ public final class Reconciler {
                         .or(() -> ofLabel(id, engineId, container.labels(), present));
         if (claim.isEmpty()) {
             LOG.error(
-                    "container {} carries the claim {}, and nothing tells of which GPUs; create it"
-                            + " again with 'jnvdocker run'",
+                    "container {} carries the claim {}, but its GPUs are unknown; create it again"
+                            + " with 'jnvdocker run'",
                     container.name(),
                     id);
             return false;

@@ -42,7 +42,7 @@ final class Reservations {
     private static final String GONE = "its GPU vanished before it could be used";
     private static final Refusal STOPPED =
             new Refusal(
-                    "jnvdocker is being uninstalled from this host, and gives no GPUs any more",
+                    "jnvdocker is being uninstalled from this host, and no longer gives out GPUs",
                     "ask an administrator");
 
     /**

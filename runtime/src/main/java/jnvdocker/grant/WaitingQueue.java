@@ -107,24 +107,27 @@ final class WaitingQueue {
         List<Place> now = places;
         if (now.size() >= MOST) {
             throw new RefusedException(
-                    now.size() + " wait for GPUs already, as many as can",
+                    now.size() + " clients already wait for GPUs, the maximum",
                     "try again later ('jnvdocker gpu queue' shows them)");
         }
         int uid = request.owner().uid();
-        long his =
+        long waiting =
                 now.stream()
                         .map(Place::ticket)
                         .filter(ticket -> ticket.owner().uid() == uid && !ticket.isScheduled())
                         .count();
-        if (uid != 0 && !request.origin().isScheduled() && his >= policy.get().maxWaitsPerUser()) {
+        if (uid != 0
+                && !request.origin().isScheduled()
+                && waiting >= policy.get().maxWaitsPerUser()) {
             throw new RefusedException(
                     Quote.shown(request.owner().name())
-                            + " waits for GPUs "
-                            + his
-                            + " times already, as often as each user may at a time ("
+                            + " already has "
+                            + waiting
+                            + (waiting == 1 ? " waiting client" : " waiting clients")
+                            + ", the limit per user ("
                             + policy.get().key("max_waits_per_user")
                             + ")",
-                    "start this when one of those has been served, or end one ('jnvdocker gpu"
+                    "start this when one of them has been served, or end one ('jnvdocker gpu"
                             + " queue' shows their pids)");
         }
     }

@@ -76,8 +76,8 @@ public final class LeaseRegistry implements AutoCloseable {
         LeaseRegistry registry = new LeaseRegistry(database, boot, time);
         if (database.wasAnother()) {
             LOG.warn(
-                    "the registry in {} is not as it was left: a copy was put in its place, or a"
-                            + " part of it is lost; what runs, and the engine, are asked",
+                    "the registry in {} was replaced or lost a part; asking processes and the"
+                            + " engine",
                     folder);
             registry.claims.unreconciled();
         }

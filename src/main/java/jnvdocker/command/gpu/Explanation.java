@@ -206,8 +206,8 @@ final class Explanation {
                     who
                             + " may open "
                             + DeviceNodes.nameOf(status.gpu())
-                            + ", and not all that it has open was looked at yet; that takes some"
-                            + " seconds";
+                            + ", and not all of its open files have been checked yet; that takes"
+                            + " some seconds";
             default -> who + " has " + DeviceNodes.nameOf(status.gpu()) + " open";
         };
     }
@@ -258,7 +258,7 @@ final class Explanation {
             case Origin.DockerContainer _, Origin.OciContainer _ ->
                     claim.container()
                                     .map(it -> "Container " + Holding.shortId(it.id()))
-                                    .orElse("A container not known yet")
+                                    .orElse("A container that is not known yet,")
                             + " of image "
                             + Quote.shown(claim.origin().title());
             case Origin.HostProcess _ -> "A process of the host, started with 'jnvdocker gpu run'";
@@ -289,7 +289,7 @@ final class Explanation {
                             "";
                     case Origin.MesosTask _ ->
                             " If it has ended, others that share its cgroup could open the GPU:"
-                                    + " that is denied them as soon as it can be.";
+                                    + " access is revoked as soon as possible.";
                 };
     }
 

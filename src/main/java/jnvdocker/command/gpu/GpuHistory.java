@@ -75,8 +75,7 @@ final class GpuHistory implements Callable<Integer> {
             names = {"-n", LIMIT},
             paramLabel = "N",
             defaultValue = "20",
-            description =
-                    "With --gpu: list at most so many leases that have ended (${DEFAULT-VALUE}).")
+            description = "With --gpu: list at most N ended leases (${DEFAULT-VALUE}).")
     private int limit;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")

@@ -51,8 +51,7 @@ final class GpuLeases implements Callable<Integer> {
             names = {"-n", LIMIT},
             paramLabel = "N",
             defaultValue = "20",
-            description =
-                    "With --all: list at most so many leases that have ended (${DEFAULT-VALUE}).")
+            description = "With --all: list at most N ended leases (${DEFAULT-VALUE}).")
     private int limit;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")

@@ -56,8 +56,7 @@ final class GpuRun implements Callable<Integer> {
             names = "--gpus",
             paramLabel = "GPUS",
             description =
-                    "all, none, a number or device=<ids>, as docker spells it; else NV_GPU counts,"
-                            + " else it is 1.")
+                    "all, none, a number or device=<ids>, as for docker; default: NV_GPU, else 1.")
     private String gpus;
 
     @Option(
@@ -66,12 +65,15 @@ final class GpuRun implements Callable<Integer> {
             arity = "0..1",
             preprocessor = Attached.class,
             description =
-                    "Wait for GPUs that are held by others, for so long (90s, 30m, 1d12h) or for"
-                        + " ever. A client that ends, or whose terminal hangs up, loses its place"
-                        + " in the queue: keep it in tmux or under nohup.")
+                    "Wait for GPUs that are held by others, for DURATION (90s, 30m, 1d12h), or"
+                        + " without limit. A client that ends, or whose terminal hangs up, loses"
+                        + " its place in the queue: keep it in tmux or under nohup.")
     private String gpuWait;
 
-    @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "The program, its arguments.")
+    @Parameters(
+            paramLabel = "COMMAND",
+            arity = "1..*",
+            description = "The program and its arguments.")
     private List<String> command;
 
     GpuRun(GpuInventory inventory, Leases leases, ClientRequest request, ClientConnection client) {

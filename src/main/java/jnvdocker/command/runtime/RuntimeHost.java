@@ -49,7 +49,7 @@ public record RuntimeHost(
      */
     public void refresh() {
         try {
-            installer.renew().forEach(program -> LOG.info("{} is of this version now", program));
+            installer.renew().forEach(program -> LOG.info("updated {} to this version", program));
         } catch (RefusedException e) {
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {

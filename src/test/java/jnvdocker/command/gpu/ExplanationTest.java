@@ -47,7 +47,8 @@ class ExplanationTest {
                 sentences.get(0).contains("is reserved by alice's docker run (pid 4700) since"),
                 sentences::toString);
         assertEquals(
-                "A container not known yet of image nvidia/cuda:12.2, under claim 000000000111.",
+                "A container that is not known yet, of image nvidia/cuda:12.2, under claim"
+                        + " 000000000111.",
                 sentences.get(1));
     }
 

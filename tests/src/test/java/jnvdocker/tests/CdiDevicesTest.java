@@ -206,13 +206,13 @@ class CdiDevicesTest {
         assertTrue(hook(state).err().contains("not there for jnvdockerd"));
         Files.writeString(config, "{}");
         Command.of("chown", "1000", config).run().ok();
-        assertTrue(hook(state).err().contains("no file of root's"));
+        assertTrue(hook(state).err().contains("not owned by root"));
         Files.delete(config);
         Files.createSymbolicLink(config, Path.of("/etc/shadow"));
-        assertTrue(hook(state).err().contains("no file of root's"));
+        assertTrue(hook(state).err().contains("not owned by root"));
         Files.delete(config);
         Command.of("mkfifo", config).run().ok();
-        assertTrue(hook(state).err().contains("no file of root's"));
+        assertTrue(hook(state).err().contains("not owned by root"));
     }
 
     @Test

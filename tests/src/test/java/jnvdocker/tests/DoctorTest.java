@@ -612,7 +612,7 @@ class DoctorTest extends EachEngineTest {
         Files.delete(file);
         assertWrong(
                 "volume",
-                volume() + " is not a whole driver volume; make it: jnvdocker gpu volume");
+                volume() + " is an incomplete driver volume; make it: jnvdocker gpu volume");
         // A new driver has no volume before the first run.
         shell("rm -r " + volume());
         assertEquals(List.of(), found("volume"));

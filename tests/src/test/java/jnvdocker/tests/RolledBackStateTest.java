@@ -41,7 +41,7 @@ class RolledBackStateTest extends OneEngineTest {
         assertHeld(lab.docker("start", "older"));
         lab.awaitHolders(Map.of(0, "train", 1, "stays"));
         assertEquals(folders, lab.folders());
-        assertTrue(lab.log().contains("is not as it was left"), lab.log());
+        assertTrue(lab.log().contains("was replaced or lost a part"), lab.log());
         lab.docker("kill", "train").ok();
         lab.docker("start", "older").ok();
         lab.awaitHolders(Map.of(0, "older", 1, "stays"));

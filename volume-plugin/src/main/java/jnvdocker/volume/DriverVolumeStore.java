@@ -206,7 +206,7 @@ public final class DriverVolumeStore {
         } catch (NoSuchFileException e) {
             return Optional.empty();
         } catch (IOException e) {
-            log.warn("{} is not a whole driver volume: {}", folder, e.getMessage());
+            log.warn("{} is an incomplete driver volume: {}", folder, e.getMessage());
             return Optional.empty();
         }
     }

@@ -179,7 +179,7 @@ public final class ChoiceText {
                                     + gpu.index()
                                     + " at "
                                     + gpu.pciAddress()
-                                    + " shows no UUID yet, by which it would be held",
+                                    + " has no UUID yet, so it cannot be leased",
                             "run nvidia-smi once as root, or start nvidia-persistenced at boot");
             case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) ->
                     new Refusal(
@@ -290,10 +290,10 @@ public final class ChoiceText {
                     "GPU " + gpu.index() + " cannot be given out: " + gpu.trouble();
             case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
                     "GPU " + gpu.index() + " is " + LeaseText.cordoned(cordon);
-            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " shows no UUID yet";
+            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " has no UUID yet";
             case Obstacle.Missing(List<String> ids) ->
                     "the driver does not show "
-                            + (ids.size() == 1 ? "GPU " : "each of the GPUs ")
+                            + (ids.size() == 1 ? "GPU " : "all of GPUs ")
                             + Quote.shown(Indices.typed(ids));
             case Obstacle.TooFew(GpuRequest.Count asked, int gpus) -> RequestText.have(asked, gpus);
             case Obstacle.Unclear(_, List<Gpu> unclear) -> RequestText.unclear(unclear);
