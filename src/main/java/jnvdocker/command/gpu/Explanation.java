@@ -28,6 +28,8 @@ final class Explanation {
     /** Only root may end a use whose user is unknown. */
     private static final Owner NOBODY_KNOWN = new Owner(0, "root");
 
+    private static final String ITS_USER = "its user";
+
     private final GpuStatus status;
     private final Predicate<Owner> mayEnd;
     private final Instant now;
@@ -175,10 +177,7 @@ final class Explanation {
         Optional<Owner> owner = LeaseText.owner(use);
         if (!owner.map(mayEnd::test).orElseGet(() -> mayEnd.test(NOBODY_KNOWN))) {
             String user =
-                    owner.map(Owner::name)
-                            .map(Quote::shown)
-                            .or(() -> Holding.guess(use))
-                            .orElse("its user");
+                    owner.map(Explanation::asked).or(() -> Holding.guess(use)).orElse(ITS_USER);
             return start + "ask " + user + ", or wait with --gpu-wait.";
         }
         return start
@@ -189,6 +188,10 @@ final class Explanation {
                                         ? "stop it with its own engine's docker"
                                         : "kill" + pid(use))
                 + "; to ignore such use, add it to ignore in the configuration.";
+    }
+
+    private static String asked(Owner owner) {
+        return owner.equals(Owner.UNKNOWN) ? ITS_USER : Quote.shown(owner.name());
     }
 
     private String seen(GpuUse use, GpuUse.User process) {
@@ -311,7 +314,7 @@ final class Explanation {
         Claim claim = lease.claim();
         if (!mayEnd.test(claim.owner())) {
             return "To get it: ask "
-                    + Quote.shown(claim.owner().name())
+                    + asked(claim.owner())
                     + ", or wait for it: jnvdocker run --gpu-wait --gpus device="
                     + status.gpu().index()
                     + " …";

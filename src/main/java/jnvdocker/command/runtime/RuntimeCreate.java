@@ -20,6 +20,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.refuse.RefusedProcess;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
