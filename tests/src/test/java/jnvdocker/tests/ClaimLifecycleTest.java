@@ -50,12 +50,13 @@ class ClaimLifecycleTest extends EachEngineTest {
         String refusal = docker("start", "old").err();
         assertTrue(
                 refusal.contains(
-                        ": docker commit old old-saved && docker rm old && jnvdocker run -d --name"
-                                + " old --gpus 1 old-saved ("),
+                        ": docker commit old old-saved && jnvdocker run -d --name old-new --gpus 1"
+                                + " old-saved && docker rm old && docker rename old-new old ("),
                 refusal);
         docker("commit", "old", "old-saved").ok();
+        lab.jnvdocker("run", "-d", "--name", "old-new", "--gpus", "1", "old-saved").ok();
         docker("rm", "old").ok();
-        lab.jnvdocker("run", "-d", "--name", "old", "--gpus", "1", "old-saved").ok();
+        docker("rename", "old-new", "old").ok();
         lab.awaitTruth();
         assertEquals(Set.of("train", "old"), Set.copyOf(lab.registry().holders().values()));
         docker("rm", "-f", "old").ok();
