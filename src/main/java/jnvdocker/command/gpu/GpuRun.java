@@ -23,6 +23,7 @@ import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.util.List;
@@ -44,6 +45,7 @@ import java.util.stream.Collectors;
         })
 final class GpuRun implements Callable<Integer> {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
+    private static final String WAIT = "--gpu-wait";
 
     private final GpuInventory inventory;
     private final Leases leases;
@@ -51,6 +53,8 @@ final class GpuRun implements Callable<Integer> {
     private final ClientConnection client;
     private Optional<GpuRequest> wanted = Optional.empty();
     private Optional<Waiting> waiting = Optional.empty();
+
+    @Spec private CommandSpec spec;
 
     @Option(
             names = "--gpus",
@@ -60,7 +64,7 @@ final class GpuRun implements Callable<Integer> {
     private String gpus;
 
     @Option(
-            names = "--gpu-wait",
+            names = WAIT,
             paramLabel = "DURATION",
             arity = "0..1",
             preprocessor = Attached.class,
@@ -100,9 +104,19 @@ final class GpuRun implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
+        if (isBehindWait()) {
+            GpuWait.refuseDuration(command.getFirst(), "program");
+        }
         waiting = GpuWait.of(Optional.ofNullable(gpuWait), request, client);
         wanted = Optional.of(wanted());
         return ExitCode.OK.code();
+    }
+
+    /** Whether the command follows {@code --gpu-wait} directly. */
+    private boolean isBehindWait() {
+        List<String> typed = spec.commandLine().getParseResult().originalArgs();
+        int before = typed.size() - command.size() - 1;
+        return before >= 0 && typed.get(before).equals(WAIT);
     }
 
     private GpuRequest wanted() throws IOException, RefusedException {
