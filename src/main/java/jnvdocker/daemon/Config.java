@@ -22,7 +22,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 
 /**
- * The lab's configuration, {@code /etc/jnvdocker/config.toml}.
+ * The configuration, {@code /etc/jnvdocker/config.toml}.
  *
  * @param defaultGpus the GPUs for an image that requests GPUs, if its user does not choose any
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all

@@ -302,7 +302,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 .toList();
     }
 
-    /** A lease that is new is given as the lab's policy has it. */
+    /** A new lease is subject to the policy of the configuration. */
     private void refuseAgainstPolicy(Claim claim, List<Gpu> present, Holdings holdings)
             throws VolumeException {
         LeasePolicy rules = policy.get();

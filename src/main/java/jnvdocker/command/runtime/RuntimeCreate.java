@@ -253,7 +253,7 @@ public final class RuntimeCreate {
         }
     }
 
-    /** Privileged containers see all GPUs only if the lab allows that. */
+    /** Privileged containers see all GPUs only if the configuration allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
         if (!seesAll && call.spec().hasNvidia(majors)) {

@@ -44,8 +44,8 @@ public record RuntimeHost(
     }
 
     /**
-     * Brings what is installed for engines up to date: our programs are those of this version, and
-     * our CDI file offers the GPUs and the driver that are there by now.
+     * Updates the files that are installed for engines: our programs to this version, and our CDI
+     * file to the present GPUs and driver.
      */
     public void refresh() {
         try {

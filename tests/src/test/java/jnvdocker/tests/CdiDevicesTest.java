@@ -203,7 +203,7 @@ class CdiDevicesTest {
         Path bundle = Files.createDirectories(folder.resolve("bundle"));
         Path config = bundle.resolve("config.json");
         String state = "echo '{\"id\":\"a\",\"pid\":1,\"bundle\":\"" + bundle + "\"}'";
-        assertTrue(hook(state).err().contains("not there for jnvdockerd"));
+        assertTrue(hook(state).err().contains("not visible to jnvdockerd"));
         Files.writeString(config, "{}");
         Command.of("chown", "1000", config).run().ok();
         assertTrue(hook(state).err().contains("not owned by root"));

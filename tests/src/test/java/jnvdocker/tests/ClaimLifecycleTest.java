@@ -54,7 +54,9 @@ class ClaimLifecycleTest extends EachEngineTest {
                                 + " old-saved && docker rm old && docker rename old-new old ("),
                 refusal);
         docker("commit", "old", "old-saved").ok();
-        lab.jnvdocker("run", "-d", "--name", "old-new", "--gpus", "1", "old-saved").ok();
+        // Docker renames no running container on a network that the lab's engine does not have.
+        lab.jnvdocker("run", "-d", "--net=none", "--name", "old-new", "--gpus", "1", "old-saved")
+                .ok();
         docker("rm", "old").ok();
         docker("rename", "old-new", "old").ok();
         lab.awaitTruth();
@@ -457,7 +459,7 @@ class ClaimLifecycleTest extends EachEngineTest {
             Command.Result gone = docker("start", "train");
             assertEquals(1, gone.exitCode(), gone::toString);
             assertMatches(
-                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) is no longer in this host.*create the"
+                    "(?s).*GPU 0 \\(GPU-5c1a0000\\) is no longer on this host.*create the"
                             + " container again.*",
                     gone.err());
         } finally {

@@ -528,7 +528,7 @@ class DoctorTest extends EachEngineTest {
                         + " host, or the driver does not show it; create the container again with"
                         + " 'jnvdocker run', on another GPU");
             Command.Result refused = lab.docker("start", "old");
-            assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is no longer in this host"));
+            assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is no longer on this host"));
         } finally {
             Files.move(host("away"), gpu);
         }

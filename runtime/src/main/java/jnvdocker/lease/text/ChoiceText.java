@@ -41,12 +41,12 @@ public final class ChoiceText {
         };
     }
 
-    /** The same, with what to do for who typed {@code jnvdocker run}. */
+    /** The same, with advice for a user of {@code jnvdocker run}. */
     public static Refusal refusal(GpuChoice.Busy busy) {
         return new Refusal(reason(busy), remedy(busy, "wait with --gpu-wait"));
     }
 
-    /** The same for who has asked an engine, which does not wait for GPUs. */
+    /** The same for a user of an engine, which does not wait for GPUs. */
     public static Refusal refusalOfStart(GpuChoice.Busy busy) {
         String later = "start the container again later, or wait with 'jnvdocker run --gpu-wait'";
         return new Refusal(reason(busy), remedy(busy, later));

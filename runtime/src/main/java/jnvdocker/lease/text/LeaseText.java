@@ -308,7 +308,9 @@ public final class LeaseText {
                 + held(gpus, leases);
     }
 
-    /** Like {@link #held}, with those that are used without a lease, or kept for who waits. */
+    /**
+     * Like {@link #held}, with those that are used without a lease, or kept for a waiting client.
+     */
     public static String taken(
             List<ClaimedGpu> gpus,
             List<Lease> leases,

@@ -69,7 +69,7 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
         } catch (CharacterCodingException e) {
             throw unfit(file, "not UTF-8");
         } catch (NoSuchFileException e) {
-            throw unfit(file, "not there for jnvdockerd");
+            throw unfit(file, "not visible to jnvdockerd");
         }
     }
 
