@@ -78,13 +78,26 @@ static const struct words words = {
 /* Volatile, so that the compiler does not assume the value from before the installer has written. */
 static const volatile struct settings settled __attribute__((used)) = { .mark = "jnvdocker-mesos-settings-1" };
 
+/* Returns when the agent's fetcher is done; what it has emptied is written again. */
+static void await_fetcher(struct remarks *remarks)
+{
+	const char *pipe = getenv(PIPE_READ);
+	char *end;
+
+	if (pipe == NULL || *pipe < '0' || *pipe > '9')
+		return;
+	long descriptor = strtol(pipe, &end, 10);
+
+	if (*end == '\0' && descriptor <= INT_MAX)
+		outlast_fetcher(remarks, descriptor);
+}
+
 static void fail(struct remarks *remarks, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
 /* Like die, but the reason survives the agent's fetcher in the sandbox. */
 static void fail(struct remarks *remarks, const char *format, ...)
 {
-	const char *pipe = getenv(PIPE_READ);
-	char *end, *text, *line;
+	char *text, *line;
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -93,12 +106,7 @@ static void fail(struct remarks *remarks, const char *format, ...)
 	va_end(arguments);
 	line = joined("jnvdocker: %s\n", text);
 	say(remarks, line, strlen(line));
-	if (pipe != NULL && *pipe >= '0' && *pipe <= '9') {
-		long descriptor = strtol(pipe, &end, 10);
-
-		if (*end == '\0' && descriptor <= INT_MAX)
-			outlast_fetcher(remarks, descriptor);
-	}
+	await_fetcher(remarks);
 	exit(failure_code);
 }
 
@@ -281,19 +289,17 @@ static void edit_launch(const struct settings *settings, struct remarks *remarks
 	set_variable(LAUNCH_INFO, text);
 }
 
-static void say_unchanged(const struct answer *answer)
+static char *unchanged(const struct answer *answer)
 {
-	char *line = joined("jnvdocker: %s; LD_LIBRARY_PATH stays as the task has it\n", answer->text);
-
-	remark(line, strlen(line));
-	free(line);
+	return joined("jnvdocker: %s; LD_LIBRARY_PATH stays as the task has it\n", answer->text);
 }
 
 /*
  * A health check or a session enters a task's container. Mesos gives it the environment of the image and the task,
- * without the daemon's additions for the task.
+ * without the daemon's additions for the task. No jnvdocker-prestart runs in it, to write remarks after the fetcher.
  */
-static void edit_session(const struct settings *settings, const char *target, const char *launch_info)
+static void edit_session(const struct settings *settings, struct remarks *remarks, const char *target,
+			 const char *launch_info)
 {
 	char *const arguments[] = { "mesos", "launch-session", (char *)target, (char *)launch_info, NULL };
 	struct answer answer = ask_for(settings, (struct question){
@@ -305,8 +311,14 @@ static void edit_session(const struct settings *settings, const char *target, co
 				" variables or arguments");
 	if (answer.kind == CHANGED)
 		set_variable(LAUNCH_INFO, answer.text);
-	if (answer.kind == FAILED)
-		say_unchanged(&answer);
+	if (answer.kind == FAILED) {
+		char *line = unchanged(&answer);
+
+		say(remarks, line, strlen(line));
+		await_fetcher(remarks);
+		forget(remarks);
+		free(line);
+	}
 }
 
 /* The executor of a command task launches the task itself: only its environment may be changed. */
@@ -323,8 +335,13 @@ static void edit_task(const struct settings *settings, char **argument)
 				" variables or arguments");
 	if (answer.kind == CHANGED)
 		*argument = joined(LAUNCH_INFO_ARGUMENT "%s", answer.text);
-	if (answer.kind == FAILED)
-		say_unchanged(&answer);
+	if (answer.kind == FAILED) {
+		char *line = unchanged(&answer);
+
+		/* The fetcher was done before the executor ran. */
+		remark(line, strlen(line));
+		free(line);
+	}
 }
 
 static char **launch_info_argument(char **argv)
@@ -355,7 +372,7 @@ int main(int argc, char **argv)
 			/* Not from an agent. */
 		} else if (target != NULL) {
 			if (*target != '\0' && target[strspn(target, "0123456789")] == '\0' && has_driver_volume(target))
-				edit_session(&settings, target, launch_info);
+				edit_session(&settings, &remarks, target, launch_info);
 		} else {
 			if (may_need_gpus(runtime_directory))
 				edit_launch(&settings, &remarks, runtime_directory, launch_info);

@@ -87,6 +87,11 @@ void hand_on(const struct remarks *remarks)
 	free(text);
 }
 
+void forget(struct remarks *remarks)
+{
+	remarks->said.length = 0;
+}
+
 void outlast_fetcher(struct remarks *remarks, int pipe)
 {
 	const long deadline = milliseconds() + FETCHER_MS;

@@ -25,8 +25,10 @@ void open_remarks(struct remarks *remarks);
 void say(struct remarks *remarks, const char *bytes, size_t length);
 /* Stores the remarks in the environment, for jnvdocker-prestart. */
 void hand_on(const struct remarks *remarks);
+/* Has hand_on store nothing of what was said until now. */
+void forget(struct remarks *remarks);
 /*
- * Called before this program fails: waits until the fetcher has emptied standard error, then writes the remarks
+ * Called where no jnvdocker-prestart follows: waits until the fetcher has emptied standard error, then writes the remarks
  * again. The agent writes to the pipe when the fetcher is done.
  */
 void outlast_fetcher(struct remarks *remarks, int pipe);

@@ -22,7 +22,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 
 /**
- * The lab's configuration, {@code /etc/jnvdocker/config.toml}.
+ * The configuration, {@code /etc/jnvdocker/config.toml}.
  *
  * @param defaultGpus the GPUs for an image that requests GPUs, if its user does not choose any
  * @param allowPrivileged whether a container with GPUs may be privileged, and so see them all
@@ -131,7 +131,7 @@ public record Config(
                     throw entry.refusal(
                             Refusal.of(
                                     Quote.quoted(means.toString())
-                                            + " is not what all may mean: write all or a number"),
+                                            + " is not a valid value: write all or a number"),
                             null);
         };
     }
@@ -177,7 +177,7 @@ public record Config(
             throw entry.refusal(
                     Refusal.of(
                             Quote.quoted(value)
-                                    + " is not what --gpus takes: write all, none, a number or"
+                                    + " is not a valid value: write all, none, a number or"
                                     + " device=<ids>"),
                     e);
         }

@@ -179,7 +179,7 @@ final class ConfigFile {
                 throw refusal(
                         Refusal.of(
                                 Quote.quoted(word)
-                                        + " is not one of the words that it may be: write "
+                                        + " is not a valid value: write "
                                         + String.join(" or ", words)),
                         null);
             }

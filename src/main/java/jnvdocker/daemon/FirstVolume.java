@@ -34,7 +34,7 @@ final class FirstVolume {
         }
     }
 
-    /** A failure is retried by whoever needs the volume, who is told the reason then. */
+    /** After a failure, the next command that needs the volume tries again. */
     private static void tryToMake(
             Host host, DriverVolumeStore volumes, ServedVolumes served, CudaVersions cuda) {
         try {

@@ -71,8 +71,8 @@ final class FolderLock implements AutoCloseable {
                             "stop it first, or " + remedy + " to another directory");
                 }
                 LOG.warn(
-                        "{} was open to others, and one has locked it, who is no jnvdockerd; a new"
-                                + " one takes its place",
+                        "{} was writable by others, and a process other than jnvdockerd has locked"
+                                + " it; replacing it",
                         path);
                 file.close();
                 file = PrivateFile.replace(path);

@@ -59,7 +59,7 @@ final class LiveConfig {
     /**
      * Reads the file again.
      *
-     * @throws StartException naming the mistake; what was in force stays so then
+     * @throws StartException naming the mistake; the previous settings stay in force then
      */
     synchronized Path reload(Check check) throws IOException {
         try {

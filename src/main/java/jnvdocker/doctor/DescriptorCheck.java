@@ -37,7 +37,7 @@ final class DescriptorCheck implements Check {
                                         TreeMap::new,
                                         Collectors.toList()));
         return users.isEmpty()
-                ? List.of(Finding.ok("all that processes have open can be looked through at once"))
+                ? List.of(Finding.ok("all open files can be checked in one pass"))
                 : users.entrySet().stream()
                         .map(user -> finding(user.getKey(), user.getValue()))
                         .toList();
@@ -47,7 +47,7 @@ final class DescriptorCheck implements Check {
         long pending = processes.stream().filter(OpenDevices.Beyond::pending).count();
         String what =
                 Quote.shown(Owners.of(uid).name())
-                        + " has more files open than are looked through at once ("
+                        + " has more files open than are checked in one pass ("
                         + (processes.size() == 1 ? "pid " : processes.size() + " processes, pid ")
                         + processes.getFirst().process().pid()
                         + "): GPUs among them are seen some seconds late";

@@ -86,8 +86,8 @@ final class EngineCheck implements Check {
                         Finding.wrong(
                                 "the engine's default runtime is "
                                         + Quote.shown(facts.runtimes().standard())
-                                        + ", which gives GPUs to any image that asks, past"
-                                        + " jnvdocker",
+                                        + ", which gives GPUs to any image that asks,"
+                                        + " bypassing jnvdocker",
                                 "take \"default-runtime\" out of /etc/docker/daemon.json, and"
                                         + " restart docker; or have jnvdocker's: 'jnvdocker"
                                         + " runtime install --default'"))

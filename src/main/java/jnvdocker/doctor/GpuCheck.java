@@ -40,7 +40,7 @@ final class GpuCheck implements Check {
             return List.of(
                     Finding.wrong(
                             "the driver shows no GPU",
-                            "look for it with lspci, and for why in dmesg | grep -i nvrm"));
+                            "check lspci, and dmesg | grep -i nvrm for the cause"));
         }
         List<Finding> found = new ArrayList<>();
         found.add(Finding.ok(count(all)));

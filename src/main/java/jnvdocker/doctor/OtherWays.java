@@ -88,7 +88,7 @@ final class OtherWays {
                         + Quote.shown(name)
                         + "' ("
                         + Quote.shown(program)
-                        + ") gives containers GPUs past jnvdocker",
+                        + ") gives containers GPUs without jnvdocker",
                 remedy);
     }
 
@@ -102,7 +102,7 @@ final class OtherWays {
                                 Finding.hint(
                                         hook
                                                 + " lets 'docker run --gpus' give containers of"
-                                                + " docker's default runtime GPUs past jnvdocker",
+                                                + " docker's default runtime GPUs without jnvdocker",
                                         "run 'jnvdocker runtime install --default', or remove"
                                                 + " NVIDIA's container toolkit")));
     }
@@ -124,7 +124,7 @@ final class OtherWays {
                                 file
                                         + " lets '--device "
                                         + CDI_KIND
-                                        + "=…' give containers GPUs past jnvdocker, but for"
+                                        + "=…' give containers GPUs without jnvdocker, but for"
                                         + " those of its runtime",
                                 "remove it: rm " + file));
             }

@@ -59,7 +59,7 @@ final class PluginCheck implements Check {
         engine.facts(EngineCheck.LIMIT);
         if (volumes.find(driver).isEmpty()) {
             return Finding.unknown(
-                    "the engine was not asked: the driver volume it would ask for is not whole");
+                    "the engine was not asked: the driver volume it would ask for is incomplete");
         }
         String volume = DriverVolume.name(driver);
         try {

@@ -112,7 +112,7 @@ final class UnitCheck implements Check {
                     Finding.wrong(
                             "this daemon was not started by "
                                     + SERVICE
-                                    + ", and nobody starts it again when it ends",
+                                    + ", and nothing restarts it when it ends",
                             daemon.stop() + " && systemctl start " + DaemonFacts.UNITS));
         }
         return found.isEmpty()

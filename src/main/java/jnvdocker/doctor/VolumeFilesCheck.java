@@ -46,7 +46,7 @@ final class VolumeFilesCheck implements Check {
         if (there.isEmpty()) {
             return List.of(
                     Finding.wrong(
-                            volumes.path(driver) + " is not a whole driver volume",
+                            volumes.path(driver) + " is an incomplete driver volume",
                             "make it: jnvdocker gpu volume"));
         }
         DriverVolume volume = there.get();

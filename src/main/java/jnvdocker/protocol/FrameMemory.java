@@ -102,14 +102,12 @@ public final class FrameMemory {
     private FullException full(int uid) {
         return new FullException(
                 uid == ROOT
-                        ? "too many commands at once: what root's take may be "
-                                + limits.root()
-                                + " bytes"
-                        : "too many commands at once, or too long ones: what those of uid "
+                        ? "too many commands at once: root's may take " + limits.root() + " bytes"
+                        : "too many commands at once, or too long ones: commands of uid "
                                 + Integer.toUnsignedString(uid)
-                                + " take may be "
+                                + " may take "
                                 + limits.user()
-                                + " bytes, and those of all users but root "
+                                + " bytes, those of all users but root "
                                 + limits.others(),
                 END_SOME);
     }

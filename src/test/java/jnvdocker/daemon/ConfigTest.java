@@ -144,7 +144,7 @@ class ConfigTest {
                 FILE
                         + ":2: default_gpus = '"
                         + gpus
-                        + "' is not what --gpus takes: write all, none, a number or device=<ids>",
+                        + "' is not a valid value: write all, none, a number or device=<ids>",
                 refusal("# policy\ndefault_gpus = '" + gpus + "'"));
     }
 
@@ -396,10 +396,10 @@ class ConfigTest {
             value = {
                 "[runtime]\\nimage_neds = 1 | :2: unknown key 'runtime.image_neds'; known are"
                         + " [all_means, busy_restart, image_need, real, swarm_resources]",
-                "[runtime]\\nimage_need = 'all' | :2: runtime.image_need = 'all' is not one of the"
-                        + " words that it may be: write default_gpus or none",
-                "[runtime]\\nall_means = 'none' | :2: runtime.all_means = 'none' is not what all"
-                        + " may mean: write all or a number",
+                "[runtime]\\nimage_need = 'all' | :2: runtime.image_need = 'all' is not a valid"
+                        + " value: write default_gpus or none",
+                "[runtime]\\nall_means = 'none' | :2: runtime.all_means = 'none' is not a valid"
+                        + " value: write all or a number",
                 "[runtime]\\n\\nreal = 'runc' | :3: runtime.real = 'runc' is not an absolute path:"
                         + " write that of runc or crun",
                 "runtime = 1 | :1: 'runtime' is a table; write its keys below a line [runtime]",

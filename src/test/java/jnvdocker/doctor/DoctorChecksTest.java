@@ -176,7 +176,7 @@ class DoctorChecksTest {
                         SERVICE.pluginSocket(),
                         SERVICE.pluginName());
         assertEquals(
-                "this daemon was not started by jnvdocker.service, and nobody starts it again when"
+                "this daemon was not started by jnvdocker.service, and nothing restarts it when"
                         + " it ends; kill $(cat /run/jnvdocker/jnvdockerd.pid) && systemctl start"
                         + " jnvdocker.socket jnvdocker.service",
                 only(new UnitCheck(byHand).judge(UnitCheck.parse(WELL))));

@@ -59,7 +59,7 @@ class OtherWaysTest {
     }
 
     private static String past(String runtime, String program, String remedy) {
-        return "%s (%s) gives containers GPUs past jnvdocker; take it out of %s"
+        return "%s (%s) gives containers GPUs without jnvdocker; take it out of %s"
                 .formatted(runtime, program, remedy);
     }
 
@@ -147,7 +147,7 @@ class OtherWaysTest {
                 List.of(
                         hook
                                 + " lets 'docker run --gpus' give containers of docker's default"
-                                + " runtime GPUs past jnvdocker; run 'jnvdocker runtime install"
+                                + " runtime GPUs without jnvdocker; run 'jnvdocker runtime install"
                                 + " --default', or remove NVIDIA's container toolkit"),
                 found());
         assertEquals(List.of(), found(Map.of("nvidia", OURS), "nvidia"));

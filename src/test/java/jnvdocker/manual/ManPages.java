@@ -128,7 +128,7 @@ public final class ManPages {
                 .line(Roff.bold("run") + " and " + Roff.bold("create"))
                 .line("first reserve GPUs for the container, as its image or its user asks, check")
                 .line("that this host's driver is new enough, and add the devices and the driver's")
-                .line("files. All other commands of docker's are docker's.");
+                .line("files. All other commands are passed to docker.");
         roff.heading("OPTIONS").literal(RunHelp.TEXT.strip().lines().toList());
         roff.heading("COMMANDS");
         groups().forEach((name, group) -> {
@@ -168,7 +168,7 @@ public final class ManPages {
                                 + Roff.bold("\\-\\-version")
                                 + "]")
                 .heading("DESCRIPTION")
-                .line("Keeps the registry of who has which GPU, and serves docker's volume plugin.")
+                .line("Keeps the registry of GPU holders, and serves docker's volume plugin.")
                 .line("Without an option it runs until it is told to end.")
                 .heading("OPTIONS")
                 .item(
@@ -187,7 +187,7 @@ public final class ManPages {
         roff.heading("FILES");
         section("configuration.md", "Paths").appendTo(roff);
         roff.heading("EXIT STATUS")
-                .item("0", "It was told to end, or has done what its option says.")
+                .item("0", "It was stopped, or its option's work is done.")
                 .item("2", "There is no such option.")
                 .item("125", "It could not start; standard error says why, and what to do.");
         return seeAlso(roff, Stream.of("jnvdocker(1)", "jnvdocker.toml(5)"));

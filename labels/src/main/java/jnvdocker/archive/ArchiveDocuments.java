@@ -32,8 +32,8 @@ final class ArchiveDocuments {
     private static final int NAME = 160;
 
     /**
-     * Of what is no document so many names are remembered, to say more of it than that it is
-     * missing.
+     * How many names of entries that are not documents are remembered, so that a message can say
+     * more of one than that it is missing.
      */
     private static final int OTHERS = 20_000;
 
@@ -45,7 +45,7 @@ final class ArchiveDocuments {
         NOT_REGULAR("is a link or another special file, which is not followed"),
         LARGE("is too large for what it should be"),
         NOT_JSON("is not JSON"),
-        TWICE("is there twice");
+        TWICE("occurs twice");
 
         private final String words;
 

@@ -18,8 +18,8 @@ import java.util.Set;
 
 /**
  * Reads the JSON documents of image archives. Piece by piece, and never into a tree: that takes
- * many times a document's length, and a hostile one could fill the memory with it. What is unknown
- * is passed over.
+ * many times a document's length, and a hostile one could fill the memory with it. Unknown keys are
+ * skipped.
  */
 final class ArchiveJson {
     /** Of images, manifests, names, labels and variables, each. */

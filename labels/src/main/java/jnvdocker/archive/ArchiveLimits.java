@@ -1,8 +1,8 @@
 package jnvdocker.archive;
 
 /**
- * How much of an archive is read. The daemon has little memory and serves everybody, and whoever
- * may ask it may hand it any file.
+ * How much of an archive is read. The daemon has little memory and serves everybody, and each of
+ * its users may hand it any file.
  *
  * @param total bytes of the archive when it is unpacked, layers included; those are only passed by
  * @param entries of the archive

@@ -5,7 +5,7 @@ import jnvdocker.words.RefusedException;
 
 /**
  * An archive out of which no image can be read. The refusal says what is wrong with it and what to
- * do; which file it is, the caller knows.
+ * do; the caller knows which file it is.
  */
 public final class BadArchiveException extends RefusedException {
     private static final long serialVersionUID = 1;

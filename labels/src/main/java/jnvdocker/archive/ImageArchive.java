@@ -193,7 +193,7 @@ public final class ImageArchive {
             throw new BadArchiveException(
                     "names something by "
                             + Quote.quoted(descriptor.digest())
-                            + ", which is no SHA-256",
+                            + ", which is not a SHA-256",
                     BadArchiveException.SAVE_AGAIN);
         }
         return "blobs/sha256/" + matcher.group(1);

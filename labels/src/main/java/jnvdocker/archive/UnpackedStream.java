@@ -89,7 +89,7 @@ final class UnpackedStream extends InputStream {
         count += Math.max(0, got);
         if (count > limits.total()) {
             throw new Metered.ExcessException(
-                    "has more than %,d bytes when it is unpacked".formatted(limits.total()));
+                    "is larger than %,d bytes unpacked".formatted(limits.total()));
         }
         if (count > limits.unsuspicious() && count / limits.ratio() > packed.count()) {
             throw new Metered.ExcessException(

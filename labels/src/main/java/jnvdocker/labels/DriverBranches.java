@@ -65,8 +65,8 @@ public final class DriverBranches {
     private DriverBranches() {}
 
     /**
-     * Empty for a driver that is older than the table or of a branch newer than its newest: what is
-     * not known is not a version to compare with.
+     * Empty for a driver that is older than the table or of a branch newer than its newest: an
+     * unknown version cannot be compared.
      */
     public static Optional<CudaVersion> cudaOf(DriverVersion driver) {
         if (driver.branch() > BRANCHES.getLast().number()) {

@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /**
  * The facts that an image's needs are checked against: the loaded driver and, as far as it is
- * known, one GPU. What was not said is unknown, and a condition on it counts as true.
+ * known, one GPU. Other facts are unknown, and conditions on them count as true.
  */
 public final class DriverFacts {
     private final DriverVersion driver;

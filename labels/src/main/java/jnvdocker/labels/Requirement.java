@@ -58,7 +58,7 @@ public final class Requirement {
         return alternatives.isEmpty();
     }
 
-    /** Whether it holds when what is not known counts as true. */
+    /** Whether it holds if unknown conditions count as true. */
     public boolean isMetBy(DriverFacts facts) {
         return isEmpty()
                 || alternatives.stream().anyMatch(each -> each.test(facts) != Outcome.UNMET);

@@ -2,7 +2,7 @@ package jnvdocker.labels;
 
 import java.util.List;
 
-/** Words for what is not met: what, against which value, and what would do. */
+/** Words for unmet needs: the condition, the value of the host, and a value that would do. */
 final class UnmetNeeds {
     private static final String NO_DRIVER =
             "no driver known to this version of jnvdocker would do, use another image";

@@ -2,7 +2,7 @@ package jnvdocker.words;
 
 import java.util.Locale;
 
-/** Text for who reads nothing but ASCII: in a locale that is not UTF-8 more would be rubbish. */
+/** Text in ASCII alone: in a locale other than UTF-8 more would be unreadable. */
 public final class Ascii {
     private static final int END = 0x80;
 

@@ -1,6 +1,6 @@
 package jnvdocker.words;
 
-/** What somebody has written is not what is read there; whoever reads it knows where it stands. */
+/** A text is not a valid value of its kind. The caller knows where it was written. */
 public final class InvalidValueException extends IllegalArgumentException implements Refused {
     private static final long serialVersionUID = 1L;
 

@@ -151,10 +151,10 @@ class HostileArchiveTest {
                 "its file " + name + " is missing" + AGAIN,
                 refusal(new TestingArchive().file("manifest.json", MANIFEST).plain()));
         assertEquals(
-                "its file " + name + " is there twice" + AGAIN,
+                "its file " + name + " occurs twice" + AGAIN,
                 refusal(good().file("./" + digest(CONFIG) + ".json", CONFIG).plain()));
         assertEquals(
-                "its file manifest.json is there twice" + AGAIN,
+                "its file manifest.json occurs twice" + AGAIN,
                 refusal(good().file("manifest.json", "[]").plain()));
         for (byte kind : new byte[] {'1', '2', '3', '6'}) {
             assertEquals(
@@ -235,7 +235,7 @@ class HostileArchiveTest {
     void digestOfAnotherKindIsNamed() {
         String index = "{\"manifests\": [{\"digest\": \"sha256:../../manifest.json\"}]}";
         assertEquals(
-                "names something by 'sha256:../../manifest.json', which is no SHA-256" + AGAIN,
+                "names something by 'sha256:../../manifest.json', which is not a SHA-256" + AGAIN,
                 refusal(new TestingArchive().layout().file("index.json", index).plain()));
         assertEquals(
                 "is not an OCI image layout: its file oci-layout is missing" + AGAIN,
@@ -342,7 +342,7 @@ class HostileArchiveTest {
         byte[] layer = new byte[2 << 20];
         new Random(3).nextBytes(layer);
         assertEquals(
-                "has more than 1,048,576 bytes when it is unpacked" + LOAD,
+                "is larger than 1,048,576 bytes unpacked" + LOAD,
                 refusalWithin(SMALL, good().file("layer.tar", layer).plain()));
     }
 

@@ -31,7 +31,7 @@ public final class DriverUse {
             Path module = host.resolve("/sys/module/nvidia");
             Set<String> before = holders(module);
             String uses = KernelText.read(module.resolve("refcnt")).strip();
-            // Modules that were loaded in between may be what was counted.
+            // The count may include modules that were loaded in between.
             return uses.equals(String.valueOf(before.size())) && holders(module).equals(before);
         } catch (IOException e) {
             return false;

@@ -85,7 +85,7 @@ final class GpuWaker {
         try {
             done.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            // They stay without a UUID, and whoever requests one of them is told so.
+            // They stay without a UUID, and a request for one of them is refused with that reason.
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
         } catch (InterruptedException e) {

@@ -150,7 +150,7 @@ public final class GpuMonitor implements AutoCloseable {
     /** Once for each reason: what fails goes on failing. */
     private void say(String reason) {
         if (!said.equals(reason)) {
-            LOG.info("NVML tells nothing of the GPUs: {}", reason);
+            LOG.info("NVML reports nothing about the GPUs: {}", reason);
             said = reason;
         }
     }

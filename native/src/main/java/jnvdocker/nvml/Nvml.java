@@ -137,7 +137,7 @@ public final class Nvml implements AutoCloseable {
         return text(bytes, 0, size);
     }
 
-    /** Returns what is there before the first NUL. */
+    /** Returns the text before the first NUL. */
     static String text(byte[] bytes, int offset, int size) {
         int end = offset;
         while (end < offset + size && bytes[end] != 0) {

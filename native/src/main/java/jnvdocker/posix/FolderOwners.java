@@ -12,9 +12,17 @@ import java.util.Optional;
 public final class FolderOwners {
     private static final int THREADS = 4;
     private static final Duration PATIENCE = Duration.ofMillis(200);
+    private static final FolderOwners OF_THIS_HOST = new FolderOwners();
 
     private final SlowQuestions<String, Integer> questions =
             new SlowQuestions<>("folder-owner", THREADS, FolderOwners::look, System::nanoTime);
+
+    private FolderOwners() {}
+
+    /** Returns those of this host; earlier answers are remembered. */
+    public static FolderOwners ofThisHost() {
+        return OF_THIS_HOST;
+    }
 
     /** Returns the uid; empty for anything but a directory, or when there is no answer at once. */
     public Optional<Integer> of(String path) {

@@ -43,8 +43,7 @@ public final class ProcessGroup {
             throw new FailedException(
                     "cannot put process "
                             + process.pid()
-                            + " into a cgroup of its own, by which all that it starts would be"
-                            + " known: "
+                            + " into a cgroup of its own, by which to know what it starts: "
                             + FileErrors.describe(e),
                     "mount cgroups at /sys/fs/cgroup, or run it in a container",
                     e);

@@ -7,7 +7,7 @@ import jnvdocker.registry.LeaseRegistry;
 import java.io.IOException;
 import java.util.Optional;
 
-/** Takes back what was reserved for a client, and the claim with it unless docker knows that. */
+/** Cancels a client's reservation, and the claim with it unless docker knows that. */
 final class Cancellation {
     private final LeaseRegistry registry;
     private final ClaimRemover remover;

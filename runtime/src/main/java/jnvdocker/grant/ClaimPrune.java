@@ -55,10 +55,10 @@ public final class ClaimPrune {
     }
 
     /**
-     * What is wanted.
+     * The request.
      *
      * @param users names of the containers that name a volume, by volume
-     * @param dry whether only to say what would be removed
+     * @param dry whether to report without removing anything
      * @param otherEngines whether claims of other engines than the daemon's go, too
      */
     public record Wish(Map<String, List<String>> users, boolean dry, boolean otherEngines) {
@@ -188,7 +188,7 @@ public final class ClaimPrune {
         String volume = ClaimNames.volume(claim);
         Optional<String> why = wish.named(volume);
         if (why.isEmpty() && !reconciler.isComplete()) {
-            why = Optional.of("the registry was lost, and may know it again from its directory");
+            why = Optional.of("the registry was lost, and may be restored from its directory");
         }
         if (why.isEmpty()) {
             why = remover.mounted(claim);

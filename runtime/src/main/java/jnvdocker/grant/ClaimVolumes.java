@@ -24,6 +24,7 @@ import jnvdocker.use.GpuUse;
 import jnvdocker.volume.plugin.PluginVolumes;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.volume.plugin.VolumeInfo;
+import jnvdocker.words.Quote;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,9 +39,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -51,10 +50,6 @@ public final class ClaimVolumes implements PluginVolumes {
     private static final String MAKE_AGAIN =
             "'jnvdocker run' makes claims, create the container again with it";
     private static final String MEANWHILE = " (to copy files out of it meanwhile: docker export)";
-
-    /** A name that docker takes for an image's as well. */
-    private static final Predicate<String> PLAIN =
-            Pattern.compile("[a-z0-9]+(?:[._-][a-z0-9]+)*").asMatchPredicate();
 
     private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
     private static final Duration LIST_LIMIT = Duration.ofMillis(200);
@@ -290,7 +285,7 @@ public final class ClaimVolumes implements PluginVolumes {
                     LeaseText.taken(used, List.of(), unmanaged, Map.of()),
                     "start this container again when "
                             + (used.size() == 1 ? "it has ended" : "they have ended")
-                            + otherwise(claim));
+                            + RemakeAdvice.of(claim));
         }
     }
 
@@ -308,7 +303,7 @@ public final class ClaimVolumes implements PluginVolumes {
                 .toList();
     }
 
-    /** A lease that is new is given as the lab's policy has it. */
+    /** A new lease is subject to the policy of the configuration. */
     private void refuseAgainstPolicy(Claim claim, List<Gpu> present, Holdings holdings)
             throws VolumeException {
         LeasePolicy rules = policy.get();
@@ -320,7 +315,8 @@ public final class ClaimVolumes implements PluginVolumes {
                         LeaseText.name(gpu.index(), gpu.uuid())
                                 + " is "
                                 + LeaseText.cordoned(cordon.get()),
-                        "start this container again when the cordon is lifted" + otherwise(claim));
+                        "start this container again when the cordon is lifted"
+                                + RemakeAdvice.of(claim));
             }
         }
         Quota quota = new Quota(rules, holdings.held());
@@ -443,23 +439,7 @@ public final class ClaimVolumes implements PluginVolumes {
                         + (ender.isSettling(by) ? ", which may be restarting" : ""),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + otherwise(claim));
-    }
-
-    /**
-     * The commands that make the container again on other GPUs: it was given the nodes of its own.
-     */
-    private static String otherwise(Claim claim) {
-        Optional<String> name =
-                claim.container().map(Claim.ContainerRef::name).filter(it -> PLAIN.test(it));
-        if (name.isEmpty()) {
-            return MEANWHILE;
-        }
-        return (" (docker export copies files out of it meanwhile), or make it again on other GPUs,"
-                    + " with the options that it had: docker commit %1$s %1$s-saved && docker rm"
-                    + " %1$s && jnvdocker run -d --name %1$s --gpus %2$d %1$s-saved (containers of"
-                    + " our OCI runtime get free GPUs at each start: jnvdocker runtime install)")
-                .formatted(name.get(), claim.gpus().size());
+                        + RemakeAdvice.of(claim));
     }
 
     /** The claim's own container need not be the one that runs. */
@@ -501,7 +481,9 @@ public final class ClaimVolumes implements PluginVolumes {
     private static String id(String name) throws VolumeException {
         return ClaimNames.ofVolume(name)
                 .orElseThrow(() ->
-                        new VolumeException("no name of a claim's volume: " + name, MAKE_AGAIN));
+                        new VolumeException(
+                                Quote.quoted(name) + " is not the name of a claim's volume",
+                                MAKE_AGAIN));
     }
 
     private interface Verb<T> {

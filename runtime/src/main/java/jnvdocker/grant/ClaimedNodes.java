@@ -28,7 +28,7 @@ public final class ClaimedNodes {
             if (gpu.isEmpty()) {
                 throw new VolumeException(
                         LeaseText.name(claimed.index(), claimed.uuid())
-                                + " is no longer in this host, or the driver does not show it",
+                                + " is no longer on this host, or the driver does not show it",
                         "create the container again with 'jnvdocker run', on another GPU");
             }
             if (gpu.get().minor() != claimed.minor()) {

@@ -18,14 +18,15 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Finds out whether what has ended is about to start again, and ends its lease when it is not.
+ * Finds out whether a container that has ended is about to start again, and ends its lease if it is
+ * not.
  *
  * <p>Between the end and the start of {@code docker restart} an engine shows nothing of what it is
  * about to do: its events are those of {@code docker stop}, and its word that a container does not
- * run may fall into the gap, since it keeps no lock over both. But who asks again and again lets it
- * get on meanwhile. So its word counts when it was given several times, by an engine that answers
- * promptly: how long that takes depends on how fast the machine is. What is removed does not come
- * back, and no time passes then.
+ * run may fall into the gap, since it keeps no lock over both. But an engine that is asked
+ * repeatedly gets on meanwhile. So its word counts once it was given several times, by an engine
+ * that answers promptly: the time that this takes depends on the speed of the machine. A removed
+ * container does not come back; its lease ends at once.
  */
 final class Comebacks {
     private static final Logger LOG = LoggerFactory.getLogger(Comebacks.class);
@@ -57,7 +58,8 @@ final class Comebacks {
     private static final Duration STUCK = Duration.ofSeconds(60);
 
     /**
-     * For how long others wait for who restarts, as long as that is not decided, and when it is.
+     * How long others wait for a container that may restart, while that is undecided, and once it
+     * is decided.
      */
     private static final Duration SETTLING = Duration.ofSeconds(10);
 

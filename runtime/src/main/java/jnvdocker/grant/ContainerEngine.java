@@ -89,7 +89,7 @@ public interface ContainerEngine {
 
     /**
      * Whether it has answered since it tells us what happens to it: while it starts it has volumes
-     * mounted, and answers nobody. One that does not get on has started all the same.
+     * mounted, and answers nobody. An engine that makes no progress counts as started, too.
      */
     boolean hasStarted();
 

@@ -5,10 +5,10 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Decides on what the registry holds, outside of any transaction: who decides reads processes and
- * names of users, and nobody waits for that. What was decided is written only if nothing has
- * changed meanwhile. Who is overtaken time and again decides while nobody else writes what he has
- * decided, in the order in which they come.
+ * Decides on the contents of the registry, outside of any transaction: a decision reads processes
+ * and names of users, and nobody waits for that. It is written only if nothing has changed
+ * meanwhile. A decision that is overtaken several times is made while no other is written; such
+ * decisions take turns in the order in which they come.
  */
 final class Decisions {
     private static final int TRIES = 8;

@@ -26,7 +26,7 @@ import java.util.regex.Pattern;
 
 /**
  * Looks whether a lease's holder is gone, at nothing but this machine's processes and cgroups: that
- * takes no engine and no time. What is not known to be gone is there.
+ * takes no engine and no time. A holder that is not known to be gone counts as alive.
  */
 final class Evidence {
     /** How {@link #group} names the cgroups of programs. */
@@ -304,7 +304,7 @@ final class Evidence {
         if (init.isPresent() && container.cgroup().filter(processes::hasProcesses).isPresent()) {
             return new Alive(init.get());
         }
-        // Whatever was learnt of its first process: who sees the claim's directory is of the
+        // Regardless of its first process: a process that sees the claim's directory belongs to the
         // container.
         ClaimMounts.Seen mounted = mountedClaims();
         ProcessId inside = mounted.ours().get(lease.claim().id());

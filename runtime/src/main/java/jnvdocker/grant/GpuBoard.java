@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Puts together what is known of every GPU. */
+/** Combines all that is known about every GPU. */
 final class GpuBoard {
     private static final String UNKNOWN =
             "not known yet whether docker's containers use it: the engine does not answer";

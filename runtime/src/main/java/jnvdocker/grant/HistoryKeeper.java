@@ -13,9 +13,9 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Keeps the history for as long as the lab wants it, and no longer, and bounded: what is older, and
- * older rows than there is room for, go. Reservations that never became anything are added up. Live
- * leases are no history, however long they have been held.
+ * Keeps the history for the configured time, and bounded: older leases, and those for which there
+ * is no room, are deleted. Reservations that never became anything are added up. Live leases are no
+ * history, however long they have been held.
  */
 public final class HistoryKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HistoryKeeper.class);
@@ -26,7 +26,7 @@ public final class HistoryKeeper implements AutoCloseable {
     /** For how long a reservation that came to nothing is to be seen on its own. */
     private static final Duration SEEN = Duration.ofHours(1);
 
-    /** How many leases are kept, whatever the lab wants: some years of a busy host. */
+    /** How many leases are kept, whatever the configuration says: some years of a busy host. */
     static final int MOST = 250_000;
 
     /** A mount waits for no more than the deletion of so many, some milliseconds. */

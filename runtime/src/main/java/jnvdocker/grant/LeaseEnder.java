@@ -48,9 +48,9 @@ final class LeaseEnder {
     enum Caller {
         /** A verb of the volume plugin: dockerd waits, with a lock of the container in question. */
         VERB(Duration.ofSeconds(3)),
-        /** Whoever has time. */
+        /** A client's command, which has time. */
         CLIENT(Duration.ofSeconds(1)),
-        /** Whoever is woken by an end. */
+        /** A thread that the end itself wakes. */
         WAITER(Duration.ZERO);
 
         final Duration patience;

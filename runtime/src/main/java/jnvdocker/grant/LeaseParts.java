@@ -37,7 +37,7 @@ public record LeaseParts(
      * @param boot this boot's id
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
-     * @param policy the lab's limits, as they are now
+     * @param policy the limits of the configuration, as they are now
      * @param traits what NVML tells of the GPUs, as far as it is known now
      * @param log told of each decision
      */
@@ -173,7 +173,7 @@ public record LeaseParts(
 
     /**
      * Has the whole registry looked through, in the background and a little later: what decides was
-     * read when it was opened, and who starts a daemon waits for its first answer.
+     * read when it was opened, and the client that starts a daemon waits for its first answer.
      */
     @SuppressWarnings("ThreadPriorityCheck") // It saves time for others; no order depends on it.
     public void examine() {

@@ -20,7 +20,7 @@ import java.util.Set;
  * @param client the process that is about to become docker: as long as it lives, what it was given
  *     is reserved
  * @param origin of the claim that it becomes
- * @param waiting for GPUs that are taken; who does not is refused
+ * @param waiting for GPUs that are taken; without it, the request is refused
  * @param creation of the container that our OCI runtime is to create; empty for all others
  */
 public record LeaseRequest(

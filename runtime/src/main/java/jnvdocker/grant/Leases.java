@@ -155,12 +155,12 @@ public final class Leases {
         return log.counts();
     }
 
-    /** Gives back what was reserved for a client that does not become docker. */
+    /** Cancels the reservation of a client that does not become docker. */
     public void cancel(Claim claim) throws IOException {
         reservations.cancel(claim);
     }
 
-    /** Refuses claims from now on. What was given before is among {@link #live}. */
+    /** Refuses claims from now on. Those given before are among {@link #live}. */
     public void stop() {
         reservations.stop();
     }
@@ -262,7 +262,7 @@ public final class Leases {
     }
 
     /**
-     * GPUs get no new leases from now on, until {@link #uncordon}. Who has one keeps it.
+     * GPUs get no new leases from now on, until {@link #uncordon}. Holders keep theirs.
      *
      * @param reason for people; may be empty
      */
@@ -328,9 +328,9 @@ public final class Leases {
     }
 
     /**
-     * Somebody who waits for GPUs.
+     * A client that waits for GPUs.
      *
-     * @param obstacle why others are served before him; empty when they are not
+     * @param obstacle why others are served before it; empty when they are not
      */
     public record Waiter(Ticket ticket, Optional<String> obstacle) {}
 
@@ -533,8 +533,7 @@ public final class Leases {
                             + " is not released: "
                             + explain(now.get())
                             + ", and could go on to use what another would get",
-                    LeaseText.toEnd(lease.claim())
-                            + ", or ask root, who may release it all the same");
+                    LeaseText.toEnd(lease.claim()) + ", or ask root, who may still release it");
         }
         return lease;
     }
@@ -583,8 +582,8 @@ public final class Leases {
     }
 
     /**
-     * Containers are seen to in the background: who asks does not wait for an engine. What cannot
-     * be written is shown as it is known, and {@link #unwrittenEnd} says so.
+     * Containers are handled in the background, so that no command waits for an engine. An end that
+     * cannot be written is shown as far as it is known, and {@link #unwrittenEnd} says so.
      */
     private void endReservations() throws IOException {
         List<Lease> others =

@@ -42,7 +42,7 @@ final class LostClaims {
         mounted.ifPresent(all::addAll);
         for (String id : all) {
             if (!registry.claims().knew(id)) {
-                LOG.warn("claim {} is there, and it is not in the registry", id);
+                LOG.warn("claim {} exists, but is not in the registry", id);
                 registry.claims().unreconciled();
                 break;
             }
@@ -76,12 +76,12 @@ final class LostClaims {
         try {
             ClaimMounts.Seen seen = evidence.mountedClaims();
             if (!seen.complete()) {
-                LOG.warn("which claims are mounted is not known: a process has too many mounts");
+                LOG.warn("cannot tell which claims are mounted: a process has too many mounts");
                 return Optional.empty();
             }
             return Optional.of(seen.ours().keySet());
         } catch (UncheckedIOException e) {
-            LOG.warn("which claims are mounted is not known: {}", describe(e));
+            LOG.warn("cannot tell which claims are mounted: {}", describe(e));
             return Optional.empty();
         }
     }
@@ -108,7 +108,7 @@ final class LostClaims {
         if (!known && registry.claims().claim(id).isPresent()) {
             LOG.warn("claim {} was lost, and is known again", id);
         } else if (!known && mounted) {
-            LOG.error("claim {} is mounted, and nothing tells of which GPUs it is", id);
+            LOG.error("claim {} is mounted, but its GPUs are unknown", id);
             unleased.add(id);
         }
     }

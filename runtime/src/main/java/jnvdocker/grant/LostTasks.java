@@ -20,9 +20,9 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Mesos tasks that run while the registry is lost that knew of them: what their agent's devices
- * cgroups allow them is known all the same. Of an executor's tasks that share one, the GPUs are
- * held until all have ended.
+ * Mesos tasks that run although the registry that knew of them is lost: their GPUs are known from
+ * the devices cgroups of their agent. If an executor's tasks share one, its GPUs are held until all
+ * of them have ended.
  */
 final class LostTasks {
 
@@ -82,7 +82,7 @@ final class LostTasks {
         }
     }
 
-    /** A registry that was put back may say that they are others', of whom nothing runs. */
+    /** A registry that was restored from a copy may give them to others that no longer run. */
     private void endLeasesOfThePast(List<Gpu> gpus, String id) throws IOException {
         for (Lease lease : registry.live()) {
             boolean concerned = gpus.stream().anyMatch(gpu -> lease.isOf(gpu.uuid()));

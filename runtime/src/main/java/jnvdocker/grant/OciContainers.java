@@ -109,8 +109,8 @@ public final class OciContainers {
     }
 
     /**
-     * Gives a container its GPUs, from now on until nothing of it lives. Who asks again gets the
-     * same.
+     * Gives a container its GPUs, from now on until nothing of it lives. The same request again
+     * gets the same GPUs.
      *
      * @return empty for a request for no GPU
      * @throws RefusedException saying who has them

@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 
 /**
  * Looks after containers that our OCI runtime was told to create, in the background: learns of
- * their first processes, sees their ends, and takes away what was laid out for them. Our runtime
- * tells of deletions; the end is seen without that, too.
+ * their first processes, sees their ends, and removes the files that were made for them. Our
+ * runtime tells of deletions; the end is seen without that, too.
  */
 public final class OciKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OciKeeper.class);
@@ -228,7 +228,7 @@ public final class OciKeeper implements AutoCloseable {
         }
     }
 
-    /** Whoever says so: whether it is gone is looked at. */
+    /** Anybody may send this: the keeper checks whether the container is gone. */
     private void deleted(String container) {
         try {
             List<Lease> its =
@@ -253,7 +253,7 @@ public final class OciKeeper implements AutoCloseable {
         }
     }
 
-    /** Takes away what was laid out for containers that have ended. */
+    /** Removes the files that were made for containers that have ended. */
     void tidy() throws IOException {
         Map<String, Lease> live = new HashMap<>();
         live().forEach(lease -> live.put(lease.claim().id(), lease));

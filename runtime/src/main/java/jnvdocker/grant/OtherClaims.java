@@ -150,7 +150,7 @@ final class OtherClaims {
             }
         }
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-            throw new IOException(file + " is no file");
+            throw new IOException(file + " is not a regular file");
         }
     }
 }

@@ -13,14 +13,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Somebody's place in the queue: what whoever serves the queue has for him, and what he is told
- * meanwhile.
+ * A client's place in the queue: the claim or the refusal that it gets, and its standing until
+ * then.
  */
 final class Place {
     private final Ticket ticket;
 
     /**
-     * Until when he wants to wait, or may, by the pace; the place of an earlier daemon's has none.
+     * The time by the pace at which the client gives up, or has to; the place from an earlier
+     * daemon has none.
      */
     private final long deadline;
 
@@ -33,20 +34,20 @@ final class Place {
     private volatile Optional<Standing> standing = Optional.empty();
 
     /**
-     * How somebody stands in the queue.
+     * A client's standing in the queue.
      *
      * @param number counted from 1
-     * @param reason the holders of the GPUs that he waits for
+     * @param reason the holders of the GPUs that it waits for
      * @param obstacle why others are served meanwhile; empty when they are not
      * @param untold the part of the obstacle that the reason does not name; empty when it names all
      */
     record Standing(int number, String reason, Optional<String> obstacle, String untold) {
-        /** Of one who is served before those behind him. */
+        /** That of a client that is served before those behind it. */
         static Standing inTurn(int number, GpuChoice.Busy others) {
             return new Standing(number, ChoiceText.reason(others), Optional.empty(), "");
         }
 
-        /** Of one whom others pass, since what is in his way is not theirs to give back. */
+        /** That of a client that others pass, since they cannot remove its obstacles. */
         static Standing passed(int number, GpuChoice.Busy others, List<Obstacle> obstacles) {
             List<Obstacle> untold =
                     obstacles.stream().filter(it -> !ChoiceText.names(others, it)).toList();
@@ -57,13 +58,13 @@ final class Place {
                     !obstacles.isEmpty() && untold.isEmpty() ? "" : ChoiceText.obstacles(untold));
         }
 
-        /** Of one who cannot have anything as things are. */
+        /** That of a client that cannot be served as things are. */
         static Standing passed(int number, Refusal why, List<Obstacle> obstacles) {
             String all = ChoiceText.obstacles(obstacles);
             return new Standing(number, why.message(), Optional.of(all), all);
         }
 
-        /** Of one whom others pass for the very reason that he waits. */
+        /** That of a client that others pass for the same reason for which it waits. */
         static Standing passed(int number, String reason) {
             return new Standing(number, reason, Optional.of(reason), "");
         }
@@ -75,12 +76,12 @@ final class Place {
         this.deadline = deadline;
     }
 
-    /** Of one who has asked this daemon. */
+    /** The place of a client that has asked this daemon. */
     static Place of(Ticket ticket, long deadline) {
         return new Place(ticket, true, deadline);
     }
 
-    /** Of one who has not, and may come back. */
+    /** The place of a client that has not, and may come back. */
     static Place absent(Ticket ticket) {
         return new Place(ticket, false, Long.MAX_VALUE);
     }
@@ -97,18 +98,18 @@ final class Place {
         return present;
     }
 
-    /** Whether his time is up. */
+    /** Whether the time for the wait is up. */
     boolean isOverdue(long now) {
         return present && deadline != Long.MAX_VALUE && now - deadline > 0;
     }
 
-    /** Whether his client was stopped, so that he could not take anything. */
+    /** Whether the client is stopped (SIGSTOP), and so could not take anything. */
     boolean isStopped() {
         return stopped;
     }
 
     /**
-     * The evidence of that.
+     * Records whether the client is stopped.
      *
      * @return whether it is news
      */
@@ -118,15 +119,15 @@ final class Place {
         return changed;
     }
 
-    /** Whether he waits and has been given nothing. */
+    /** Whether the client waits and has been given nothing. */
     synchronized boolean isOpen() {
         return !over && claim.isEmpty() && refusal.isEmpty();
     }
 
     /**
-     * Gives him what he waits for.
+     * Gives the client its claim.
      *
-     * @return false when he does not wait any more: it is still the caller's
+     * @return false if the client no longer waits: the claim is still the caller's
      */
     synchronized boolean give(Claim given) {
         if (!isOpen()) {
@@ -137,7 +138,7 @@ final class Place {
         return true;
     }
 
-    /** He cannot ever be served. */
+    /** Refuses a client that can never be served. */
     synchronized void refuse(Refusal why) {
         if (isOpen()) {
             refusal = Optional.of(why);
@@ -159,7 +160,7 @@ final class Place {
         return over;
     }
 
-    /** The claim that he has been given. */
+    /** The claim that the client has been given. */
     synchronized Optional<Claim> given() throws RefusedException {
         if (refusal.isPresent()) {
             throw new RefusedException(refusal.get());
@@ -167,12 +168,12 @@ final class Place {
         return claim;
     }
 
-    /** It was none after all. He waits again. */
+    /** The claim turned out to be void: the client waits again. */
     synchronized void giveBack() {
         claim = Optional.empty();
     }
 
-    /** Lets him know, if that is news. */
+    /** Informs the client, if its standing has changed. */
     void stand(Standing now) {
         if (!standing.equals(Optional.of(now))) {
             standing = Optional.of(now);
@@ -184,7 +185,7 @@ final class Place {
         return standing;
     }
 
-    /** Each time that there is something for him. */
+    /** Counts each change for the client. */
     Changes news() {
         return news;
     }

@@ -34,25 +34,25 @@ import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /**
- * Serves those who wait, all in one walk along the queue whenever anything may have changed, so
- * that they cost as much as one of them. Whoever waits does nothing but to wait for his news.
+ * Serves the waiting clients, all in one walk along the queue whenever anything may have changed,
+ * so that all of them cost as much as one. The thread of a waiting client only waits for its news.
  */
 public final class QueueKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(QueueKeeper.class);
 
-    /** How often it is looked whether holders and those who wait live. */
+    /** How often holders and waiting clients are checked for being alive. */
     private static final Duration A_WHILE = Duration.ofMillis(100);
 
-    /** After how long all is looked at again, though nothing is known to have changed. */
+    /** How soon everything is checked again, though nothing is known to have changed. */
     private static final Duration PERIOD = Duration.ofSeconds(1);
 
-    /** How many of those far back are looked after each time. */
+    /** How many of the clients far back are checked each time. */
     private static final int SOME = 8;
 
     /** Clients further back do not hear of each change before them. */
     private static final int NEAR = 20;
 
-    /** For how many times as long as a look for unmanaged uses took none is taken again. */
+    /** How many times as long as a look for unmanaged uses took, the pause after it is. */
     private static final int LOOK_SHARE = 50;
 
     private static final Duration SELDOM = Duration.ofSeconds(5);
@@ -69,10 +69,10 @@ public final class QueueKeeper {
     private final Decisions decisions;
     private final Pace pace;
 
-    /** Each time that somebody's end is to be looked at. */
+    /** Counts each possible end of a holder that is to be checked. */
     private final Changes ends = new Changes();
 
-    /** Under which others have what is waited for. */
+    /** The leases of the GPUs that are waited for. */
     private volatile List<Lease> waitedFor = List.of();
 
     private volatile Optional<Refusal> stopped = Optional.empty();
@@ -116,7 +116,7 @@ public final class QueueKeeper {
         toldAll = pace.nanos() - SELDOM.toNanos();
     }
 
-    /** All on which it depends who is served. As long as it is the same, so is the outcome. */
+    /** All that decides which client is served. As long as it is the same, so is the outcome. */
     private record Sight(
             List<Gpu> gpus,
             GpuTraits traits,
@@ -164,7 +164,7 @@ public final class QueueKeeper {
         }
     }
 
-    /** Ends those leases of what is waited for whose holders are gone. It may take its time. */
+    /** Ends the leases of GPUs that are waited for whose holders are gone. It may take its time. */
     void end() throws IOException {
         List<Lease> leases = waitedFor;
         if (!leases.isEmpty()) {
@@ -226,9 +226,9 @@ public final class QueueKeeper {
     }
 
     /**
-     * Whether it matters who uses GPUs behind our back: when anybody could be served but for them,
-     * and for what people read. While nothing else changes, no more than some percent of the time
-     * are spent on that, however many processes there are to look at.
+     * Whether unmanaged uses matter: if a client could be served but for them, and for the texts
+     * that people read. While nothing else changes, no more than some percent of the time is spent
+     * on them, however many processes there are.
      */
     private boolean isLookNeeded(List<Gpu> gpus, Holdings holdings, List<Place> places) {
         long since = pace.nanos() - lookedForUses;
@@ -246,7 +246,7 @@ public final class QueueKeeper {
         return due || !same && anybodyMayBeServed(gpus, holdings, places);
     }
 
-    /** If nobody used anything behind our back, and nobody came before another. */
+    /** As if there were no unmanaged use, and no client came before another. */
     private boolean anybodyMayBeServed(List<Gpu> gpus, Holdings holdings, List<Place> places) {
         GpuChoice choice =
                 new GpuChoice(
@@ -273,7 +273,7 @@ public final class QueueKeeper {
     }
 
     /**
-     * Serves the first who can be, else tells everybody how he stands.
+     * Serves the first client that can be served, else tells each its standing.
      *
      * @param fresh whether it was just looked for unmanaged uses
      */
@@ -352,7 +352,7 @@ public final class QueueKeeper {
         place.stand(Place.Standing.passed(number, why));
     }
 
-    /** Unless the lab forbids it, what is in his way may go away. */
+    /** Unless the configuration forbids it, the obstacles may go away. */
     private static void refuse(
             Place place, int number, Refusal why, boolean tell, GpuChoice choice) {
         if (choice.isForbidden(place.ticket())) {

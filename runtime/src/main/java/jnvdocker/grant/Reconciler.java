@@ -30,9 +30,9 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Brings the registry into line with what is: with this machine's processes before anything is
- * served, and with the engine's containers whenever there may be something that we were not told.
- * Doing it again changes nothing.
+ * Brings the registry into line with the facts: with this machine's processes before anything is
+ * served, and with the engine's containers whenever events may have been missed. Doing it again
+ * changes nothing.
  */
 public final class Reconciler {
     private static final Logger LOG = LoggerFactory.getLogger(Reconciler.class);
@@ -94,7 +94,7 @@ public final class Reconciler {
 
     /** A process with a claim mounted holds its GPUs, whatever we or the engine know of it. */
     private void meetProcesses() throws IOException {
-        // Before the processes: what is seen then is of these leases or of later ones.
+        // Before the processes: those seen afterwards belong to these leases or to later ones.
         Map<String, Lease> live = live();
         for (Map.Entry<String, ProcessId> running : evidence.containers().entrySet()) {
             Optional<Claim> claim = registry.claims().claim(running.getKey());
@@ -259,7 +259,7 @@ public final class Reconciler {
 
     /**
      * Learns of the containers that run with claims that were lost with the registry and the files,
-     * as far as the engine tells in that time. What is not learnt counts as {@link Unleased}.
+     * as far as the engine tells in that time. The rest counts as {@link Unleased}.
      */
     void learnOfRunning(Duration limit) throws IOException {
         if (unleased.unknown().isEmpty()) {
@@ -431,8 +431,8 @@ public final class Reconciler {
                         .or(() -> ofLabel(id, engineId, container.labels(), present));
         if (claim.isEmpty()) {
             LOG.error(
-                    "container {} carries the claim {}, and nothing tells of which GPUs; create it"
-                            + " again with 'jnvdocker run'",
+                    "container {} carries the claim {}, but its GPUs are unknown; create it again"
+                            + " with 'jnvdocker run'",
                     container.name(),
                     id);
             return false;

@@ -16,6 +16,8 @@ public enum RefusalReason {
     NEVER_ALLOWED,
     /** The host has not so many. */
     TOO_FEW,
+    /** The host may have so many, but NVML does not tell. */
+    UNCLEAR,
     NO_GPU,
     SICK,
     /** The driver does not know its UUID yet. */
@@ -44,6 +46,7 @@ public enum RefusalReason {
             case GpuChoice.OverQuota _ -> QUOTA;
             case GpuChoice.NeverAllowed _ -> NEVER_ALLOWED;
             case GpuChoice.TooFew _ -> TOO_FEW;
+            case GpuChoice.Unclear _ -> UNCLEAR;
             case GpuChoice.NoGpu _ -> NO_GPU;
             case GpuChoice.Sick _ -> SICK;
             case GpuChoice.Nameless _ -> NAMELESS;

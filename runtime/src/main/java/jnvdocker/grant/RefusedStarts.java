@@ -197,9 +197,7 @@ public final class RefusedStarts {
         tries.put(claim.id(), new Tries(before.number() + 1, pace.nanos() + pause.toNanos()));
         try {
             engine.start(container.id(), START_LIMIT);
-            LOG.info(
-                    "started {} again: its GPUs are free that it was refused when the engine began",
-                    container.name());
+            LOG.info("started {} again: the GPUs that it was refused are free", container.name());
         } catch (IOException e) {
             LOG.warn("{} was not started again: {}", container.name(), e.getMessage());
         }

@@ -42,7 +42,7 @@ final class Reservations {
     private static final String GONE = "its GPU vanished before it could be used";
     private static final Refusal STOPPED =
             new Refusal(
-                    "jnvdocker is being uninstalled from this host, and gives no GPUs any more",
+                    "jnvdocker is being uninstalled from this host, and no longer gives out GPUs",
                     "ask an administrator");
 
     /**
@@ -449,7 +449,7 @@ final class Reservations {
         }
     }
 
-    /** Refuses claims from now on. What was given before is among the live leases. */
+    /** Refuses claims from now on. Those given before are among the live leases. */
     void stop() {
         stopped = true;
         keeper.stop(STOPPED);
@@ -468,7 +468,7 @@ final class Reservations {
         }
     }
 
-    /** Gives back what was reserved for a client that does not become docker. */
+    /** Cancels the reservation of a client that does not become docker. */
     void cancel(Claim claim) throws IOException {
         String what =
                 switch (claim.origin()) {
@@ -532,7 +532,7 @@ final class Reservations {
             Optional<Lease> earlier = earlier(all).map(Earlier.Over::lease);
             Holdings holdings = earlier.map(all::without).orElse(all);
             if (earlier.isPresent()) {
-                // Whoever waits: these were not given back.
+                // For waiting clients: these were not given back.
                 GpuChoice first =
                         new GpuChoice(gpus, traits.get(), holdings, unmanaged, List.of(), rules);
                 Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
@@ -552,7 +552,7 @@ final class Reservations {
             return outcome(choice, request.candidates());
         }
 
-        /** Those of a lease, if they are what is requested. */
+        /** Those of a lease, if they match the request. */
         private Optional<GpuChoice.Chosen> ofIts(Lease lease, GpuChoice choice)
                 throws RefusedException {
             Set<String> its =
@@ -578,7 +578,7 @@ final class Reservations {
             return choice.of(request.request(), request.owner(), candidates);
         }
 
-        /** Those who come first with what is free. */
+        /** The clients that come first, and the free GPUs. */
         Set<Ticket> keepers() {
             return keepers;
         }

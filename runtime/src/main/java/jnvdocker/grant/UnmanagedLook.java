@@ -73,8 +73,8 @@ final class UnmanagedLook {
     }
 
     /**
-     * Whoever has a claim mounted has its GPUs, idle or not: one of ours that has no lease, or one
-     * of another daemon's.
+     * A process that has a claim mounted has its GPUs, idle or not: a claim of ours without a
+     * lease, or one of another daemon.
      */
     private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
         List<GpuUse> all = withoutClaims(seen);
@@ -133,7 +133,7 @@ final class UnmanagedLook {
         return found;
     }
 
-    /** The GPUs that they use, of what was seen before the leases were read. */
+    /** The GPUs that they use, according to a look before the leases were read. */
     UnmanagedUses unmanaged(List<GpuUse> seen, Holdings holdings, LeasePolicy policy) {
         return new UnmanagedUses(among(seen, holdings.held().values()), policy.allowUnmanaged());
     }

@@ -13,9 +13,9 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Somebody's wait in the queue, until he has been given what he waits for. */
+/** A client's wait in the queue, until it has been given its claim. */
 final class Wait {
-    /** He is woken when there is news; this is for who was not. */
+    /** News wakes the client; this limits a wait without any. */
     private static final Duration LONGEST = Duration.ofSeconds(10);
 
     private final LeaseRequest request;
@@ -33,7 +33,7 @@ final class Wait {
         /** Whether the GPUs of a claim are there. */
         boolean isThere(Claim claim);
 
-        /** Takes back what is not. */
+        /** Takes back a claim whose GPUs are not there. */
         void takeBack(Claim claim) throws IOException;
 
         /** The holders of the requested GPUs, when they have not been named yet. */
@@ -41,8 +41,8 @@ final class Wait {
     }
 
     /**
-     * @param limit how long he wants to wait, or may
-     * @param now by the wall clock; he may have waited for the daemon before this one
+     * @param limit how long the client wants to wait, or may
+     * @param now by the wall clock; the client may have waited for the daemon before this one
      */
     Wait(
             LeaseRequest request,
@@ -65,8 +65,8 @@ final class Wait {
     }
 
     /**
-     * @throws RefusedException when his time is up, or he cannot ever be served
-     * @throws ClientGoneException when his client is gone
+     * @throws RefusedException when the time is up, or the client can never be served
+     * @throws ClientGoneException when the client is gone
      */
     Claim await() throws RefusedException, IOException {
         while (true) {
@@ -98,7 +98,7 @@ final class Wait {
         }
     }
 
-    /** The claim that he has been given in the last moment. */
+    /** The claim that the client was given at the last moment. */
     private Claim atTheEnd() throws RefusedException, IOException {
         Optional<Claim> claim = place.close();
         if (claim.isPresent()) {
@@ -107,7 +107,7 @@ final class Wait {
             }
             counter.takeBack(claim.get());
         }
-        throw inVain();
+        throw gaveUp();
     }
 
     private void tell(Place.Standing standing) throws IOException {
@@ -133,7 +133,7 @@ final class Wait {
         }
     }
 
-    private RefusedException inVain() throws RefusedException, IOException {
+    private RefusedException gaveUp() throws RefusedException, IOException {
         Optional<Place.Standing> standing = place.standing();
         String reason = standing.isPresent() ? standing.get().reason() : counter.reason();
         String longest = longest("", "");
@@ -151,7 +151,7 @@ final class Wait {
                 });
     }
 
-    /** The lab's limit, when it is that which ends the wait. */
+    /** The limit of the configuration, if that ends the wait. */
     private String longest(String before, String after) {
         return waiting.limit().isPresent() || limit.isEmpty()
                 ? ""

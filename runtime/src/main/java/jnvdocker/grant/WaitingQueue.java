@@ -17,12 +17,12 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Those who wait for GPUs, first come, first served: nobody takes what somebody before them waits
- * for. So who wants many is not passed by for ever by those who want few. A place outlives the
- * daemon: its client asks again, and has it still.
+ * The clients that wait for GPUs, first come, first served: none takes a GPU that an earlier one
+ * waits for. So a client that wants many GPUs is not passed for ever by those that want few. A
+ * place outlives the daemon: its client asks again, and still has it.
  *
- * <p>Whoever looks at the queue finds it as it was last seen; who lives is looked at by one thread
- * for all of them, and never while anybody waits for it.
+ * <p>Readers of the queue find it as it was last seen; one thread checks for all of them which
+ * clients live, and never while anybody waits for it.
  */
 final class WaitingQueue {
     /** In which clients of the daemon before this one have asked again. */
@@ -45,7 +45,7 @@ final class WaitingQueue {
     private final Pace pace;
     private final long opened;
 
-    /** In order of their numbers; another list whenever anybody comes or goes. */
+    /** In order of their numbers; replaced by another list whenever a client comes or goes. */
     private volatile List<Place> places;
 
     private int lookedAfter;
@@ -77,7 +77,7 @@ final class WaitingQueue {
     /**
      * Takes the place that this client has, else the last.
      *
-     * @throws RefusedException when its user has as many as anybody may
+     * @throws RefusedException when its user has reached the limit
      */
     Place enter(LeaseRequest request, Optional<Duration> limit)
             throws RefusedException, IOException {
@@ -107,24 +107,27 @@ final class WaitingQueue {
         List<Place> now = places;
         if (now.size() >= MOST) {
             throw new RefusedException(
-                    now.size() + " wait for GPUs already, as many as can",
+                    now.size() + " clients already wait for GPUs, the maximum",
                     "try again later ('jnvdocker gpu queue' shows them)");
         }
         int uid = request.owner().uid();
-        long his =
+        long waiting =
                 now.stream()
                         .map(Place::ticket)
                         .filter(ticket -> ticket.owner().uid() == uid && !ticket.isScheduled())
                         .count();
-        if (uid != 0 && !request.origin().isScheduled() && his >= policy.get().maxWaitsPerUser()) {
+        if (uid != 0
+                && !request.origin().isScheduled()
+                && waiting >= policy.get().maxWaitsPerUser()) {
             throw new RefusedException(
                     Quote.shown(request.owner().name())
-                            + " waits for GPUs "
-                            + his
-                            + " times already, as often as each user may at a time ("
+                            + " already has "
+                            + waiting
+                            + (waiting == 1 ? " waiting client" : " waiting clients")
+                            + ", the limit per user ("
                             + policy.get().key("max_waits_per_user")
                             + ")",
-                    "start this when one of those has been served, or end one ('jnvdocker gpu"
+                    "start this when one of them has been served, or end one ('jnvdocker gpu"
                             + " queue' shows their pids)");
         }
     }
@@ -151,8 +154,8 @@ final class WaitingQueue {
     }
 
     /**
-     * Its client cannot be told anything any more. If that has ended, so has its place; else it may
-     * ask again, and has it still.
+     * Its client can no longer be told anything. If the client has ended, so has its place; else it
+     * may ask again, and still has it.
      */
     void lose(Place place) throws IOException {
         if (!evidence.isAlive(place.ticket().client())) {
@@ -180,8 +183,9 @@ final class WaitingQueue {
     }
 
     /**
-     * Those who wait and have been given nothing yet, first come first: who has asked this daemon,
-     * or still may. One that does neither would keep everybody else waiting.
+     * The clients that wait and have been given nothing yet, in order: those that have asked this
+     * daemon, and those that still may. A client that does neither would keep everybody else
+     * waiting.
      */
     List<Place> places() {
         long now = pace.nanos();
@@ -192,14 +196,14 @@ final class WaitingQueue {
                 .toList();
     }
 
-    /** Those of them for whom anything may be kept, who are not stopped. */
+    /** Those for which anything may be kept: they are not stopped. */
     List<Ticket> all() {
         return places().stream().filter(place -> !place.isStopped()).map(Place::ticket).toList();
     }
 
     /**
-     * Looks whether those who wait are there and not stopped: the next in the queue, and some of
-     * the others, who get their turn however many they are.
+     * Checks whether waiting clients are there and not stopped: the next in the queue, and some of
+     * the others, in turn.
      */
     void lookAfter(int some) throws IOException {
         List<Place> now = places;

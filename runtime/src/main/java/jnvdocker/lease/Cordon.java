@@ -2,7 +2,7 @@ package jnvdocker.lease;
 
 import java.time.Instant;
 
-/** Why a GPU gets no new lease though nobody has it. Who has one already keeps it. */
+/** Why a GPU gets no new lease though it is free. A holder keeps it. */
 public sealed interface Cordon {
     /**
      * {@code jnvdocker gpu cordon}.

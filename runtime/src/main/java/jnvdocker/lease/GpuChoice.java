@@ -36,7 +36,7 @@ public final class GpuChoice {
 
     private final Map<Asked, Outcome> outcomes = new HashMap<>();
 
-    /** Those that can be given out, to whomever. */
+    /** Those that can be given out at all. */
     private final List<Gpu> usable;
 
     /**
@@ -81,20 +81,19 @@ public final class GpuChoice {
     }
 
     /**
-     * From now on nobody else gets what is free of what somebody waits for, who comes next in the
-     * queue. That is no more than he needs, and nothing when he cannot be served whoever else gives
-     * GPUs back.
+     * From now on the free GPUs that the next client in the queue waits for are kept for it. They
+     * are no more than it needs, and none if it cannot be served, whichever GPUs others give back.
      *
-     * @return whether he can be
+     * @return whether it can be served
      */
     public boolean keep(Ticket ticket) {
-        GpuChoice his = among(ticket.candidates());
-        if (!his.prospects.canBeServed(ticket)) {
+        GpuChoice its = among(ticket.candidates());
+        if (!its.prospects.canBeServed(ticket)) {
             return false;
         }
         List<Gpu> free =
-                his.prospects.wanted(ticket.request()).stream()
-                        .filter(gpu -> his.isFreeFor(ticket.request(), gpu))
+                its.prospects.wanted(ticket.request()).stream()
+                        .filter(gpu -> its.isFreeFor(ticket.request(), gpu))
                         .toList();
         if (ticket.request() instanceof GpuRequest.Count(int count, _)) {
             free = his.best(free, count);
@@ -108,7 +107,7 @@ public final class GpuChoice {
         return among(ticket.candidates()).prospects.obstacles(ticket);
     }
 
-    /** Whether the lab does not ever allow so many. */
+    /** Whether the configuration never allows so many. */
     public boolean isForbidden(Ticket ticket) {
         return !quota.allowsEver(
                 ticket.owner(), among(ticket.candidates()).number(ticket.request()));
@@ -133,7 +132,7 @@ public final class GpuChoice {
         return Optional.ofNullable(kept.get(gpu.uuid()));
     }
 
-    /** Those for whom anything is kept. */
+    /** The clients for which anything is kept. */
     public Set<Ticket> keepers() {
         return Set.copyOf(kept.values());
     }
@@ -151,7 +150,7 @@ public final class GpuChoice {
 
     /** Others have GPUs that are needed, or the user has: that may change. */
     public sealed interface Busy extends Outcome {
-        /** Under which they have them; who has no lease has none here. */
+        /** The leases of the holders; a use without a lease has none here. */
         List<Lease> leases();
     }
 
@@ -268,7 +267,7 @@ public final class GpuChoice {
                 : withinQuota(outcome, number(request), owner);
     }
 
-    /** The user's own leases are named before those of others: he can do something about them. */
+    /** The user's own leases are named before those of others: the user can end them. */
     private Outcome withinQuota(Outcome outcome, int wanted, Owner owner) {
         if (!quota.allowsEver(owner, wanted)) {
             return new NeverAllowed(wanted, quota.limit(owner));
@@ -434,7 +433,7 @@ public final class GpuChoice {
         return isGivenOut(gpu) || !unmanaged.of(gpu).isEmpty();
     }
 
-    /** To whoever has it, or is to have it. */
+    /** To a holder, or to a waiting client. */
     private boolean isGivenOut(Gpu gpu) {
         return isHeld(gpu) || kept.containsKey(gpu.uuid());
     }

@@ -23,7 +23,7 @@ public record Holdings(
         return new Holdings(now, others, idleSince, cordoned);
     }
 
-    /** Whether what is decided on these would be decided on those as well. */
+    /** Whether a decision on these would be the same on those. */
     public boolean decidesLike(Holdings other) {
         return leases().equals(other.leases()) && cordoned.equals(other.cordoned);
     }

@@ -30,7 +30,7 @@ public record Lease(
         return claim.gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
     }
 
-    /** For a client that has not become what is to use the GPUs. */
+    /** For a client that has not yet become the program that is to use the GPUs. */
     public boolean isReservation() {
         return switch (holder) {
             case Holder.Client _ -> true;

@@ -9,8 +9,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The lab's limits. A refusal by one names the key and the file, so that everybody knows whom to
- * ask.
+ * The limits of the configuration. A refusal because of one names the key and the file.
  *
  * @param maxGpusPerUser how many GPUs a user may have at a time; empty when as many as there are
  * @param maxGpusUnknown how many GPUs all containers together may have whose user is not known;
@@ -29,7 +28,7 @@ public record LeasePolicy(
         List<String> cordon,
         boolean allowUnmanaged,
         String file) {
-    /** More than anybody types; who has a program do it may set another. */
+    /** More than anybody types; an administrator whose programs wait may set another. */
     public static final int WAITS_PER_USER = 64;
 
     public LeasePolicy {

@@ -13,7 +13,7 @@ public sealed interface Obstacle {
     /** Nobody may have so many. */
     record NeverAllowed(Quota.Limit limit) implements Obstacle {}
 
-    /** The user has what is waited for. */
+    /** The user already has the GPUs that the client waits for. */
     record Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> leases) implements Obstacle {}
 
     /** Somebody uses them without a lease. */

@@ -72,7 +72,7 @@ public sealed interface Origin {
         };
     }
 
-    /** Whether a directory of the claim is mounted in its container, as evidence of who has it. */
+    /** Whether a directory of the claim is mounted in its container, as evidence of its holder. */
     default boolean isMounted() {
         return switch (this) {
             case DockerContainer _, OciContainer _ -> true;
@@ -80,7 +80,7 @@ public sealed interface Origin {
         };
     }
 
-    /** Whether a scheduler starts and ends it, whoever's it is, and not a user by hand. */
+    /** Whether a scheduler starts and ends it, and not a user by hand. */
     default boolean isScheduled() {
         return switch (this) {
             case MesosTask _ -> true;

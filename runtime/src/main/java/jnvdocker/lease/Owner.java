@@ -6,15 +6,15 @@ package jnvdocker.lease;
  * @param name as the host knew it when the claim was made
  */
 public record Owner(int uid, String name) {
-    /** Of what is known again, and nothing tells whose it was. */
+    /** The owner of a claim that was recovered without its owner. */
     public static final Owner UNKNOWN = new Owner(-1, "somebody");
 
-    /** Somebody who is not known, by a name that is a guess: {@code alice?}. */
+    /** An unknown owner, under a name that is a guess: {@code alice?}. */
     public static Owner guessed(String name) {
         return new Owner(UNKNOWN.uid(), name + "?");
     }
 
-    /** Whether nobody knows who that is, be there a guess. */
+    /** Whether the user is unknown, guess or not. */
     public boolean isUnknown() {
         return uid == UNKNOWN.uid();
     }

@@ -15,10 +15,10 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Whether somebody who waits can be served by GPUs that are free, or that others give back: what he
- * holds himself does not come free without him, and what is used behind our back, cordoned, sick or
- * missing does not come free by anybody's end that we would hear of. For who cannot be, nothing
- * free is kept.
+ * Whether a waiting client can be served by GPUs that are free, or that others give back. GPUs that
+ * its own user holds do not come free without that user, and for GPUs in unmanaged use, cordoned,
+ * sick or missing, no holder's end can be expected. For a client that cannot be served, no free GPU
+ * is kept.
  */
 final class Prospects {
     private final List<Gpu> gpus;
@@ -33,7 +33,7 @@ final class Prospects {
     private final Map<GpuRequest, List<Gpu>> wanted = new HashMap<>();
 
     /**
-     * @param gpus the only ones that he may be given
+     * @param gpus the only ones that the client may be given
      */
     Prospects(
             List<Gpu> gpus,
@@ -54,7 +54,7 @@ final class Prospects {
                         .collect(Collectors.toSet());
     }
 
-    /** Whether he can be served without giving anything back himself. */
+    /** Whether it can be served without its user giving anything back. */
     boolean canBeServed(Ticket ticket) {
         List<Gpu> wanted = wanted(ticket.request());
         long toBeHad = wanted.stream().filter(gpu -> isToBeHad(gpu, ticket)).count();
@@ -62,7 +62,7 @@ final class Prospects {
                 && quota.allows(ticket.owner(), needed(ticket.request(), wanted));
     }
 
-    /** Those among which his are; none when they are not all there. */
+    /** Those that can serve the request; none if it names one that is not there. */
     List<Gpu> wanted(GpuRequest request) {
         return wanted.computeIfAbsent(request, this::find);
     }
@@ -82,7 +82,7 @@ final class Prospects {
         };
     }
 
-    /** How many of those; never 0, so that who asks for all of none is not served. */
+    /** How many of those; never 0, so that a request for all of no GPUs is not served. */
     private static int needed(GpuRequest request, List<Gpu> wanted) {
         return switch (request) {
             case GpuRequest.None _ -> 0;
@@ -96,7 +96,7 @@ final class Prospects {
         return usable.contains(gpu)
                 && gpu.hasUuid()
                 && !isUsed(gpu, ticket.request())
-                && !isHisOwn(gpu, ticket);
+                && !isOwn(gpu, ticket);
     }
 
     private boolean isUsed(Gpu gpu, GpuRequest request) {
@@ -105,7 +105,7 @@ final class Prospects {
     }
 
     /** A Mesos task does not end another; its agent has ended that, or would not offer the GPU. */
-    private boolean isHisOwn(Gpu gpu, Ticket ticket) {
+    private boolean isOwn(Gpu gpu, Ticket ticket) {
         Lease lease = holdings.held().get(gpu.uuid());
         return lease != null
                 && lease.claim().owner().uid() == ticket.owner().uid()
@@ -123,12 +123,11 @@ final class Prospects {
                             : new Obstacle.NeverAllowed(quota.limit(owner)));
         }
         List<Obstacle> obstacles = new ArrayList<>();
-        List<Gpu> own = some(wanted, gpu -> isHisOwn(gpu, ticket));
+        List<Gpu> own = some(wanted, gpu -> isOwn(gpu, ticket));
         if (!own.isEmpty()) {
             obstacles.add(new Obstacle.Own(owner, claimed(own), leases(own)));
         }
-        List<Gpu> used =
-                some(wanted, gpu -> isUsed(gpu, ticket.request()) && !isHisOwn(gpu, ticket));
+        List<Gpu> used = some(wanted, gpu -> isUsed(gpu, ticket.request()) && !isOwn(gpu, ticket));
         if (!used.isEmpty()) {
             obstacles.add(new Obstacle.Used(claimed(used), unmanaged));
         }

@@ -11,7 +11,7 @@ import java.util.Optional;
  * GPUs that somebody uses without a lease.
  *
  * @param users by UUID
- * @param allowed whether such a GPU may be taken all the same by who names it
+ * @param allowed whether a request by name may take such a GPU all the same
  */
 public record UnmanagedUses(Map<String, List<GpuUse>> users, boolean allowed) {
     public static final UnmanagedUses NONE = new UnmanagedUses(Map.of(), false);
@@ -24,7 +24,7 @@ public record UnmanagedUses(Map<String, List<GpuUse>> users, boolean allowed) {
         return users.getOrDefault(gpu.uuid(), List.of());
     }
 
-    /** Whether nobody may take a GPU, though he names it. */
+    /** Whether not even a request by name may take a GPU. */
     public boolean bars(String uuid) {
         return users.getOrDefault(uuid, List.of()).stream()
                 .anyMatch(use -> !allowed || use.kind() == GpuUse.Kind.CLAIM);

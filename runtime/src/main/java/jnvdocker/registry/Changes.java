@@ -3,7 +3,7 @@ package jnvdocker.registry;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** Counts what may let somebody have GPUs who waits for them, and wakes him. */
+/** Counts the changes that may let waiting clients have GPUs, and wakes them. */
 public final class Changes {
     private long count;
 

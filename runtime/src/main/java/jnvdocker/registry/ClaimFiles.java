@@ -36,8 +36,8 @@ import java.util.Optional;
  * claims/&lt;id&gt;/mount/lease.json   what its container sees at /run/jnvdocker
  * </pre>
  *
- * The first is beside what is mounted, not in it: a container that was given the volume writable
- * could tell us anything there.
+ * The first is beside the mounted directory, not in it: a container that was given the volume
+ * writable could tell us anything there.
  */
 public final class ClaimFiles {
     public static final String FOLDER = "claims";
@@ -49,7 +49,7 @@ public final class ClaimFiles {
     private static final String VARIABLES = "variables.json";
     private static final int LIMIT = 1 << 16;
 
-    /** Of directories: what is in them is mounted for users who may not look around here. */
+    /** Of directories: parts of them are mounted for users who may not look around here. */
     private static final int ENTERED = 0711;
 
     private static final int OURS = 0600;
@@ -252,7 +252,7 @@ public final class ClaimFiles {
     }
 
     /**
-     * Written beside what is mounted, and moved there: a container that was given the volume
+     * Written beside the mounted directory, and moved there: a container that was given the volume
      * writable could have put a link in the way.
      */
     private void replace(String claim, Path file, ObjectNode content, int mode) throws IOException {

@@ -52,7 +52,7 @@ public final class ClaimStore {
     }
 
     /**
-     * A claim that was forgotten, and that somebody has mounted all the same, is known again.
+     * Restores a claim that was forgotten although a process still has it mounted.
      *
      * @return whether it was known once
      */
@@ -237,8 +237,8 @@ public final class ClaimStore {
     }
 
     /**
-     * The registry may know less than there is: as if it had just been made. Nor is it known who
-     * has run since he was released by force.
+     * The registry may know less than there is: as if it had just been made. Nor is it known which
+     * holders still run after a forced release.
      */
     public void unreconciled() throws IOException {
         database.transaction(transaction -> {

@@ -107,8 +107,7 @@ final class HistoryRows {
     }
 
     /**
-     * Deletes the oldest leases when there are more than some, and what is known of their claims
-     * alone.
+     * Deletes the oldest leases above a number, and the claims that only they have.
      *
      * @return how many leases and claims
      */
@@ -150,7 +149,7 @@ final class HistoryRows {
 
     /**
      * Adds up reservations that had ended by then without having become anything, by user, GPU and
-     * hour. What is known of their claims alone goes with them.
+     * hour. The claims that only they have go with them.
      *
      * @return how many
      */

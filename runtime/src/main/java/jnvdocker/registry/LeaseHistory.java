@@ -101,7 +101,7 @@ public final class LeaseHistory {
      */
     public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
         return reading(transaction -> {
-            // Finer than what is written down, times would differ that are the same.
+            // Finer than the stored precision, equal times would differ.
             Instant begin = from.truncatedTo(ChronoUnit.MILLIS);
             Instant until = time.now().truncatedTo(ChronoUnit.MILLIS);
             return new GpuTime(begin, until, HistoryRows.use(transaction, begin, until, gpu));

@@ -76,8 +76,8 @@ public final class LeaseRegistry implements AutoCloseable {
         LeaseRegistry registry = new LeaseRegistry(database, boot, time);
         if (database.wasAnother()) {
             LOG.warn(
-                    "the registry in {} is not as it was left: a copy was put in its place, or a"
-                            + " part of it is lost; what runs, and the engine, are asked",
+                    "the registry in {} was replaced or lost a part; asking processes and the"
+                            + " engine",
                     folder);
             registry.claims.unreconciled();
         }
@@ -193,8 +193,8 @@ public final class LeaseRegistry implements AutoCloseable {
      *
      * @param use docker's name for the mount
      * @param engine the process that mounts it
-     * @param allowed on what the lab's policy allows a lease of a claim that has had none just
-     *     before; empty when it was not asked
+     * @param allowed the holdings on which the policy allows a lease to a claim that has had none
+     *     just before; empty if the policy was not asked
      */
     public MountResult mount(
             Claim claim, String use, ProcessId engine, Earlier earlier, Optional<Holdings> allowed)
@@ -363,8 +363,8 @@ public final class LeaseRegistry implements AutoCloseable {
     }
 
     /**
-     * Whoever runs without a lease has his GPUs all the same: gives him one, unless others have
-     * them.
+     * A holder that runs without a lease has its GPUs all the same: gives it one, unless others
+     * have them.
      */
     public List<Lease> adopt(Claim claim, Holder holder) throws IOException {
         return database.transaction(transaction -> {

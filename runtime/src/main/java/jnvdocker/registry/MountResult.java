@@ -7,12 +7,12 @@ import java.util.List;
 
 /** The result of a mount. */
 public sealed interface MountResult {
-    /** It was mounted, or cannot be, whatever the lab's policy allows. */
+    /** It was mounted, or cannot be, whatever the policy allows. */
     sealed interface Mounted extends MountResult {}
 
     record Granted(Lease lease) implements Mounted {}
 
-    /** It would be a new lease, and whether the lab's policy allows one was not decided on this. */
+    /** It would be a new lease, and the policy was not asked about these holdings. */
     record Undecided(Holdings now) implements MountResult {}
 
     /** Others have GPUs of the claim. */

@@ -7,7 +7,7 @@ import java.util.List;
 
 /**
  * Leases that have ended, the latest first. There may be more than memory can hold, so they are
- * read some at a time, and whoever takes long over them keeps nothing open meanwhile.
+ * read some at a time, and a slow reader keeps nothing open meanwhile.
  */
 public final class PastLeases {
     /** Bytes that those take, at most, which are in memory at a time. */

@@ -172,7 +172,7 @@ public final class RegistryDatabase implements AutoCloseable {
     }
 
     /**
-     * Reads what was committed last, over a connection of its own: it may take long, and keeps
+     * Reads the last committed state, over a connection of its own: it may take long, and keeps
      * nobody from writing meanwhile.
      *
      * @throws RegistryException when the file cannot be read

@@ -21,7 +21,7 @@ final class Statements {
         this.connection = connection;
     }
 
-    /** The statement with these parameters; whoever takes its rows closes them. */
+    /** The statement with these parameters; the reader of its rows closes them. */
     PreparedStatement of(String sql, Object... parameters) throws SQLException {
         PreparedStatement statement = kept.get(sql);
         if (statement == null) {

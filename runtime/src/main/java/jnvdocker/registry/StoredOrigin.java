@@ -31,7 +31,7 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
         MESOS,
         OCI;
 
-        /** Empty for what is none. */
+        /** Empty if it has none. */
         static Optional<Kind> of(String word) {
             return Arrays.stream(values()).filter(kind -> kind.word().equals(word)).findFirst();
         }

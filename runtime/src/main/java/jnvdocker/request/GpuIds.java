@@ -29,7 +29,7 @@ final class GpuIds {
             if (folded.contains(word) && folded.size() > 1) {
                 throw new InvalidGpuRequestException(
                         Refusal.of(
-                                "%s: '%s' stands alone: either that or ids, as in %s"
+                                "%s: '%s' cannot be combined with ids: write it alone, or ids as in %s"
                                         .formatted(source, word, example)));
             }
         }
@@ -46,8 +46,7 @@ final class GpuIds {
         if (ids.isEmpty()) {
             throw new InvalidGpuRequestException(
                     Refusal.of(
-                            "%s: no GPU is named: write for example %s"
-                                    .formatted(source, example)));
+                            "%s: names no GPU: write for example %s".formatted(source, example)));
         }
         if (ids.size() > GpuRequest.MAX_IDS) {
             throw new InvalidGpuRequestException(

@@ -34,7 +34,7 @@ public final class GpuResolver {
     /**
      * @return the GPUs in order of index
      * @throws RefusedException naming the id that means no GPU, more than one, or one that another
-     *     id has named: who writes {@code 0,0} wants two GPUs, or has mistyped
+     *     id has named: {@code 0,0} means two GPUs, or is mistyped
      */
     public static List<Gpu> resolve(Collection<String> ids, List<Gpu> gpus)
             throws RefusedException {

@@ -82,7 +82,7 @@ final class GrantedGpus {
         return minors;
     }
 
-    /** A mount alone gives no right to open what is mounted. */
+    /** A mount alone gives no right to open the mounted node. */
     private boolean isAllowed(int major, int minor) {
         return rules.stream().anyMatch(rule -> rule.covers(major, minor));
     }

@@ -33,7 +33,7 @@ public final class HostPaths {
     }
 
     /**
-     * @param given whether docker is to give what is there, or has it mounted
+     * @param given whether docker gives the device there, or mounts it
      */
     private record Asked(String path, boolean given) {
         /** Where devices are, which hangs for no server: paths elsewhere don't hold it up. */

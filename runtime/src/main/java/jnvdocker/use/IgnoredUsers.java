@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Programs and images whose use of a GPU does not count: who keeps the driver awake, watches it, or
- * draws the screen. Whoever wants to hide can take such a name; that is not prevented.
+ * Programs and images whose use of a GPU does not count: they keep the driver awake, watch it, or
+ * draw the screen. A program can hide behind such a name; that is not prevented.
  */
 public final class IgnoredUsers {
     private static final List<String> BUILT_IN =

@@ -148,7 +148,7 @@ public final class SeenUses implements GpuUses {
         }
         for (OpenDevices.Beyond process : open.beyond()) {
             if (process.pending()) {
-                // By opening it he could have it to himself, too: he gains nothing by this.
+                // By opening it, the user could have it alone, too, and so gains nothing by this.
                 Predicate<Gpu> any = gpu -> driver.mayOpen(gpu, process.credentials());
                 uses.addAll(uses(gpus, process.process(), GpuUse.Kind.UNKNOWN, any, containers));
             }

@@ -324,8 +324,8 @@ class QueueKeeperTest {
         Client third = waiting(ONE, ALICE);
         var refusal = assertThrows(ExecutionException.class, () -> third.claim().get());
         assertEquals(
-                "alice waits for GPUs 2 times already, as often as each user may at a time"
-                        + " (max_waits_per_user in /etc/c); start this when one of those has been"
+                "alice already has 2 waiting clients, the limit per user"
+                        + " (max_waits_per_user in /etc/c); start this when one of them has been"
                         + " served, or end one ('jnvdocker gpu queue' shows their pids)",
                 assertInstanceOf(RefusedException.class, refusal.getCause()).getMessage());
         assertFalse(waiting(ONE, new Owner(0, "root")).claim().isDone());

@@ -484,7 +484,7 @@ class GpuChoiceTest {
     @Test
     void aGpuWithoutAUuidCannotBeHeld() {
         String refusal =
-                "GPU 0 at 0000:00:00.0 shows no UUID yet, by which it would be held; run nvidia-smi"
+                "GPU 0 at 0000:00:00.0 has no UUID yet, so it cannot be leased; run nvidia-smi"
                         + " once as root, or start nvidia-persistenced at boot";
         assertRefused(refusal, EVERY, List.of(NAMELESS, B));
         assertRefused(refusal, TWO, List.of(NAMELESS, B));

@@ -96,9 +96,9 @@ final class GpuRequestTest {
                 "2,count=2 | 'count' is given more than once in '2,count=2': give it once",
                 "device=0,device=1 | 'device' is given more than once",
                 "2,device=0 | '2,device=0' has both a number of GPUs and names of GPUs:",
-                "device= | no GPU is named: write for example --gpus '\"device=0,1\"'",
-                "device=all,0 | 'all' stands alone:",
-                "device=0,none | 'none' stands alone:",
+                "device= | names no GPU: write for example --gpus '\"device=0,1\"'",
+                "device=all,0 | 'all' cannot be combined with ids:",
+                "device=0,none | 'none' cannot be combined with ids:",
                 "device=a/b | 'a/b' is not a GPU's index, UUID or PCI address,",
                 "device=\"0,1\" | quotes in 'device=\"0,1\"' must go round a whole field,",
                 "\"device=0,1 | quotes in '\"device=0,1' must go round a whole field,",
@@ -158,7 +158,8 @@ final class GpuRequestTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "all,0 | 'all' stands alone: either that or ids, as in NV_GPU=0,1",
+                "all,0 | 'all' cannot be combined with ids: write it alone, or ids as in"
+                        + " NV_GPU=0,1",
                 "device=0 | 'device=0' is not a GPU's index, UUID or PCI address, as in NV_GPU=0,1",
             })
     void wrongVariableSaysWhatIsWrong(String value, String message) {

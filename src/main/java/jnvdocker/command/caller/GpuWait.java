@@ -39,17 +39,18 @@ public final class GpuWait {
     /**
      * Refuses {@code --gpu-wait 5m IMAGE}, in which docker would look for an image {@code 5m}.
      *
-     * @param image the word after the option
+     * @param word the word after the option
+     * @param what the word's meaning: {@code image} or {@code program}
      */
-    public static void refuseDuration(String image) throws RefusedException {
+    public static void refuseDuration(String word, String what) throws RefusedException {
         try {
-            Span.parse(image, LIMITS);
+            Span.parse(word, LIMITS);
         } catch (InvalidValueException _) {
             return;
         }
         throw new RefusedException(
-                "'" + image + "' after --gpu-wait would be the image",
-                "type --gpu-wait=" + image + " to wait that long");
+                "'" + word + "' after --gpu-wait would be the " + what,
+                "type --gpu-wait=" + word + " to wait that long");
     }
 
     /** From then on the client has a place in the queue, and is told so. */

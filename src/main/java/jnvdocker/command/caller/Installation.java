@@ -25,7 +25,7 @@ public record Installation(
 
     /** Until it is restarted, dockerd remembers each plugin that it has met. */
     private static final String DOCKER_FORGETS =
-            "systemctl restart docker   # when it suits: until then Docker's volume commands wait"
+            "systemctl restart docker   # when convenient: until then Docker's volume commands wait"
                     + " 15 seconds for us";
 
     /** Shell commands for what is left when the daemon has stopped. */

@@ -28,6 +28,8 @@ final class Explanation {
     /** Only root may end a use whose user is unknown. */
     private static final Owner NOBODY_KNOWN = new Owner(0, "root");
 
+    private static final String ITS_USER = "its user";
+
     private final GpuStatus status;
     private final Predicate<Owner> mayEnd;
     private final Instant now;
@@ -175,10 +177,7 @@ final class Explanation {
         Optional<Owner> owner = LeaseText.owner(use);
         if (!owner.map(mayEnd::test).orElseGet(() -> mayEnd.test(NOBODY_KNOWN))) {
             String user =
-                    owner.map(Owner::name)
-                            .map(Quote::shown)
-                            .or(() -> Holding.guess(use))
-                            .orElse("its user");
+                    owner.map(Explanation::asked).or(() -> Holding.guess(use)).orElse(ITS_USER);
             return start + "ask " + user + ", or wait with --gpu-wait.";
         }
         return start
@@ -189,6 +188,10 @@ final class Explanation {
                                         ? "stop it with its own engine's docker"
                                         : "kill" + pid(use))
                 + "; to ignore such use, add it to ignore in the configuration.";
+    }
+
+    private static String asked(Owner owner) {
+        return owner.equals(Owner.UNKNOWN) ? ITS_USER : Quote.shown(owner.name());
     }
 
     private String seen(GpuUse use, GpuUse.User process) {
@@ -206,8 +209,8 @@ final class Explanation {
                     who
                             + " may open "
                             + DeviceNodes.nameOf(status.gpu())
-                            + ", and not all that it has open was looked at yet; that takes some"
-                            + " seconds";
+                            + ", and not all of its open files have been checked yet; that takes"
+                            + " some seconds";
             default -> who + " has " + DeviceNodes.nameOf(status.gpu()) + " open";
         };
     }
@@ -258,7 +261,7 @@ final class Explanation {
             case Origin.DockerContainer _, Origin.OciContainer _ ->
                     claim.container()
                                     .map(it -> "Container " + Holding.shortId(it.id()))
-                                    .orElse("A container not known yet")
+                                    .orElse("A container that is not known yet,")
                             + " of image "
                             + Quote.shown(claim.origin().title());
             case Origin.HostProcess _ -> "A process of the host, started with 'jnvdocker gpu run'";
@@ -289,7 +292,7 @@ final class Explanation {
                             "";
                     case Origin.MesosTask _ ->
                             " If it has ended, others that share its cgroup could open the GPU:"
-                                    + " that is denied them as soon as it can be.";
+                                    + " access is revoked as soon as possible.";
                 };
     }
 
@@ -311,7 +314,7 @@ final class Explanation {
         Claim claim = lease.claim();
         if (!mayEnd.test(claim.owner())) {
             return "To get it: ask "
-                    + Quote.shown(claim.owner().name())
+                    + asked(claim.owner())
                     + ", or wait for it: jnvdocker run --gpu-wait --gpus device="
                     + status.gpu().index()
                     + " …";

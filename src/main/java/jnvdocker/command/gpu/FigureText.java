@@ -16,7 +16,7 @@ final class FigureText {
 
     private FigureText() {}
 
-    /** In the order of the titles; {@code -} for what is not known. */
+    /** In the order of the titles; {@code -} for an unknown figure. */
     static List<String> cells(Optional<GpuFigures> figures) {
         return List.of(
                 figures.map(it -> text(it.utilization().gpu(), "%")).orElse(UNKNOWN),

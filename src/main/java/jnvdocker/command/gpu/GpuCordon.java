@@ -67,7 +67,7 @@ final class GpuCordon implements Callable<Integer> {
                                 + gpu.index()
                                 + " at "
                                 + gpu.pciAddress()
-                                + " shows no UUID, by which it would be known again",
+                                + " has no UUID by which to remember the cordon",
                         "cordon it in the configuration by its PCI address");
             }
         }

@@ -6,6 +6,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
@@ -26,6 +27,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -75,8 +77,7 @@ final class GpuHistory implements Callable<Integer> {
             names = {"-n", LIMIT},
             paramLabel = "N",
             defaultValue = "20",
-            description =
-                    "With --gpu: list at most so many leases that have ended (${DEFAULT-VALUE}).")
+            description = "With --gpu: list at most N ended leases (${DEFAULT-VALUE}).")
     private int limit;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
@@ -111,7 +112,10 @@ final class GpuHistory implements Callable<Integer> {
                                     leases.pastOf(uuid.get(), from, report.uids(), limit), live)
                             : _ -> {};
             if (json) {
-                var listed = uuid.map(_ -> GpuLeases.json(live, past, leases));
+                Optional<LeaseJson.All> listed =
+                        uuid.isPresent()
+                                ? Optional.of(GpuLeases.json(live, past, leases))
+                                : Optional.empty();
                 Json.print(report.json(uuid, listed), out, false);
                 out.println("");
             } else {
@@ -127,7 +131,8 @@ final class GpuHistory implements Callable<Integer> {
             out.println(line);
         }
         LeaseTable table = LeaseTable.withEnds(Instant.now());
-        live.forEach(lease -> table.live(lease, leases.state(lease)));
+        Map<Long, Tenure> tenures = leases.tenures(live);
+        live.forEach(lease -> table.live(lease, leases.state(lease), tenures.get(lease.id())));
         table.printBelow(past, screen, out::println);
     }
 

@@ -2,6 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.grant.Leases;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.screen.Json;
@@ -18,6 +19,7 @@ import picocli.CommandLine.Spec;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -27,7 +29,8 @@ import java.util.stream.Collectors;
         name = "leases",
         description = {
             "List the leases, the latest first.",
-            "GPUS are the indices at the time of the claim."
+            "GPUS are the indices at the time of the claim. AGE: how long the container of a live"
+                    + " lease has had GPUs over all its starts, or how long an ended lease lasted."
         })
 final class GpuLeases implements Callable<Integer> {
     private static final String LIMIT = "--limit";
@@ -51,8 +54,7 @@ final class GpuLeases implements Callable<Integer> {
             names = {"-n", LIMIT},
             paramLabel = "N",
             defaultValue = "20",
-            description =
-                    "With --all: list at most so many leases that have ended (${DEFAULT-VALUE}).")
+            description = "With --all: list at most N ended leases (${DEFAULT-VALUE}).")
     private int limit;
 
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
@@ -78,7 +80,9 @@ final class GpuLeases implements Callable<Integer> {
             } else {
                 Instant now = Instant.now();
                 LeaseTable table = all ? LeaseTable.withEnds(now) : LeaseTable.ofLive(now);
-                live.forEach(lease -> table.live(lease, leases.state(lease)));
+                Map<Long, Tenure> tenures = leases.tenures(live);
+                live.forEach(
+                        lease -> table.live(lease, leases.state(lease), tenures.get(lease.id())));
                 table.print(past, screen, out::println);
                 Optional<String> unwritten = leases.unwrittenEnd();
                 if (unwritten.isPresent()) {
@@ -100,9 +104,14 @@ final class GpuLeases implements Callable<Integer> {
                 });
     }
 
-    static LeaseJson.All json(List<Lease> live, LeaseTable.Ended past, Leases leases) {
+    static LeaseJson.All json(List<Lease> live, LeaseTable.Ended past, Leases leases)
+            throws IOException {
+        Map<Long, Tenure> tenures = leases.tenures(live);
         return new LeaseJson.All(
-                live.stream().map(lease -> LeaseJson.live(lease, leases.state(lease))).toList(),
+                live.stream()
+                        .map(lease ->
+                                LeaseJson.live(lease, leases.state(lease), tenures.get(lease.id())))
+                        .toList(),
                 past);
     }
 

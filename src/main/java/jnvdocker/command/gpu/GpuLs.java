@@ -36,7 +36,7 @@ import java.util.function.Supplier;
         name = "ls",
         description = {
             "List the GPUs, who holds them, and who uses them without a lease.",
-            "AGE is for how long a container has had GPUs, or a GPU has been idle."
+            "AGE: how long a container has had GPUs, or a GPU has been idle."
         })
 final class GpuLs implements Callable<Integer> {
     private final Host host;

@@ -26,9 +26,10 @@ import java.util.concurrent.Callable;
 @Command(
         name = "release",
         description = {
-            "End the lease of a container that is gone. Anybody may.",
-            "With --force, also end a lease that docker may be about to need, or a reservation: for"
-                    + " its user and root. A container that runs keeps its GPUs unless root asks."
+            "End the lease of a container that is gone. Any user may do this.",
+            "With --force, also end a lease that docker may be about to need, or a reservation (its"
+                    + " owner and root only). A container that runs keeps its GPUs unless root"
+                    + " forces it."
         })
 final class GpuRelease implements Callable<Integer> {
     private final Leases leases;

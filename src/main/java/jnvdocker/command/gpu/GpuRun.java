@@ -23,6 +23,7 @@ import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.util.List;
@@ -44,6 +45,7 @@ import java.util.stream.Collectors;
         })
 final class GpuRun implements Callable<Integer> {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
+    private static final String WAIT = "--gpu-wait";
 
     private final GpuInventory inventory;
     private final Leases leases;
@@ -52,26 +54,30 @@ final class GpuRun implements Callable<Integer> {
     private Optional<GpuRequest> wanted = Optional.empty();
     private Optional<Waiting> waiting = Optional.empty();
 
+    @Spec private CommandSpec spec;
+
     @Option(
             names = "--gpus",
             paramLabel = "GPUS",
             description =
-                    "all, none, a number or device=<ids>, as docker spells it; else NV_GPU counts,"
-                            + " else it is 1.")
+                    "all, none, a number or device=<ids>, as for docker; default: NV_GPU, else 1.")
     private String gpus;
 
     @Option(
-            names = "--gpu-wait",
+            names = WAIT,
             paramLabel = "DURATION",
             arity = "0..1",
             preprocessor = Attached.class,
             description =
-                    "Wait for GPUs that are held by others, for so long (90s, 30m, 1d12h) or for"
-                        + " ever. A client that ends, or whose terminal hangs up, loses its place"
-                        + " in the queue: keep it in tmux or under nohup.")
+                    "Wait for GPUs that are held by others, for DURATION (90s, 30m, 1d12h), or"
+                        + " without limit. A client that ends, or whose terminal hangs up, loses"
+                        + " its place in the queue: keep it in tmux or under nohup.")
     private String gpuWait;
 
-    @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "The program, its arguments.")
+    @Parameters(
+            paramLabel = "COMMAND",
+            arity = "1..*",
+            description = "The program and its arguments.")
     private List<String> command;
 
     GpuRun(GpuInventory inventory, Leases leases, ClientRequest request, ClientConnection client) {
@@ -98,9 +104,19 @@ final class GpuRun implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
+        if (isBehindWait()) {
+            GpuWait.refuseDuration(command.getFirst(), "program");
+        }
         waiting = GpuWait.of(Optional.ofNullable(gpuWait), request, client);
         wanted = Optional.of(wanted());
         return ExitCode.OK.code();
+    }
+
+    /** Whether the command follows {@code --gpu-wait} directly. */
+    private boolean isBehindWait() {
+        List<String> typed = spec.commandLine().getParseResult().originalArgs();
+        int before = typed.size() - command.size() - 1;
+        return before >= 0 && typed.get(before).equals(WAIT);
     }
 
     private GpuRequest wanted() throws IOException, RefusedException {

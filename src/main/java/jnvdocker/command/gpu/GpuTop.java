@@ -38,9 +38,9 @@ import java.util.function.Supplier;
 @Command(
         name = GpuTop.NAME,
         description = {
-            "Show the GPUs and the processes that use them, again and again until Ctrl-C.",
-            "UTIL and MEM of a process are the driver's figures for it, AGE is for how long it has"
-                    + " run. Without a terminal, and without --watch, print once."
+            "Show the GPUs and the processes that use them, refreshed until Ctrl-C.",
+            "UTIL and MEM of a process are the driver's figures for it; AGE is how long it has been"
+                    + " running. Without a terminal, and without --watch, print once."
         })
 final class GpuTop implements Callable<Integer>, Watch.Repeated {
     static final String NAME = "top";
@@ -57,7 +57,7 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
     @Option(names = "--json", description = "Print JSON, with full UUIDs and ids.")
     private boolean json;
 
-    @Option(names = "--no-stream", description = "Print once, also to a terminal.")
+    @Option(names = "--no-stream", description = "Print once, even on a terminal.")
     private boolean once;
 
     @Mixin private final Watch watch = new Watch();

@@ -6,6 +6,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
@@ -20,6 +21,7 @@ import java.util.stream.Collectors;
 /** Formats leases for display. Names come from users and engines, so they are quoted. */
 final class Holding {
     private static final int SHORT_ID = 12;
+    private static final ContainerOwner OWNERS = new ContainerOwner();
 
     private Holding() {}
 
@@ -43,7 +45,12 @@ final class Holding {
 
     /** Returns {@code alice?} if a container's labels are the only evidence. */
     static Optional<String> guess(GpuUse use) {
-        return use.container().flatMap(RunningContainer::guessedUser).map(name -> name + "?");
+        return use.container()
+                .map(RunningContainer::labels)
+                .map(OWNERS::guess)
+                .filter(owner -> !owner.equals(Owner.UNKNOWN))
+                .map(Owner::name)
+                .map(Quote::shown);
     }
 
     /** Returns the user, with a question mark if it is a guess. */

@@ -10,6 +10,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Tenure;
 
 import java.io.IOException;
 import java.time.Instant;
@@ -23,6 +24,8 @@ record LeaseJson(
         String since,
         String until,
         String evidence,
+        String containerSince,
+        Integer restarts,
         @JsonUnwrapped HolderJson holder,
         String engine,
         List<Device> gpus) {
@@ -34,21 +37,26 @@ record LeaseJson(
         }
     }
 
-    static LeaseJson live(Lease lease, GpuStatus.State state) {
-        return of(lease, GpuJson.word(state));
+    /**
+     * @param tenure of the lease's container
+     */
+    static LeaseJson live(Lease lease, GpuStatus.State state, Tenure tenure) {
+        return of(lease, GpuJson.word(state), Optional.of(tenure));
     }
 
     static LeaseJson past(Lease lease) {
-        return of(lease, "ended");
+        return of(lease, "ended", Optional.empty());
     }
 
-    private static LeaseJson of(Lease lease, String state) {
+    private static LeaseJson of(Lease lease, String state, Optional<Tenure> tenure) {
         return new LeaseJson(
                 lease.id(),
                 state,
                 lease.since().toString(),
                 lease.end().map(Lease.End::at).map(Instant::toString).orElse(null),
                 lease.end().map(Lease.End::evidence).orElse(null),
+                tenure.map(Tenure::since).map(Instant::toString).orElse(null),
+                tenure.map(Tenure::restarts).orElse(null),
                 HolderJson.of(lease),
                 engine(lease.claim().origin()).orElse(null),
                 lease.claim().gpus().stream().map(Device::of).toList());

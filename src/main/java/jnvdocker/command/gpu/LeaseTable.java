@@ -2,6 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.screen.Colour;
@@ -43,7 +44,9 @@ final class LeaseTable {
 
     /** Makes a table for live leases. */
     static LeaseTable ofLive(Instant now) {
-        return new LeaseTable(now, false, COLUMNS);
+        List<Column> columns = new ArrayList<>(COLUMNS);
+        columns.add(Column.note("NOTE"));
+        return new LeaseTable(now, false, columns);
     }
 
     /** Makes a table that includes ended leases, with the time and reason of their end. */
@@ -54,8 +57,12 @@ final class LeaseTable {
         return new LeaseTable(now, true, columns);
     }
 
-    void live(Lease lease, GpuStatus.State state) {
-        live.add(row(lease, state.toString(), Span.between(lease.since(), now), "-", "-"));
+    /**
+     * @param tenure of its container, whose age is shown, as by {@code gpu ls}
+     */
+    void live(Lease lease, GpuStatus.State state, Tenure tenure) {
+        String note = withEnds ? "-" : GpuLs.restarts(tenure);
+        live.add(row(lease, state.toString(), Span.between(tenure.since(), now), "-", note));
     }
 
     /**
@@ -68,7 +75,7 @@ final class LeaseTable {
     }
 
     private List<TextTable.Cell> row(
-            Lease lease, String state, String age, String until, String evidence) {
+            Lease lease, String state, String age, String until, String note) {
         List<Object> cells = new ArrayList<>();
         cells.add(lease.id());
         cells.add(lease.claim().id());
@@ -80,8 +87,8 @@ final class LeaseTable {
         cells.add(age);
         if (withEnds) {
             cells.add(until);
-            cells.add(evidence);
         }
+        cells.add(note);
         return TableLayout.cells(cells.toArray());
     }
 

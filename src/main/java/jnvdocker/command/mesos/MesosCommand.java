@@ -64,7 +64,7 @@ public final class MesosCommand {
                                     folders.get().libexec(),
                                     installation.tree().resolve("lib/mesos"),
                                     socket)) {
-                LOG.info("{} has the programs of this version now", folders.get().launcherDir());
+                LOG.info("updated {} to this version", folders.get().launcherDir());
             }
         } catch (RefusedException e) {
             LOG.warn("the installed Mesos hook stays as it is: {}", e.getMessage());

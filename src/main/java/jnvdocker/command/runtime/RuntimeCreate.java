@@ -20,6 +20,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.spec.DockerContainer;
 import jnvdocker.oci.spec.GpuWish;
 import jnvdocker.oci.spec.GpuWishes;
@@ -235,7 +236,7 @@ public final class RuntimeCreate {
         }
     }
 
-    /** Privileged containers see all GPUs only if the lab allows that. */
+    /** Privileged containers see all GPUs only if the configuration allows that. */
     private void startWithout(CreateCall call, Majors majors) throws IOException {
         boolean seesAll = call.spec().allowsAllDevices() && wishes.allowPrivileged();
         if (!seesAll && call.spec().hasNvidia(majors)) {

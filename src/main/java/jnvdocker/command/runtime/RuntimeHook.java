@@ -13,6 +13,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.spec.ContainerState;
 import jnvdocker.oci.spec.ContainerTexts;
 import jnvdocker.oci.spec.DockerContainer;

@@ -44,12 +44,12 @@ public record RuntimeHost(
     }
 
     /**
-     * Brings what is installed for engines up to date: our programs are those of this version, and
-     * our CDI file offers the GPUs and the driver that are there by now.
+     * Updates the files that are installed for engines: our programs to this version, and our CDI
+     * file to the present GPUs and driver.
      */
     public void refresh() {
         try {
-            installer.renew().forEach(program -> LOG.info("{} is of this version now", program));
+            installer.renew().forEach(program -> LOG.info("updated {} to this version", program));
         } catch (RefusedException e) {
             LOG.warn("{}", e.getMessage());
         } catch (IOException e) {

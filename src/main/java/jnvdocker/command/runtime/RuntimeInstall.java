@@ -194,7 +194,7 @@ final class RuntimeInstall implements Callable<Integer> {
         }
         if (plan.registration().hook().isPresent() && plan.changesConfig()) {
             commands.add(
-                    "systemctl restart docker   # when it suits: until then plain 'docker run"
+                    "systemctl restart docker   # when convenient: until then plain 'docker run"
                             + " --gpus' fails, if it did before");
         }
         if (commands.isEmpty()) {
@@ -223,9 +223,7 @@ final class RuntimeInstall implements Callable<Integer> {
                             + "\", so 'docker build' on an image that needs GPUs takes some, too");
         }
         if (swarm && !standard) {
-            remarks.add(
-                    "jnvdocker: a Swarm service gets the default runtime, which this one is only"
-                            + " with --default");
+            remarks.add("jnvdocker: Swarm services use the default runtime; add --default");
         }
         return remarks;
     }

@@ -28,8 +28,8 @@ import java.util.stream.Collectors;
         name = "uninstall",
         description = {
             "Remove jnvdocker's OCI runtime from the engines' configurations (root only).",
-            "The program stays until no engine needs it: removing it would stop what runs. Run this"
-                    + " again then."
+            "The program stays as long as an engine needs it: removing it would break running"
+                    + " containers; run this again later."
         })
 final class RuntimeUninstall implements Callable<Integer> {
     private final RuntimeHost host;
@@ -134,7 +134,7 @@ final class RuntimeUninstall implements Callable<Integer> {
             return Optional.of(
                     "these containers need it: "
                             + names(containers, ", ")
-                            + "; remove them when it suits (docker rm "
+                            + "; remove them when convenient (docker rm "
                             + names(containers, " ")
                             + "), "
                             + again);
@@ -144,7 +144,7 @@ final class RuntimeUninstall implements Callable<Integer> {
                 .map(EngineRuntimes::paths)
                 .filter(paths -> paths.containsValue(registration.program().toString()))
                 .map(_ ->
-                        "the engine has it still; restart it when it suits (systemctl restart"
+                        "the engine still has it; restart it when convenient (systemctl restart"
                                 + " docker), "
                                 + again);
     }

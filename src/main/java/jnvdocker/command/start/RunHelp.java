@@ -14,9 +14,9 @@ public final class RunHelp {
             jnvdocker adds:
                   --gpus all|none|N|device=IDS   N free GPUs, or certain ones by index, UUID (or its
                                                  beginning) or PCI address
-                  --gpu-wait[=DURATION]          Wait for GPUs that are held by others. The place in
-                                                 the queue is lost when this command ends: keep it
-                                                 in tmux or under nohup
+                  --gpu-wait[=DURATION]          Wait for GPUs that are held by others. This command
+                                                 loses its place in the queue when it ends, or its
+                                                 terminal hangs up: keep it in tmux or under nohup
 
             Environment: NV_GPU chooses the GPUs of images that need some, like --gpus;
             NV_GPU_WAIT is like --gpu-wait.

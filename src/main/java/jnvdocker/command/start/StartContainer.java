@@ -145,7 +145,7 @@ public final class StartContainer {
             throws IOException, RefusedException {
         refuseCdi(run);
         if (run.hasImageBehindWait()) {
-            GpuWait.refuseDuration(run.image());
+            GpuWait.refuseDuration(run.image(), "image");
         }
         UserEngine where = UserEngine.of(run, request, client, engine.socket());
         if (where instanceof UserEngine.Unknown(int exitCode)) {

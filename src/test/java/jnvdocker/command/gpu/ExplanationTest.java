@@ -5,11 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.Owners;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -47,7 +55,8 @@ class ExplanationTest {
                 sentences.get(0).contains("is reserved by alice's docker run (pid 4700) since"),
                 sentences::toString);
         assertEquals(
-                "A container not known yet of image nvidia/cuda:12.2, under claim 000000000111.",
+                "A container that is not known yet, of image nvidia/cuda:12.2, under claim"
+                        + " 000000000111.",
                 sentences.get(1));
     }
 
@@ -109,13 +118,30 @@ class ExplanationTest {
                 new Explanation(Samples.used(0, false), _ -> false, Samples.NOW)
                         .free(Optional.empty())
                         .getLast());
-        Map<String, String> labels =
-                Map.of("com.docker.compose.project.working_dir", "/home/bob/train");
+        Lease unknown = Samples.of(lease, Owner.UNKNOWN);
         assertEquals(
-                "It becomes free when this has ended: ask bob?, or wait with --gpu-wait.",
-                new Explanation(Samples.used(0, true, labels), _ -> false, Samples.NOW)
-                        .free(Optional.empty())
-                        .getLast());
+                "To get it: ask its user, or wait for it: jnvdocker run --gpu-wait --gpus device=0"
+                        + " …",
+                new Explanation(held, _ -> false, Samples.NOW).held(unknown, ONCE, "x").getLast());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"com.docker.compose.project.working_dir", "devcontainer.local_folder"})
+    void unknownUserIsGuessedFromTheFolderThatALabelNames(String label, @TempDir Path folder)
+            throws IOException {
+        String owner = Owners.of((Integer) Files.getAttribute(folder, "unix:uid")).name();
+        assertEquals(
+                "It becomes free when this has ended: ask " + owner + "?, or wait with --gpu-wait.",
+                toEnd(Map.of(label, folder.toString())));
+        assertEquals(
+                "It becomes free when this has ended: ask its user, or wait with --gpu-wait.",
+                toEnd(Map.of(label, "/home/nobody-has-this/train")));
+    }
+
+    private static String toEnd(Map<String, String> labels) {
+        return new Explanation(Samples.used(0, true, labels), _ -> false, Samples.NOW)
+                .free(Optional.empty())
+                .getLast();
     }
 
     @Test

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Tenure;
 import jnvdocker.screen.Json;
 
 import org.junit.jupiter.api.Test;
@@ -104,9 +105,15 @@ class LeaseJsonTest {
     @Test
     void nameStaysAsItIsAndIsWrittenInAscii() throws Exception {
         String name = "\u001b[2J\u009b1m\u202e…";
-        String text = Json.text(LeaseJson.live(Samples.held(7, name, 0), GpuStatus.State.HELD));
+        Tenure tenure = new Tenure(Samples.AT_NINE.minusSeconds(3600), 2);
+        String text =
+                Json.text(LeaseJson.live(Samples.held(7, name, 0), GpuStatus.State.HELD, tenure));
         assertTrue(text.chars().allMatch(it -> it == '\n' || it >= ' ' && it < 127), text);
-        assertEquals(name, new ObjectMapper().readTree(text).path("container_name").asText());
+        JsonNode lease = new ObjectMapper().readTree(text);
+        assertEquals(name, lease.path("container_name").asText());
+        assertEquals("2026-03-05T09:00:00Z", lease.path("since").asText());
+        assertEquals("2026-03-05T08:00:00Z", lease.path("container_since").asText());
+        assertEquals(2, lease.path("restarts").asInt());
     }
 
     private static JsonNode gpu(GpuStatus status) throws IOException {

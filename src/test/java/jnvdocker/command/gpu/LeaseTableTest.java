@@ -4,31 +4,44 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.screen.Screen;
 
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 class LeaseTableTest {
     private static final String NINE = LeaseText.time(Samples.AT_NINE);
+    private static final Tenure ONCE = new Tenure(Samples.AT_NINE, 0);
 
     @Test
     void lineSaysWhoHoldsWhatSinceWhen() throws IOException {
         LeaseTable table = LeaseTable.ofLive(Samples.NOW);
-        table.live(Samples.held(12, "train-7", 0, 2), GpuStatus.State.HELD);
+        table.live(Samples.held(12, "train-7", 0, 2), GpuStatus.State.HELD, ONCE);
         assertEquals(
                 List.of("12", "000000000ccc", "alice", "train-7", "0,2", "HELD", NINE, "3h"),
                 cells(lines(table, _ -> {}).get(1)));
     }
 
     @Test
+    void ageIsThatOfAContainerThatWasRestarted() throws IOException {
+        LeaseTable table = LeaseTable.ofLive(Samples.NOW);
+        Tenure tenure = new Tenure(Samples.NOW.minus(Duration.ofDays(2)), 3);
+        table.live(Samples.held(12, "train-7", 0), GpuStatus.State.HELD, tenure);
+        assertEquals(
+                List.of("HELD", NINE, "2d", "restarted 3 times"),
+                cells(lines(table, _ -> {}).get(1)).subList(5, 9));
+    }
+
+    @Test
     void endHasItsEvidence() throws IOException {
         LeaseTable table = LeaseTable.withEnds(Samples.NOW);
-        table.live(Samples.held(12, "train-8", 1), GpuStatus.State.STUCK);
+        table.live(Samples.held(12, "train-8", 1), GpuStatus.State.STUCK, ONCE);
         var end = Samples.AT_NINE.plusSeconds(90);
         Lease past = Samples.ended(11, "train-7", end, "it is gone", 0);
         List<String> lines = lines(table, visitor -> visitor.visit(past));

@@ -57,6 +57,27 @@ final class Samples {
                 gpus);
     }
 
+    /** The same lease, of another owner. */
+    static Lease of(Lease lease, Owner owner) {
+        Claim claim = lease.claim();
+        Claim other =
+                new Claim(
+                        claim.id(),
+                        claim.origin(),
+                        owner,
+                        claim.gpus(),
+                        claim.created(),
+                        claim.container());
+        return new Lease(
+                lease.id(),
+                other,
+                lease.holder(),
+                lease.boot(),
+                lease.since(),
+                lease.mounts(),
+                lease.end());
+    }
+
     private static Lease lease(
             long id, Optional<String> name, Holder holder, Optional<Lease.End> end, int... gpus) {
         List<ClaimedGpu> claimed = new ArrayList<>();

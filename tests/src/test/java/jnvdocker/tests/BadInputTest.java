@@ -102,7 +102,7 @@ class BadInputTest extends OneEngineTest {
                     9 | invalid device: 9; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
                     0,0 | GPU 0 is named twice; name each GPU once
                     0 07:00.0 | GPU 0 is named twice, as 0 and as 07:00.0; name each GPU once
-                    all,0 | NV_GPU: 'all' stands alone: either that or ids, as in NV_GPU=0,1
+                    all,0 | NV_GPU: 'all' cannot be combined with ids: write it alone, or ids as in NV_GPU=0,1
                     --privileged | invalid device: --privileged; this host has 0-3 ('jnvdocker gpu ls' shows their UUIDs)
                     $(id) | NV_GPU: '$(id)' is not a GPU's index, UUID or PCI address, as in NV_GPU=0,1
                     """)

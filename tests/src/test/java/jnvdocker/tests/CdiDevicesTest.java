@@ -203,16 +203,16 @@ class CdiDevicesTest {
         Path bundle = Files.createDirectories(folder.resolve("bundle"));
         Path config = bundle.resolve("config.json");
         String state = "echo '{\"id\":\"a\",\"pid\":1,\"bundle\":\"" + bundle + "\"}'";
-        assertTrue(hook(state).err().contains("not there for jnvdockerd"));
+        assertTrue(hook(state).err().contains("not visible to jnvdockerd"));
         Files.writeString(config, "{}");
         Command.of("chown", "1000", config).run().ok();
-        assertTrue(hook(state).err().contains("no file of root's"));
+        assertTrue(hook(state).err().contains("not owned by root"));
         Files.delete(config);
         Files.createSymbolicLink(config, Path.of("/etc/shadow"));
-        assertTrue(hook(state).err().contains("no file of root's"));
+        assertTrue(hook(state).err().contains("not owned by root"));
         Files.delete(config);
         Command.of("mkfifo", config).run().ok();
-        assertTrue(hook(state).err().contains("no file of root's"));
+        assertTrue(hook(state).err().contains("not owned by root"));
     }
 
     @Test

@@ -528,7 +528,7 @@ class DoctorTest extends EachEngineTest {
                         + " host, or the driver does not show it; create the container again with"
                         + " 'jnvdocker run', on another GPU");
             Command.Result refused = lab.docker("start", "old");
-            assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is no longer in this host"));
+            assertTrue(refused.err().contains("GPU 3 (GPU-5c1a3009) is no longer on this host"));
         } finally {
             Files.move(host("away"), gpu);
         }
@@ -612,7 +612,7 @@ class DoctorTest extends EachEngineTest {
         Files.delete(file);
         assertWrong(
                 "volume",
-                volume() + " is not a whole driver volume; make it: jnvdocker gpu volume");
+                volume() + " is an incomplete driver volume; make it: jnvdocker gpu volume");
         // A new driver has no volume before the first run.
         shell("rm -r " + volume());
         assertEquals(List.of(), found("volume"));

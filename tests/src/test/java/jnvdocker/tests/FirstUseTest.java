@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
@@ -16,6 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 
 /** A new user's first contact: version, help, a daemon that is down, a mistyped option. */
 class FirstUseTest extends OneHostTest {
@@ -91,6 +94,8 @@ class FirstUseTest extends OneHostTest {
                 result.out()
                         .matches("(?s)pid=.*argument=--help\n.*\njnvdocker adds:\n.*--gpu-wait.*"),
                 result::toString);
+        String help = result.out().replaceAll("\\s+", " ");
+        assertTrue(help.contains(" when it ends, or its terminal hangs up: "), result::toString);
     }
 
     @Test
@@ -154,6 +159,30 @@ class FirstUseTest extends OneHostTest {
                 result::toString);
     }
 
+    /** A daemon that is restarted is away for less than three seconds. */
+    @Test
+    void daemonThatComesBackServesTheContainer() throws Exception {
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        Path socket = daemon.socket();
+        Path away = socket.resolveSibling("away");
+        Path folder = socket.getParent().getParent();
+        Command.of("chmod", "755", folder).run().ok();
+        Path said = folder.resolve("said");
+        int group = (Integer) Files.getAttribute(socket, "unix:gid");
+        Command.Result served = typed("run", "plain").as(61001, "" + group).run();
+        Files.move(socket, away);
+        Process client = typed("run", "plain").as(61001, "" + group).log(said).start();
+        Lab.await(() ->
+                Command.of("cat", said).run().out().contains(", waiting 3 s for it\n")
+                        ? List.of()
+                        : List.of("the client does not wait"));
+        Files.move(away, socket);
+        assertEquals(served.exitCode(), client.waitFor());
+        String text = Files.readString(said);
+        assertTrue(text.endsWith(served.err()), text);
+        assertFalse(text.contains("warning"), text);
+    }
+
     /** Here root's client tries to start the daemon, which does not start. */
     @Test
     void containerThatNamesNoGpuNeedsNoDaemonThatStarts() {
@@ -170,6 +199,8 @@ class FirstUseTest extends OneHostTest {
             strings = {
                 "run --gpus 1 plain",
                 "run --device /dev/nvidia0 plain",
+                "run --device /dev/dri/card0 plain",
+                "run -v /dev/char/195:0:/gpu plain",
                 "run --privileged plain",
                 "run --device-cgroup-rule c_195:*_rw plain",
                 "run --runtime runc plain",

@@ -253,6 +253,19 @@ class GpuCommandsTest {
     }
 
     @Test
+    void whyNamesTheCommandThatFreesItToItsUserAndRoot() {
+        run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
+        for (Command command :
+                List.of(daemon.jnvdocker("gpu", "why", "0"), as(ALICE, "gpu", "why", "0"))) {
+            String why = command.run().ok().out();
+            assertTrue(why.contains("To free it: docker stop train-7;"), why);
+        }
+        String why = as(BOB, "gpu", "why", "0").run().ok().out();
+        assertTrue(why.contains("To get it: ask uid 23456, or wait for it: "), why);
+        assertFalse(why.contains("docker stop"), why);
+    }
+
+    @Test
     void forcedReleaseIsWrittenDownWithWhoAndWhy() {
         run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
         assertRefused(
@@ -268,7 +281,7 @@ class GpuCommandsTest {
         assertMatches(
                 "^jnvdocker: claim [0-9a-f]{12} is not released: its process \\(pid \\d+\\) runs,"
                     + " and could go on to use what another would get; stop the container, or ask"
-                    + " root, who may release it all the same$",
+                    + " root, who may still release it$",
                 own.err());
         assertEquals("held", gpus().path(0).path("state").asText());
         Command.Result forced =

@@ -249,6 +249,18 @@ class GpuRunTest extends OneEngineTest {
     }
 
     @Test
+    void durationInPlaceOfTheProgramIsNamed() {
+        Command.Result result = gpuRun("--gpu-wait", "5m", "true").run();
+        assertEquals(125, result.exitCode());
+        assertEquals(
+                "jnvdocker: '5m' after --gpu-wait would be the program; type --gpu-wait=5m to wait"
+                        + " that long\n",
+                result.err());
+        assertEquals(127, gpuRun("--gpu-wait", "--", "5m").run().exitCode());
+        assertEquals(0, gpuRun("--gpu-wait=5m", "true").run().exitCode());
+    }
+
+    @Test
     void noDockerIsNeededForIt() {
         Command.Result result =
                 gpuRun("/bin/echo", "done").with("PATH", folder.resolve("nowhere")).run();

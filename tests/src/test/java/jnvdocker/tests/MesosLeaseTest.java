@@ -55,6 +55,10 @@ class MesosLeaseTest extends OneAgentTest {
         JsonNode gpu = gpus().path(1);
         assertEquals("held", gpu.path("state").asText());
         assertEquals("daemon", gpu.path("user").asText());
+        assertEquals(
+                List.of("ok: no Docker container has a claim; 1 Mesos task holds GPUs"),
+                DoctorTest.findings(
+                        DoctorTest.report(jnvdocker("gpu", "doctor", "--json")), "claims"));
         assertEquals("train", gpu.path("container_name").asText());
         assertEquals(task.id(), gpu.path("container_id").asText());
         assertTrue(gpu.path("image").isNull(), gpu::toString);

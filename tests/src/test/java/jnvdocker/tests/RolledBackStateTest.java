@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +43,8 @@ class RolledBackStateTest extends OneEngineTest {
         assertHeld(lab.docker("start", "older"));
         lab.awaitHolders(Map.of(0, "train", 1, "stays"));
         assertEquals(folders, lab.folders());
-        assertTrue(lab.log().contains("is not as it was left"), lab.log());
+        assertTrue(lab.log().contains("was replaced or lost a part"), lab.log());
+        assertAgeIsOfContainer("train");
         lab.docker("kill", "train").ok();
         lab.docker("start", "older").ok();
         lab.awaitHolders(Map.of(0, "older", 1, "stays"));
@@ -109,6 +112,21 @@ class RolledBackStateTest extends OneEngineTest {
         }
         Lab.await(() -> state(2).equals("free") ? List.of() : List.of("held"));
         ProcessGroups.awaitNone(lab.daemon());
+    }
+
+    /** Its lease is younger: the daemon has made it from what runs. */
+    private static void assertAgeIsOfContainer(String name) {
+        JsonNode lease =
+                lab.jnvdocker("gpu", "leases", "--json")
+                        .json()
+                        .valueStream()
+                        .filter(it -> it.path("container_name").asText().equals(name))
+                        .findFirst()
+                        .orElseThrow();
+        Instant since = Instant.parse(lease.path("container_since").asText());
+        Instant started = Instant.parse(lab.inspect(name, "{{.State.StartedAt}}"));
+        assertTrue(since.isBefore(Instant.parse(lease.path("since").asText())), lease::toString);
+        assertTrue(Duration.between(since, started).abs().toMillis() < 1000, lease::toString);
     }
 
     private static void assertHeld(Command.Result start) {

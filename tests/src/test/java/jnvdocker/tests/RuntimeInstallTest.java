@@ -196,7 +196,7 @@ class RuntimeInstallTest {
                 first::toString);
         lab.docker("rm", "old").ok();
         Command.Result second = lab.jnvdocker("runtime", "uninstall").ok();
-        assertTrue(second.out().contains("the engine has it still; restart it"), second.out());
+        assertTrue(second.out().contains("the engine still has it; restart it"), second.out());
         assertTrue(Files.exists(runtime.program()));
         lab.engine().restart();
         lab.jnvdocker("runtime", "uninstall").ok();

@@ -440,7 +440,7 @@ class SystemdTest {
                 "kill $(cat /run/jnvdocker/jnvdockerd.pid) && systemctl start jnvdocker.socket"
                         + " jnvdocker.service";
         assertWrong(
-                "this daemon was not started by jnvdocker.service, and nobody starts it again when"
+                "this daemon was not started by jnvdocker.service, and nothing restarts it when"
                         + " it ends; "
                         + mend);
         shell(mend);

@@ -360,10 +360,10 @@ class UnmanagedUseTest extends EachEngineTest {
                                     + " did not start; start this container again when it has ended"
                                     + " (docker export copies files out of it meanwhile), or make"
                                     + " it again on other GPUs, with the options that it had:"
-                                    + " docker commit ours ours-saved && docker rm ours &&"
-                                    + " jnvdocker run -d --name ours --gpus 1 ours-saved"
-                                    + " (containers of our OCI runtime get free GPUs at each start:"
-                                    + " jnvdocker runtime install)"),
+                                    + " docker commit ours ours-saved && jnvdocker run -d --name"
+                                    + " ours-new --gpus 1 ours-saved && docker rm ours && docker"
+                                    + " rename ours-new ours (containers of our OCI runtime get"
+                                    + " free GPUs at each start: jnvdocker runtime install)"),
                 refused::toString);
         lab.docker("rm", "-f", "plain-1").ok();
         lab.docker("start", "ours").ok();

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -264,11 +265,35 @@ class WaitingTest {
         second.awaitSaid("number 2 in the queue");
         first.process().destroyForcibly().waitFor();
         assertEquals(0, second.code(), second::err);
-        Client interrupted = waiting("third", "device=3");
-        interrupted.awaitSaid("next in the queue");
-        Command.of("kill", "-TERM", interrupted.process().pid()).run().ok();
-        assertEquals(143, interrupted.code());
+    }
+
+    /** HUP is what a terminal sends that hangs up. */
+    @ParameterizedTest
+    @CsvSource({"TERM, 143", "HUP, 129"})
+    void signalEndsTheWait(String signal, int code) throws Exception {
+        lab.run("train", 3);
+        Client client = waiting("next", "device=3");
+        client.awaitSaid("next in the queue");
+        Command.of("kill", "-" + signal, client.process().pid()).run().ok();
+        assertEquals(code, client.code());
         assertNobodyWaits();
+    }
+
+    @Test
+    void mountOverTheClaimIsRefusedBeforeTheWait() {
+        lab.run("train", 3);
+        Command.Result result =
+                lab.jnvdocker(
+                        "run",
+                        "--rm",
+                        "--gpus=device=3",
+                        "--gpu-wait=1m",
+                        "-v",
+                        folder + ":/run/jnvdocker",
+                        "plain");
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(result.err().contains("/run/jnvdocker"), result::toString);
+        assertFalse(result.err().contains("waiting for"), result::toString);
     }
 
     private static void assertNobodyWaits() {

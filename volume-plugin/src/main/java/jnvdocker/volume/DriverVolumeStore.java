@@ -29,7 +29,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The driver volumes on this machine. Several processes may use one directory. This class alone
- * changes what is in it:
+ * changes its contents:
  *
  * <pre>
  * STATE/volumes/nvidia_driver/
@@ -83,8 +83,8 @@ public final class DriverVolumeStore {
     }
 
     /**
-     * The volume of a driver: the one that is there, else a new one of the host's files. What is
-     * known to be there costs a few system calls.
+     * The volume of a driver: the one that is there, else a new one of the host's files. A known
+     * volume costs a few system calls.
      *
      * @throws DriverVolumeException when the host's driver is not that version or not whole, or the
      *     volume cannot be written; the message says what to do. Nothing is left behind
@@ -206,7 +206,7 @@ public final class DriverVolumeStore {
         } catch (NoSuchFileException e) {
             return Optional.empty();
         } catch (IOException e) {
-            log.warn("{} is not a whole driver volume: {}", folder, e.getMessage());
+            log.warn("{} is an incomplete driver volume: {}", folder, e.getMessage());
             return Optional.empty();
         }
     }
@@ -256,7 +256,7 @@ public final class DriverVolumeStore {
         }
     }
 
-    /** Takes what is in the place of a volume away. Its files are deleted by the next sweep. */
+    /** Moves a directory away from the place of a volume. The next sweep deletes its files. */
     private boolean discard(DriverVersion version) throws IOException {
         known.remove(version.text());
         try {
@@ -268,7 +268,7 @@ public final class DriverVolumeStore {
         }
     }
 
-    /** Whoever holds the lock knows that nobody works in these directories. */
+    /** While this process holds the lock, no other works in these directories. */
     private void sweep() throws IOException {
         for (String name : FolderTree.names(root)) {
             if (name.startsWith(BUILDING) || name.startsWith(REMOVED)) {

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Driver volumes that nobody can write to, whatever rights he has in his container: each is seen
+ * Driver volumes that nobody can write to, with whatever rights in a container: each is seen
  * through a file system of its own that is read-only as a whole, an overlay without an upper
  * directory. A read-only mount alone could be mounted writable again, and the files below may be
  * the host's own.
@@ -204,7 +204,7 @@ final class SealedVolumes {
         long before = device(made);
         Posix.mountReadOnly(source(volume.path()), made, TYPE, lower);
         if (device(point) == before) {
-            throw new IOException("what was mounted at " + point + " cannot be seen there");
+            throw new IOException("the mount at " + point + " is not visible there");
         }
         log.info("{} is mounted at {}, read-only for everybody", volume.path(), point);
     }

@@ -145,8 +145,8 @@ public final class ServedVolumes {
     }
 
     /**
-     * Deletes the volume of a driver and what was made of it for containers. Those that still have
-     * it lose its files: the caller has made sure that there are none.
+     * Deletes the volume of a driver and its mount for containers. Those that still have it lose
+     * its files: the caller has made sure that there are none.
      */
     public void remove(DriverVersion version) throws IOException {
         last.remove(version);

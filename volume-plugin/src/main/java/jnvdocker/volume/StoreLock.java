@@ -11,7 +11,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Lets one thread of one process at a time change a store. The kernel frees it when the process
- * dies. The file is never deleted: whoever waits for it would hold another than the next one.
+ * dies. The file is never deleted: a process that waits for it would then hold another file than
+ * the next process.
  */
 final class StoreLock {
     private static final long RETRY_MILLIS = 10;

@@ -36,7 +36,7 @@ final class VolumeBuilder {
     /**
      * On return all of it is on disk.
      *
-     * @param folder does not exist yet; after a failure what is there is no volume
+     * @param folder does not exist yet; after a failure its contents are not a volume
      */
     void build(DriverFiles files, Path folder) throws IOException {
         makeFolder(folder);

@@ -46,8 +46,7 @@ final class VolumeCheck {
     }
 
     /**
-     * As {@link #damage}, and what is too much, of other content than the host's file, or new
-     * there.
+     * As {@link #damage}, and files that are superfluous, differ from the host's, or are new there.
      */
     List<String> verify(Host host) throws IOException {
         List<String> problems = damage();

@@ -94,7 +94,7 @@ final class CommandLineParser {
         return new DockerCommandLine.LeaveToDocker(dockers(reader));
     }
 
-    /** Docker would complain of our options, and not of what is wrong. */
+    /** Docker would complain of our options instead of the mistake. */
     private List<String> dockers(OptionReader reader) {
         List<String> rest = new ArrayList<>(argv);
         for (TypedOption typed : reader.options().reversed()) {

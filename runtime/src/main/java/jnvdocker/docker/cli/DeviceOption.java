@@ -17,7 +17,7 @@ public record DeviceOption(String typed, String host, String container, boolean 
     private static final String RIGHTS = "rwm";
     private static final Pattern GPU_NODE = Pattern.compile("/dev/nvidia(0|[1-9][0-9]{0,2})");
 
-    /** Empty for what is no path of the host: a CDI device, or what docker refuses. */
+    /** Empty if it is not a path of the host: a CDI device, or a value that docker refuses. */
     static Optional<DeviceOption> parse(String typed) {
         String[] parts = typed.split(":", -1);
         if (parts.length > 3 || !parts[0].startsWith("/")) {

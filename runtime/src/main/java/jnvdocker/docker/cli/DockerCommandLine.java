@@ -17,7 +17,7 @@ public sealed interface DockerCommandLine
 
     /**
      * Nothing that docker is known to make a container from: an option that is wrong or in no help,
-     * a missing image. Docker says best itself what is the matter.
+     * a missing image. Docker itself explains that best.
      *
      * @param argv as typed, without the options that docker does not have
      */

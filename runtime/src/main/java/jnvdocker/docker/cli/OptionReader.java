@@ -22,9 +22,7 @@ final class OptionReader {
         this.known = known;
     }
 
-    /**
-     * Empty where docker would print what is wrong: an unknown option, or one without its value.
-     */
+    /** Empty where docker would print an error: for an unknown option, or one without its value. */
     Optional<TypedOptions> read() throws IOException {
         while (next < argv.size() && isOption(argv.get(next))) {
             String argument = argv.get(next);

@@ -382,7 +382,7 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
 
     /**
      * The events of containers and of the engine itself, from now on until the engine ends or the
-     * stream is closed. What is told is passed on in the order in which it happened.
+     * stream is closed. Events are passed on in the order in which they happened.
      */
     Closeable events(ResultCallback<Event> listener) throws EngineException {
         return askInBackground(

@@ -145,7 +145,7 @@ final class EngineTransport implements DockerHttpClient {
             try {
                 response.close();
             } catch (IOException e) {
-                // Its connection is gone, which is what was wanted.
+                // Its connection is gone, as intended.
             }
         }
     }

@@ -99,7 +99,7 @@ public final class EngineWatch implements AutoCloseable {
             Thread.ofVirtual()
                     .start(() -> {
                         try {
-                            perform("start what was refused", refusedStarts::review);
+                            perform("start refused containers", refusedStarts::review);
                         } finally {
                             starting.set(false);
                         }

@@ -31,8 +31,8 @@ final class EventStream extends ResultCallback.Adapter<Event> {
     }
 
     /**
-     * An engine that is starting answers late, and its answer makes docker-java open again what was
-     * closed meanwhile.
+     * An engine that is starting answers late, and its answer makes docker-java reopen the stream
+     * that was closed meanwhile.
      */
     @Override
     public synchronized void onStart(Closeable stream) {

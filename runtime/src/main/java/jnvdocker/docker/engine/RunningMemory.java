@@ -85,7 +85,7 @@ final class RunningMemory {
         return found;
     }
 
-    /** Keeps what was learnt of a container, if it runs. */
+    /** Keeps the facts about a container, if it runs. */
     void keep(RunningContainer container) {
         if (container.init().isPresent()) {
             known.put(container.id(), container);

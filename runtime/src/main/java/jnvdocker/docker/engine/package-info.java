@@ -1,5 +1,5 @@
 /**
- * The Docker engine: what is asked of it, and what it tells of its containers. Start at {@link
+ * The Docker engine: the requests to it, and its reports on containers. Start at {@link
  * DockerEngine}; {@link EngineWatch} follows its events.
  */
 package jnvdocker.docker.engine;

@@ -41,12 +41,12 @@ public final class ChoiceText {
         };
     }
 
-    /** The same, with what to do for who typed {@code jnvdocker run}. */
+    /** The same, with advice for a user of {@code jnvdocker run}. */
     public static Refusal refusal(GpuChoice.Busy busy) {
         return new Refusal(reason(busy), remedy(busy, "wait with --gpu-wait"));
     }
 
-    /** The same for who has asked an engine, which does not wait for GPUs. */
+    /** The same for a user of an engine, which does not wait for GPUs. */
     public static Refusal refusalOfStart(GpuChoice.Busy busy) {
         String later = "start the container again later, or wait with 'jnvdocker run --gpu-wait'";
         return new Refusal(reason(busy), remedy(busy, later));
@@ -179,7 +179,7 @@ public final class ChoiceText {
                                     + gpu.index()
                                     + " at "
                                     + gpu.pciAddress()
-                                    + " shows no UUID yet, by which it would be held",
+                                    + " has no UUID yet, so it cannot be leased",
                             "run nvidia-smi once as root, or start nvidia-persistenced at boot");
             case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) ->
                     new Refusal(
@@ -290,10 +290,10 @@ public final class ChoiceText {
                     "GPU " + gpu.index() + " cannot be given out: " + gpu.trouble();
             case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
                     "GPU " + gpu.index() + " is " + LeaseText.cordoned(cordon);
-            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " shows no UUID yet";
+            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " has no UUID yet";
             case Obstacle.Missing(List<String> ids) ->
                     "the driver does not show "
-                            + (ids.size() == 1 ? "GPU " : "each of the GPUs ")
+                            + (ids.size() == 1 ? "GPU " : "all of GPUs ")
                             + Quote.shown(Indices.typed(ids));
             case Obstacle.TooFew(GpuRequest.Count asked, int gpus) -> RequestText.have(asked, gpus);
             case Obstacle.Unclear(_, List<Gpu> unclear) -> RequestText.unclear(unclear);

@@ -187,7 +187,7 @@ public final class LeaseText {
 
     private static String relation(GpuUse use) {
         return switch (use.kind()) {
-            case UNKNOWN -> "which has too many files open to be looked through at once";
+            case UNKNOWN -> "which has too many files open to be checked in one pass";
             case CLAIM -> "which has no lease on it";
             case OTHER_CLAIM -> "which has it from another jnvdocker of this host";
             default ->
@@ -249,7 +249,7 @@ public final class LeaseText {
             case OPEN -> opened(use);
             case CLAIM -> "its lease was lost, or is held by another";
             case OTHER_CLAIM -> "given by another jnvdocker of this host";
-            case UNKNOWN -> "perhaps: not all that it has open was looked at yet";
+            case UNKNOWN -> "perhaps: not all of its open files have been checked yet";
             default -> "given by docker: " + use.kind().words();
         };
     }
@@ -308,7 +308,9 @@ public final class LeaseText {
                 + held(gpus, leases);
     }
 
-    /** Like {@link #held}, with those that are used without a lease, or kept for who waits. */
+    /**
+     * Like {@link #held}, with those that are used without a lease, or kept for a waiting client.
+     */
     public static String taken(
             List<ClaimedGpu> gpus,
             List<Lease> leases,
@@ -347,7 +349,7 @@ public final class LeaseText {
                         .collect(Collectors.joining(", "));
         return gpus.size() == 1
                 ? names + " has just disappeared"
-                : "of " + names + " some have just disappeared";
+                : "some of " + names + " have just disappeared";
     }
 
     /** One clause for each unmanaged use and its GPUs. */

@@ -90,7 +90,7 @@ public record AgentFlags(
             DriverVersion driver, Optional<CudaVersion> cuda, List<GpuStatus> gpus, Path config) {}
 
     /**
-     * @throws RefusedException when what is wanted contradicts itself or this host
+     * @throws RefusedException when the options contradict each other or this host
      */
     public static AgentFlags of(Wanted wanted, Facts host, MesosPolicy policy)
             throws RefusedException {

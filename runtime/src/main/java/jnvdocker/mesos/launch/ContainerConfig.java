@@ -19,7 +19,7 @@ import java.util.Optional;
  * same in every Mesos that writes the file.
  *
  * @param directory its sandbox on the host
- * @param user whom it runs as; empty for whom the agent runs as
+ * @param user the user that it runs as; empty for that of the agent
  * @param rootfs its root on the host; empty for a container on the host's own file system
  * @param image empty without an image, or with one that is not Docker's
  * @param commandTask whether a command executor runs it

@@ -49,7 +49,7 @@ public final class LaunchInfo {
         throw new IOException("a launch info is a JSON object");
     }
 
-    /** Whether what is launched is the executor that runs groups of tasks, each in a container. */
+    /** Whether this launches the executor that runs groups of tasks, each in a container. */
     public boolean isDefaultExecutor() {
         return ("/" + info.path("command").path("value").asText(""))
                 .endsWith("/" + DEFAULT_EXECUTOR);
@@ -71,7 +71,7 @@ public final class LaunchInfo {
         return targets;
     }
 
-    /** The environment of what is launched: for a command task, of its executor. */
+    /** The environment of the launched program: for a command task, of its executor. */
     public Map<String, String> environment() {
         return values(info.path(ENVIRONMENT));
     }
@@ -82,7 +82,7 @@ public final class LaunchInfo {
         return place.isPresent() ? values(taskEnvironment(place.get())) : Map.of();
     }
 
-    /** Sets variables in the environment of what is launched. */
+    /** Sets variables in the environment of the launched program. */
     public void setEnvironment(Map<String, String> added) {
         if (!added.isEmpty()) {
             set(object(info, ENVIRONMENT), added);

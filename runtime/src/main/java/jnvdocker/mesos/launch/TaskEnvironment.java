@@ -5,7 +5,7 @@ import java.util.Map;
 
 /**
  * The environment in which a task is started. That of a command task in a container of its own root
- * is in its executor's arguments; any other's is that of what is launched.
+ * is in its executor's arguments; that of any other task is the launched program's.
  */
 public record TaskEnvironment(LaunchInfo info, boolean ofExecutor) {
 

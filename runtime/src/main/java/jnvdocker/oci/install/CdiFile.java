@@ -123,7 +123,7 @@ final class CdiFile implements EngineSettings {
                 .map(Path::of);
     }
 
-    /** Empty for what is no file of ours. */
+    /** Empty if it is not a file of ours. */
     private static Optional<JsonNode> parse(String text) {
         try {
             return Optional.ofNullable(MAPPER.readTree(text))

@@ -15,9 +15,9 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * containerd's {@code config.toml}. What is ours stands at its end, between two comments; nothing
- * before that is touched. Our handler has the settings of containerd's own, {@code runc}, such as
- * {@code SystemdCgroup}, and another program.
+ * containerd's {@code config.toml}. Our part is at its end, between two comments; nothing before
+ * that is touched. Our handler has the settings of containerd's own, {@code runc}, such as {@code
+ * SystemdCgroup}, and another program.
  */
 final class ContainerdToml implements EngineSettings {
     private static final String BEGIN = "# jnvdocker runtime install: begin\n";

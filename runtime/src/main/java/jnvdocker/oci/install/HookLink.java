@@ -58,7 +58,7 @@ final class HookLink {
         }
     }
 
-    /** A link of ours may lead to what is gone. */
+    /** The target of a link of ours may be gone. */
     private static boolean isOurs(Path hook) {
         try {
             return Files.isSymbolicLink(hook)

@@ -69,7 +69,7 @@ final class RealRuntime {
         }
         if (runtime.toRealPath().getFileName().toString().startsWith(RuntimeProgram.NAME)) {
             throw new RefusedException(
-                    runtime + " is NVIDIA's, which gives containers GPUs of its own accord",
+                    runtime + " is NVIDIA's, which gives containers GPUs without jnvdocker",
                     "name runc or crun with --real");
         }
         TrustedFolder.check(runtime.toRealPath().getParent());

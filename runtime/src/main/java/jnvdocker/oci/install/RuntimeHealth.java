@@ -78,7 +78,8 @@ public record RuntimeHealth(
         }
         if (!Files.isExecutable(told.get().real())) {
             return Optional.of(
-                    new Refusal("the real runtime " + told.get().real() + " is not there", again));
+                    new Refusal(
+                            "the real runtime " + told.get().real() + " does not exist", again));
         }
         if (!found.map(EngineSettings.Found::program).equals(Optional.of(registration.program()))) {
             return Optional.of(

@@ -50,7 +50,7 @@ public final class RuntimeInstaller {
      * @param state its directory
      * @param markers the directory in which a file is named like each container with GPUs
      * @param socket where it is asked
-     * @param wake where it is told what is being deleted
+     * @param wake where it reports deletions
      */
     public record Place(Path state, Path markers, Path socket, Path wake) {}
 
@@ -104,7 +104,7 @@ public final class RuntimeInstaller {
     }
 
     /**
-     * Decides what is to be done, and changes nothing.
+     * Plans the installation, and changes nothing.
      *
      * @throws RefusedException when it cannot be done
      */
@@ -172,7 +172,7 @@ public final class RuntimeInstaller {
         }
     }
 
-    /** Does what was planned. The engine is not touched. */
+    /** Carries out a plan. The engine is not touched. */
     public void carryOut(Plan plan) throws IOException, RefusedException {
         synchronized (ONE_AT_A_TIME) {
             Registration registration = plan.registration();
@@ -279,8 +279,8 @@ public final class RuntimeInstaller {
     }
 
     /**
-     * Takes the name out of an engine's configuration. What was laid out stays: the engine may have
-     * containers that need it.
+     * Takes the name out of an engine's configuration. The installed files stay: the engine may
+     * have containers that need them.
      *
      * @return whether the configuration has changed
      */
@@ -303,7 +303,7 @@ public final class RuntimeInstaller {
         }
     }
 
-    /** Removes what was laid out. */
+    /** Removes the installed files. */
     public void removePrograms(Registration registration) throws IOException, RefusedException {
         synchronized (ONE_AT_A_TIME) {
             if (registration.hook().isPresent()) {

@@ -35,7 +35,7 @@ public final class RuntimeProgram {
      * @param real runc or crun, which it becomes
      * @param markers the directory in which a file is named like each container with GPUs
      * @param socket the daemon's
-     * @param wake to which it says what is being deleted
+     * @param wake to which it reports deletions
      */
     public record Settings(Path real, Path markers, Path socket, Path wake) {}
 
@@ -80,7 +80,7 @@ public final class RuntimeProgram {
         }
     }
 
-    /** Empty for what is no regular file, or too long to be ours. */
+    /** Empty if it is not a regular file, or is too long to be ours. */
     static Optional<byte[]> bytes(Path program) throws IOException {
         if (!Files.isRegularFile(program)) {
             return Optional.empty();

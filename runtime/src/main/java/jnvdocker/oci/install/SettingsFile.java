@@ -29,7 +29,8 @@ final class SettingsFile {
      */
     static String read(Path file) throws IOException, RefusedException {
         if (Files.exists(file) && !Files.isRegularFile(file)) {
-            throw new RefusedException(file + " is no file", "name another one with --config");
+            throw new RefusedException(
+                    file + " is not a regular file", "name another one with --config");
         }
         try (InputStream in = Files.newInputStream(file)) {
             byte[] bytes = in.readNBytes(LIMIT + 1);

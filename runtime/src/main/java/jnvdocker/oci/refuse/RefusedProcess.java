@@ -19,8 +19,8 @@ import java.util.List;
  *
  * <p>The container gets another root, which has our program alone, and nothing is mounted in it but
  * what a runtime needs for any container. So nothing of the image and of the user's mounts matters:
- * neither where its {@code /dev} leads to, nor what is mounted there, and no file is left in the
- * image's upper layer. A bind mount into the container's own root would be at the mercy of both.
+ * neither the target of its {@code /dev}, nor mounts there, and no file is left in the image's
+ * upper layer. A bind mount into the container's own root would be at the mercy of both.
  *
  * <p>What limits a container stays: namespaces, user, cgroup, seccomp, AppArmor, SELinux, resource
  * limits. It has no device but those of every container, no capability and no hook.

@@ -52,7 +52,7 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
                     Files.readAttributes(file, "unix:uid,isRegularFile", LinkOption.NOFOLLOW_LINKS);
             boolean roots = has.get("isRegularFile").equals(true) && has.get("uid").equals(0);
             if (!roots) {
-                throw unfit(file, "no file of root's");
+                throw unfit(file, "not owned by root");
             }
             try (InputStream in =
                     Files.newInputStream(
@@ -69,7 +69,7 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
         } catch (CharacterCodingException e) {
             throw unfit(file, "not UTF-8");
         } catch (NoSuchFileException e) {
-            throw unfit(file, "not there for jnvdockerd");
+            throw unfit(file, "not visible to jnvdockerd");
         }
     }
 

@@ -251,10 +251,7 @@ public final class GpuWishes {
             return Optional.of(new GpuWish.Gpus(settings.get().means(request), source, named));
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
-                    source.words()
-                            + " is "
-                            + Quote.quoted(value)
-                            + ", which is not what --gpus takes",
+                    source.words() + " is " + Quote.quoted(value) + ", which is not a valid value",
                     "write all, none, a number or device=<ids>");
         }
     }

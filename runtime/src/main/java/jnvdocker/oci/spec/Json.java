@@ -54,7 +54,7 @@ final class Json {
         }
     }
 
-    /** The texts of a list; what is no text is left out. */
+    /** The texts of a list; other elements are left out. */
     static List<String> texts(JsonNode list) {
         List<String> texts = new ArrayList<>();
         list.forEach(each -> {

@@ -69,7 +69,8 @@ final class UsersWords {
     }
 
     /**
-     * @throws RefusedException when it says something, and the lab does not let variables say that
+     * @throws RefusedException when it selects GPUs, and the configuration does not let variables
+     *     do that
      */
     Optional<String> variable(String name) throws RefusedException {
         Map<String, String> all =

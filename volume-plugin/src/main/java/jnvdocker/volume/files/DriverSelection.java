@@ -71,7 +71,7 @@ final class DriverSelection {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** Path and reason of what was left out under that name, at most a few. */
+    /** Path and reason of the files that were left out under that name, at most a few. */
     List<String> leftOutNamed(String name) {
         return leftOut.stream()
                 .filter(left -> left.path().endsWith("/" + name))

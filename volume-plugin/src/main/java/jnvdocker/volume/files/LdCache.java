@@ -58,7 +58,7 @@ record LdCache(List<Entry> entries) {
         Path file = host.resolveParent(PATH);
         try {
             file = host.resolve(PATH);
-            // One that is a pipe would keep whoever opens it waiting.
+            // Opening a pipe would block.
             var facts = Files.readAttributes(file, BasicFileAttributes.class);
             if (!facts.isRegularFile()) {
                 throw new IOException("not a regular file");

@@ -2,7 +2,7 @@ package jnvdocker.volume.files;
 
 import java.io.IOException;
 
-/** A file's bytes are not what its format demands. The message says what is wrong and where. */
+/** A file's bytes do not conform to its format. The message says what is wrong and where. */
 public final class MalformedFileException extends IOException {
     private static final long serialVersionUID = 1L;
 

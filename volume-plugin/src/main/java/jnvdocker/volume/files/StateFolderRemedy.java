@@ -37,7 +37,7 @@ final class StateFolderRemedy {
         };
     }
 
-    /** By what is so, since Java tells a disk's error in words alone. */
+    /** By the facts, since Java describes a disk's error in words alone. */
     private static String of(Path file) {
         Path there = existing(file);
         if (!there.equals(file) && !Files.isDirectory(there)) {

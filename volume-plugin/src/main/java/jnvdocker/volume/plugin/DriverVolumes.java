@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 /**
  * The volumes {@code nvidia_driver_<version>}. Whatever driver a container was made for, it is
  * given the files of the one that is loaded: a kernel module works with its own user space alone,
- * and a driver runs what was made for an older one.
+ * and a driver runs programs that were made for an older one.
  */
 public final class DriverVolumes implements PluginVolumes {
     private static final Logger LOG = LoggerFactory.getLogger(DriverVolumes.class);
@@ -33,7 +33,7 @@ public final class DriverVolumes implements PluginVolumes {
     private final List<Use> uses = new ArrayList<>();
 
     /**
-     * One mount. What is requested may be an older driver's volume than what is served.
+     * One mount. The requested volume may be of an older driver than the served one.
      *
      * @param id docker's; the same one comes again when a container's files are copied
      */
@@ -115,7 +115,7 @@ public final class DriverVolumes implements PluginVolumes {
     }
 
     /**
-     * A driver does not run what was made for a newer one.
+     * A driver does not run programs that were made for a newer one.
      *
      * @throws VolumeException when the volume is of one that is newer than the loaded
      */

@@ -10,7 +10,7 @@ import java.util.Optional;
 
 /**
  * The listening socket that was handed to this process as its standard input, as systemd does with
- * {@code StandardInput=socket}. Its name, mode and removal are the business of whoever made it.
+ * {@code StandardInput=socket}. Its creator is responsible for its name, mode and removal.
  */
 final class InheritedSocket {
     private InheritedSocket() {}

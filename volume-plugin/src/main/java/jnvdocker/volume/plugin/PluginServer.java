@@ -64,7 +64,7 @@ public final class PluginServer implements AutoCloseable {
     private static final Set<String> WHAT_WE_ARE =
             Set.of("Plugin.Activate", "VolumeDriver.Capabilities");
 
-    /** Whoever asks that is told the same. */
+    /** The answer to this is always the same. */
     private static final ProcessId NOBODY = new ProcessId(0, 0);
 
     private static final String TOO_MUCH =
@@ -230,7 +230,9 @@ public final class PluginServer implements AutoCloseable {
             }
         }
 
-        /** Whoever gets no thread in time is told so: dockerd would wait for ever. */
+        /**
+         * A request that gets no thread in time is answered with that: dockerd would wait for ever.
+         */
         private void dispatch(ChannelHandlerContext context, String verb, byte[] body) {
             AtomicBoolean taken = new AtomicBoolean();
             var overdue =
@@ -281,7 +283,7 @@ public final class PluginServer implements AutoCloseable {
             } catch (JsonProcessingException e) {
                 LOG.error("{}: the answer cannot be written as JSON", verb, e);
             } catch (IOException e) {
-                LOG.error("{}: nobody knows who asks", verb, e);
+                LOG.error("{}: cannot tell which process asks", verb, e);
             } finally {
                 // Whatever went wrong: dockerd waits for ever, and holds a container's lock.
                 context.writeAndFlush(response);

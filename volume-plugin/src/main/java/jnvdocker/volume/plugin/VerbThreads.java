@@ -9,16 +9,16 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The threads that docker's verbs run on. They are threads of the machine's: what a verb does with
- * files and in libraries blocks nobody else. What is told at once never waits behind what takes its
- * time, nor what mounts behind what copies files.
+ * The threads that docker's verbs run on. They are platform threads: a verb that is busy with files
+ * or in libraries blocks no other. Quick answers never wait behind slow ones, nor mounts behind
+ * copies of files.
  */
 final class VerbThreads implements AutoCloseable {
     private static final int IDLE_SECONDS = 30;
 
     /** Verbs that may wait for each other. */
     enum Lane {
-        /** Questions that are answered from what is known. */
+        /** Questions that are answered from memory. */
         TOLD,
         MOUNTED,
         /** A volume that is made may have its files copied. */

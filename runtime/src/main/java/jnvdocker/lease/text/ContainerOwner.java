@@ -1,7 +1,6 @@
-package jnvdocker.command.runtime;
+package jnvdocker.lease.text;
 
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.text.Owners;
 import jnvdocker.posix.FolderOwners;
 
 import java.util.Map;
@@ -13,7 +12,7 @@ import java.util.stream.Stream;
  * Guesses the owner of a container that only an engine has reported, by its labels, which its maker
  * can set freely. So a guess neither grants nor removes any right.
  */
-final class ContainerOwner {
+public final class ContainerOwner {
     private static final String OWNER = "jnvdocker.owner";
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.@-]{0,31}");
 
@@ -25,12 +24,13 @@ final class ContainerOwner {
         "com.docker.compose.project.working_dir", "devcontainer.local_folder"
     };
 
-    private final FolderOwners folders = new FolderOwners();
+    private final FolderOwners folders = FolderOwners.ofThisHost();
 
     /**
      * @param labels the labels that the container's user has set
+     * @return {@link Owner#UNKNOWN} if they name nobody; else an owner without a number
      */
-    Owner guess(Map<String, String> labels) {
+    public Owner guess(Map<String, String> labels) {
         return Optional.ofNullable(labels.get(OWNER))
                 .filter(name -> NAME.matcher(name).matches())
                 .or(() -> ofFolder(labels))
