@@ -96,7 +96,7 @@ public final class GpuChoice {
                         .filter(gpu -> its.isFreeFor(ticket.request(), gpu))
                         .toList();
         if (ticket.request() instanceof GpuRequest.Count(int count, _)) {
-            free = his.best(free, count);
+            free = its.best(free, count);
         }
         free.forEach(gpu -> kept.put(gpu.uuid(), ticket));
         return true;
