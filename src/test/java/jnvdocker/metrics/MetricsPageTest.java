@@ -13,6 +13,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -111,6 +112,7 @@ class MetricsPageTest {
                                                 List.of(),
                                                 false,
                                                 "config.toml"),
+                                () -> GpuTraits.UNKNOWN,
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));
