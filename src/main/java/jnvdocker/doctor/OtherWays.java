@@ -102,7 +102,8 @@ final class OtherWays {
                                 Finding.hint(
                                         hook
                                                 + " lets 'docker run --gpus' give containers of"
-                                                + " docker's default runtime GPUs without jnvdocker",
+                                                + " docker's default runtime GPUs without"
+                                                + " jnvdocker",
                                         "run 'jnvdocker runtime install --default', or remove"
                                                 + " NVIDIA's container toolkit")));
     }
