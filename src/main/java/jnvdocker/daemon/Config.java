@@ -177,8 +177,8 @@ public record Config(
             throw entry.refusal(
                     Refusal.of(
                             Quote.quoted(value)
-                                    + " is not a valid value: write all, none, a number or"
-                                    + " device=<ids>"),
+                                    + " is not a valid value: write all, none, a number,"
+                                    + " device=<ids> or count=2,memory=40G"),
                     e);
         }
     }

@@ -193,7 +193,8 @@ final class Daemon implements AutoCloseable {
                         installation,
                         config::keepHistory,
                         () -> reload(config, parts),
-                        monitor::readings);
+                        monitor::readings,
+                        monitor::topologies);
         MesosCommand mesos =
                 new MesosCommand(
                         new AgentHost(

@@ -55,6 +55,7 @@ public final class CommandGroups {
                                             INSTALLATION,
                                             Optional::empty,
                                             null,
+                                            Map::of,
                                             Map::of)
                                     ::commands,
                             "mesos",

@@ -133,6 +133,9 @@ class ConfigTest {
         assertEquals(new GpuRequest.Count(2), parse("default_gpus = '2'").defaultGpus());
         assertEquals(new GpuRequest.Count(2), parse("default_gpus = 2").defaultGpus());
         assertEquals(
+                "count=2,memory=40G,model=A100",
+                parse("default_gpus = 'count=2,memory=40G,model=A100'").defaultGpus().toString());
+        assertEquals(
                 new GpuRequest.Devices(List.of("0", "1")),
                 parse("default_gpus = 'device=0,1'").defaultGpus());
     }
@@ -144,7 +147,8 @@ class ConfigTest {
                 FILE
                         + ":2: default_gpus = '"
                         + gpus
-                        + "' is not a valid value: write all, none, a number or device=<ids>",
+                        + "' is not a valid value: write all, none, a number, device=<ids> or"
+                        + " count=2,memory=40G",
                 refusal("# policy\ndefault_gpus = '" + gpus + "'"));
     }
 

@@ -213,13 +213,11 @@ public final class GpuChoice {
             implements Impossible {}
 
     /**
-     * The host may have so many, but NVML does not tell it.
+     * It is not known whether the host has so many.
      *
-     * @param usable how many of those that are requested can be given out
-     * @param unclear those whose memory is not known
+     * @param unclear the GPUs whose memory NVML does not tell
      */
-    public record Unclear(GpuRequest.Count asked, int usable, List<Gpu> unclear)
-            implements Impossible {}
+    public record Unclear(GpuRequest.Count asked, List<Gpu> unclear) implements Impossible {}
 
     /**
      * The GPUs that a waiting client may be given, while those of the clients before it are kept.
@@ -375,8 +373,8 @@ public final class GpuChoice {
 
     private Impossible tooFew(GpuRequest.Count asked, int usableOfIt) {
         List<Gpu> unclear = traits.unclear(asked.filter(), usable);
-        if (usableOfIt + unclear.size() >= asked.gpus()) {
-            return new Unclear(asked, usableOfIt, unclear);
+        if (!unclear.isEmpty()) {
+            return new Unclear(asked, unclear);
         }
         List<Gpu> matching = traits.matching(asked.filter(), gpus);
         Map<Gpu, Cordon> cordoned = new LinkedHashMap<>();

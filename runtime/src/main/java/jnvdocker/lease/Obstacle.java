@@ -35,5 +35,5 @@ public sealed interface Obstacle {
     record TooFew(GpuRequest.Count asked, int gpus) implements Obstacle {}
 
     /** It is not known whether the host has so many: NVML does not tell the memory of these. */
-    record Unclear(GpuRequest.Count asked, List<Gpu> unclear) implements Obstacle {}
+    record Unclear(List<Gpu> unclear) implements Obstacle {}
 }

@@ -153,7 +153,7 @@ final class Prospects {
         List<Gpu> unclear = traits.unclear(asked.filter(), gpus);
         return unclear.isEmpty()
                 ? new Obstacle.TooFew(asked, matching)
-                : new Obstacle.Unclear(asked, unclear);
+                : new Obstacle.Unclear(unclear);
     }
 
     private static List<Gpu> some(List<Gpu> gpus, Predicate<Gpu> which) {

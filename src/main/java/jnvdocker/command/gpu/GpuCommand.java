@@ -12,6 +12,8 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.lease.Owner;
 import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.nvml.GpuPair;
+import jnvdocker.nvml.Topology;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -55,12 +57,14 @@ public final class GpuCommand {
     private final Supplier<Optional<Duration>> keepHistory;
     private final GpuReload.Reload reload;
     private final Supplier<Map<String, Reading>> readings;
+    private final Supplier<Map<GpuPair, Topology>> topologies;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
     /**
      * @param keepHistory for how long a lease is kept after its end; empty if for ever
      * @param readings what NVML last told of each GPU, by PCI address
+     * @param topologies how near two GPUs are, of each pair of which NVML has told it
      */
     public GpuCommand(
             Host host,
@@ -76,7 +80,8 @@ public final class GpuCommand {
             Installation installation,
             Supplier<Optional<Duration>> keepHistory,
             GpuReload.Reload reload,
-            Supplier<Map<String, Reading>> readings) {
+            Supplier<Map<String, Reading>> readings,
+            Supplier<Map<GpuPair, Topology>> topologies) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -91,6 +96,7 @@ public final class GpuCommand {
         this.keepHistory = keepHistory;
         this.reload = reload;
         this.readings = readings;
+        this.topologies = topologies;
     }
 
     @Command(
@@ -167,6 +173,7 @@ public final class GpuCommand {
                 new CommandLine(new Gpu())
                         .addSubcommand(new GpuLs(host, leases, readings, screen))
                         .addSubcommand(new GpuTop(host, leases, readings, screen))
+                        .addSubcommand(new GpuTopology(host, leases, topologies, screen))
                         .addSubcommand(new GpuWhy(host, leases, readings, mayEnd(request), screen))
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))

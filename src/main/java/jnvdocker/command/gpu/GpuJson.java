@@ -80,7 +80,7 @@ record GpuJson(
                 status.note().isEmpty() ? null : status.note());
     }
 
-    private static HolderJson holder(GpuStatus status) {
+    static HolderJson holder(GpuStatus status) {
         return status.user()
                 .map(HolderJson::of)
                 .or(() -> status.lease().map(HolderJson::of))

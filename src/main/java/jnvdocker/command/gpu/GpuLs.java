@@ -153,14 +153,14 @@ final class GpuLs implements Callable<Integer> {
                                 + " for GPUs: jnvdocker gpu queue");
     }
 
-    private static String user(GpuStatus status) {
+    static String user(GpuStatus status) {
         return status.lease()
                 .map(Holding::user)
                 .or(() -> status.user().map(Holding::user))
                 .orElse("-");
     }
 
-    private static String container(GpuStatus status) {
+    static String container(GpuStatus status) {
         return status.lease()
                 .map(Holding::container)
                 .or(() -> status.user().map(LeaseText::name))

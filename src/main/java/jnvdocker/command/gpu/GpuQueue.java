@@ -4,7 +4,9 @@ import jnvdocker.grant.Leases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.request.MemorySize;
 import jnvdocker.screen.Column;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.TextTable;
@@ -95,6 +97,8 @@ final class GpuQueue implements Callable<Integer> {
             Long uid,
             String asksFor,
             Integer count,
+            Long memory,
+            String model,
             List<String> gpus,
             String image,
             String command,
@@ -106,6 +110,8 @@ final class GpuQueue implements Callable<Integer> {
         private static Entry of(int place, Leases.Waiter waiter) {
             Ticket ticket = waiter.ticket();
             GpuRequest request = ticket.request();
+            GpuFilter filter =
+                    request instanceof GpuRequest.Count(_, GpuFilter its) ? its : GpuFilter.ANY;
             Purpose purpose = ticket.origin().map(Purpose::of).orElse(Purpose.UNKNOWN);
             return new Entry(
                     place,
@@ -113,6 +119,8 @@ final class GpuQueue implements Callable<Integer> {
                     HolderJson.uid(ticket.owner()).orElse(null),
                     LeaseText.asked(request),
                     request instanceof GpuRequest.Count(int gpus, _) ? gpus : null,
+                    filter.memory().map(MemorySize::bytes).orElse(null),
+                    filter.model().orElse(null),
                     request instanceof GpuRequest.Devices(List<String> ids) ? ids : null,
                     purpose.image().orElse(null),
                     purpose.command().orElse(null),

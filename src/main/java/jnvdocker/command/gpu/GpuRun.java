@@ -60,7 +60,8 @@ final class GpuRun implements Callable<Integer> {
             names = "--gpus",
             paramLabel = "GPUS",
             description =
-                    "all, none, a number or device=<ids>, as for docker; default: NV_GPU, else 1.")
+                    "all, none, a number or device=<ids>, as for docker, or a number of a kind, as"
+                            + " count=2,memory=40G,model=A100; default: NV_GPU, else 1.")
     private String gpus;
 
     @Option(

@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.grant.Leases;
 import jnvdocker.lease.Origin;
@@ -89,7 +90,8 @@ class GpuQueueTest {
         List<GpuQueue.Entry> queue = GpuQueue.entries(WAITING);
         JsonSchemas.check("gpu-queue", Json.text(queue));
         assertEquals(
-                "{'place':1,'user':'alice','uid':1000,'asks_for':'2 GPUs','count':2,'gpus':null,"
+                "{'place':1,'user':'alice','uid':1000,'asks_for':'2"
+                        + " GPUs','count':2,'memory':null,'model':null,'gpus':null,"
                         + "'image':'nvidia/cuda','command':null,'task':null,"
                         + "'since':'2026-03-05T09:00:00Z','pid':4707,'obstacle':null}",
                 Json.line(queue.get(0)).replace('"', '\''));
@@ -97,5 +99,26 @@ class GpuQueueTest {
         assertEquals("train\u0007", queue.get(1).task());
         assertEquals("python3", queue.get(2).command());
         assertEquals("GPU 1 is cordoned", queue.get(2).obstacle());
+    }
+
+    @Test
+    void numberSaysWhichGpusItMeans() throws Exception {
+        List<Leases.Waiter> waiting =
+                List.of(
+                        ticket(
+                                7,
+                                "alice",
+                                GpuRequest.parseOption("2,memory=40G,model=A100"),
+                                CUDA));
+        String line = GpuQueue.lines(waiting, Samples.NOW, Screen.NONE).getLast();
+        assertTrue(
+                line.startsWith(
+                        "1       alice   2 GPUs of model A100 with at least 40 GB of memory"),
+                line);
+        List<GpuQueue.Entry> queue = GpuQueue.entries(waiting);
+        JsonSchemas.check("gpu-queue", Json.text(queue));
+        assertEquals(2, queue.getFirst().count());
+        assertEquals(40_000_000_000L, queue.getFirst().memory());
+        assertEquals("A100", queue.getFirst().model());
     }
 }

@@ -27,6 +27,9 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.nvml.GpuPair;
+import jnvdocker.nvml.Topology;
+import jnvdocker.nvml.Topology.Ancestor;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.Peer;
 import jnvdocker.posix.ProcessId;
@@ -273,6 +276,39 @@ class JsonDocumentsTest {
         Instant since = Instant.parse(process.path("since").asText());
         Instant began = ProcessHandle.current().info().startInstant().orElseThrow();
         assertTrue(Duration.between(began, since).abs().toSeconds() < 5, since + ", not " + began);
+    }
+
+    @Test
+    void topologyHasTheHoldersAndEachConnection() throws Exception {
+        Path device =
+                Files.createDirectories(folder.resolve("root/sys/bus/pci/devices/0000:00:00.0"));
+        Files.writeString(device.resolve("numa_node"), "1\n");
+        Files.writeString(device.resolve("local_cpulist"), "0-23,48-71\n");
+        Map<GpuPair, Topology> known =
+                Map.of(
+                        new GpuPair("0000:00:00.0", "0000:03:00.0"),
+                        new Topology(Ancestor.ONE_SWITCH, 12),
+                        new GpuPair("0000:00:00.0", "0000:01:00.0"),
+                        new Topology(Ancestor.UNKNOWN, 0));
+        JsonNode gpus =
+                checked(
+                        "topology",
+                        print(_ -> new GpuTopology(host, leases(), () -> known, Screen.NONE)));
+        assertEquals(GPUS, gpus.size());
+        JsonNode first = gpus.path(0);
+        assertEquals("held", first.path("state").asText());
+        assertEquals(ALICE.name(), first.path("user").asText());
+        assertEquals(1, first.path("numa_node").asInt());
+        assertEquals("0-23,48-71", first.path("cpus").asText());
+        assertTrue(gpus.path(1).path("numa_node").isNull() && gpus.path(1).path("cpus").isNull());
+        JsonNode connections = first.path("connections");
+        assertEquals(GPUS - 1, connections.size());
+        assertEquals(0, connections.path(0).path("nvlinks").asInt());
+        assertTrue(connections.path(0).path("nearest").isNull());
+        assertTrue(connections.path(1).path("nvlinks").isNull());
+        assertEquals(12, connections.path(2).path("nvlinks").asInt());
+        assertEquals("one_switch", connections.path(2).path("nearest").asText());
+        assertEquals(12, gpus.path(3).path("connections").path(0).path("nvlinks").asInt());
     }
 
     @Test

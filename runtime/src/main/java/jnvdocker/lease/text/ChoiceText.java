@@ -196,7 +196,7 @@ public final class ChoiceText {
                             asked(few.asked()) + ", but " + inService(few),
                             (few.asked().filter().isAny() ? "ask for fewer" : "ask for others")
                                     + " ('jnvdocker gpu ls' shows them)");
-            case GpuChoice.Unclear(GpuRequest.Count asked, int _, List<Gpu> unclear) ->
+            case GpuChoice.Unclear(GpuRequest.Count asked, List<Gpu> unclear) ->
                     new Refusal(
                             asked(asked) + ", but " + RequestText.unclear(unclear),
                             "try again in a minute, or name a model or GPUs ('jnvdocker gpu ls'"
@@ -296,7 +296,7 @@ public final class ChoiceText {
                             + (ids.size() == 1 ? "GPU " : "all of GPUs ")
                             + Quote.shown(Indices.typed(ids));
             case Obstacle.TooFew(GpuRequest.Count asked, int gpus) -> RequestText.have(asked, gpus);
-            case Obstacle.Unclear(_, List<Gpu> unclear) -> RequestText.unclear(unclear);
+            case Obstacle.Unclear(List<Gpu> unclear) -> RequestText.unclear(unclear);
         };
     }
 }

@@ -252,7 +252,7 @@ public final class GpuWishes {
         } catch (InvalidGpuRequestException e) {
             throw new RefusedException(
                     source.words() + " is " + Quote.quoted(value) + ", which is not a valid value",
-                    "write all, none, a number or device=<ids>");
+                    "write all, none, a number, device=<ids> or count=2,memory=40G");
         }
     }
 

@@ -1,5 +1,9 @@
 package jnvdocker.tests.world;
 
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -7,11 +11,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.UnaryOperator;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 
 /** A libnvidia-ml of tests/fake-nvml, with a machine that can be changed while it is in use. */
 public final class FakeNvml {
     private static final String MACHINES = "tests/fake-nvml/machines";
+    private static final Pattern GPU = Pattern.compile("gpu (\\S+)(?:\nuuid (\\S+))?");
     private static final byte[] PLACEHOLDER = "@machine@".getBytes(StandardCharsets.UTF_8);
 
     private final Path library;
@@ -34,13 +42,30 @@ public final class FakeNvml {
         return nvml;
     }
 
-    /** Puts one in the place of a host's own. */
+    /** Puts one in the place of a host's own, with the addresses and UUIDs of the host's GPUs. */
     public static FakeNvml of(DriverRoot host, String machine) {
         Path library =
                 host.folder().resolve("usr/lib/x86_64-linux-gnu/libnvidia-ml.so." + host.version());
         FakeNvml nvml = new FakeNvml(library, host.folder().resolve("machine.txt"));
         nvml.install(machine);
+        nvml.rename(host);
         return nvml;
+    }
+
+    private void rename(DriverRoot host) {
+        try {
+            String text = Files.readString(machine);
+            List<MatchResult> its = GPU.matcher(text).results().toList();
+            List<Gpu> gpus = HostDriver.read(Host.at(host.folder())).gpus();
+            for (int i = 0; i < Math.min(its.size(), gpus.size()); i++) {
+                text = text.replace(its.get(i).group(1), gpus.get(i).pciAddress());
+                String uuid = its.get(i).group(2);
+                text = uuid == null ? text : text.replace(uuid, gpus.get(i).uuid());
+            }
+            write(text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private void install(String text) {
