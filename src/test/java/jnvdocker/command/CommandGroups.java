@@ -55,7 +55,8 @@ public final class CommandGroups {
                                             INSTALLATION,
                                             Optional::empty,
                                             null,
-                                            Map::of)
+                                            Map::of,
+                                            _ -> List.of())
                                     ::commands,
                             "mesos",
                             new MesosCommand(null, INSTALLATION, null, null, null)::commands,

@@ -10,6 +10,7 @@ import jnvdocker.doctor.Doctor;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Owner;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ClientConnection;
@@ -55,12 +56,14 @@ public final class GpuCommand {
     private final Supplier<Optional<Duration>> keepHistory;
     private final GpuReload.Reload reload;
     private final Supplier<Map<String, Reading>> readings;
+    private final IdleHolders idle;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
     /**
      * @param keepHistory for how long a lease is kept after its end; empty if for ever
      * @param readings what NVML last told of each GPU, by PCI address
+     * @param idle the holders that do not use their GPUs
      */
     public GpuCommand(
             Host host,
@@ -76,7 +79,8 @@ public final class GpuCommand {
             Installation installation,
             Supplier<Optional<Duration>> keepHistory,
             GpuReload.Reload reload,
-            Supplier<Map<String, Reading>> readings) {
+            Supplier<Map<String, Reading>> readings,
+            IdleHolders idle) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -91,6 +95,7 @@ public final class GpuCommand {
         this.keepHistory = keepHistory;
         this.reload = reload;
         this.readings = readings;
+        this.idle = idle;
     }
 
     @Command(
@@ -165,9 +170,11 @@ public final class GpuCommand {
             GpuRun program) {
         CommandLine gpu =
                 new CommandLine(new Gpu())
-                        .addSubcommand(new GpuLs(host, leases, readings, screen))
-                        .addSubcommand(new GpuTop(host, leases, readings, screen))
-                        .addSubcommand(new GpuWhy(host, leases, readings, mayEnd(request), screen))
+                        .addSubcommand(new GpuLs(host, leases, readings, idle, screen))
+                        .addSubcommand(new GpuTop(host, leases, readings, idle, screen))
+                        .addSubcommand(
+                                new GpuWhy(host, leases, readings, idle, mayEnd(request), screen))
+                        .addSubcommand(new GpuIdle(idle, screen))
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))
