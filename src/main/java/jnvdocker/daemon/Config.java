@@ -31,6 +31,7 @@ import java.util.Set;
  * @param socketGroup the group that may use the daemon besides root; empty is docker, else
  *     jnvdocker
  * @param keepHistory how long a lease is kept after its end; empty keeps all
+ * @param idleWarn for how long a held GPU is idle when that is logged; empty if it never is
  * @param mesos the policy for Mesos tasks
  * @param envSelects whether a variable of the user's chooses a container's GPUs
  * @param runtime the policy for containers that our OCI runtime creates
@@ -43,6 +44,7 @@ public record Config(
         List<String> ignore,
         String socketGroup,
         Optional<Duration> keepHistory,
+        Optional<Duration> idleWarn,
         MesosPolicy mesos,
         boolean envSelects,
         RuntimePolicy runtime,
@@ -53,6 +55,7 @@ public record Config(
     private static final Duration HISTORY = Duration.ofDays(400);
 
     private static final Span.Limits WAITS = new Span.Limits(Duration.ofMinutes(1), Span.LONGEST);
+    private static final Span.Limits IDLE = new Span.Limits(Duration.ofMinutes(5), Span.LONGEST);
     private static final Span.Limits HISTORIES = new Span.Limits(Duration.ofDays(1), Span.LONGEST);
 
     /**
@@ -92,6 +95,7 @@ public record Config(
                         words(written.at("ignore").list()),
                         written.at("socket_group").text().orElse(""),
                         history(written.at("keep_history")),
+                        span(written.at("idle_warn"), IDLE, "or leave the key out"),
                         new MesosPolicy(
                                 gpuIds(written.at("mesos_gpus")),
                                 mesosWait(written.at("mesos_wait"))),

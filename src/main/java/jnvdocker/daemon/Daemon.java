@@ -33,6 +33,7 @@ import jnvdocker.host.DriverUse;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.idle.IdleKeeper;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
@@ -117,8 +118,8 @@ final class Daemon implements AutoCloseable {
         started.push(engine);
         GpuMonitor monitor = new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL);
         NvmlTraits traits = new NvmlTraits(monitor);
-        LeaseParts parts =
-                LeaseParts.open(world(folders, config, host, nodes, inventory, engine, traits));
+        LeaseParts.World world = world(folders, config, host, nodes, inventory, engine, traits);
+        LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
         CudaVersions cuda = cuda(folders, host, volumes);
@@ -178,6 +179,9 @@ final class Daemon implements AutoCloseable {
                                 installer,
                                 facts(folders, installation)));
         started.push(monitor.start());
+        IdleKeeper idle =
+                IdleKeeper.start(parts.registry(), world, monitor::known, config::idleWarn);
+        started.push(idle);
         GpuCommand gpu =
                 new GpuCommand(
                         host,
@@ -194,7 +198,8 @@ final class Daemon implements AutoCloseable {
                         config::keepHistory,
                         () -> reload(config, parts),
                         monitor::readings,
-                        monitor::topologies);
+                        monitor::topologies,
+                        idle);
         MesosCommand mesos =
                 new MesosCommand(
                         new AgentHost(

@@ -108,6 +108,10 @@ final class LiveConfig {
         return config.keepHistory();
     }
 
+    Optional<Duration> idleWarn() {
+        return config.idleWarn();
+    }
+
     GpuRequest defaultGpus() {
         return config.defaultGpus();
     }

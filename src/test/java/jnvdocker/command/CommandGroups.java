@@ -56,7 +56,8 @@ public final class CommandGroups {
                                             Optional::empty,
                                             null,
                                             Map::of,
-                                            Map::of)
+                                            Map::of,
+                                            _ -> List.of())
                                     ::commands,
                             "mesos",
                             new MesosCommand(null, INSTALLATION, null, null, null)::commands,

@@ -74,6 +74,7 @@ class ConfigFuzzTest {
                 "allow_privileged",
                 "socket_group",
                 "keep_history",
+                "idle_warn",
                 "mesos_gpus",
                 "mesos_wait",
                 "'socket_group'",

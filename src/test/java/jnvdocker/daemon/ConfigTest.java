@@ -41,6 +41,7 @@ class ConfigTest {
                     List.of(),
                     "",
                     Optional.of(Duration.ofDays(400)),
+                    Optional.empty(),
                     new MesosPolicy(List.of(), Duration.ofSeconds(30)),
                     true,
                     new RuntimePolicy(
@@ -90,6 +91,7 @@ class ConfigTest {
                         List.of("lab/monitor", "watcher"),
                         "gpu",
                         Optional.of(Duration.ofDays(90)),
+                        Optional.of(Duration.ofHours(2)),
                         new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofSeconds(40)),
                         false,
                         new RuntimePolicy(
@@ -112,6 +114,7 @@ class ConfigTest {
                         ignore = ["lab/monitor", 'watcher', ""]
                         socket_group = 'gpu'
                         keep_history = "90d"
+                        idle_warn = "2h"
                         mesos_gpus = ["0", "GPU-5c1a2006"]
                         mesos_wait = "40s"
                         max_gpus_unknown = 2
@@ -288,13 +291,26 @@ class ConfigTest {
                 refusal("# policy\nmesos_wait = '" + value + "'"));
     }
 
+    /** A pause between two pieces of work is no reason for a warning. */
+    @ParameterizedTest
+    @ValueSource(strings = {"4m", "0s", "36501d"})
+    void idleWarningIsBounded(String value) {
+        assertEquals(
+                FILE
+                        + ":2: idle_warn = '"
+                        + value
+                        + "' is not between 5m and 36500d; write another duration, or leave the key"
+                        + " out",
+                refusal("# policy\nidle_warn = '" + value + "'"));
+    }
+
     @Test
     void unknownKeyIsNamedWithItsLineAndTheKnownOnes() {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " allow_unmanaged, cordon, default_gpus, env_selects, ignore,"
-                        + " keep_history, listen, listen_labels, max_gpus_per_user,"
+                        + " allow_unmanaged, cordon, default_gpus, env_selects, idle_warn,"
+                        + " ignore, keep_history, listen, listen_labels, max_gpus_per_user,"
                         + " max_gpus_unknown, max_wait, max_waits_per_user, mesos_gpus, mesos_wait,"
                         + " runtime, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
@@ -427,9 +443,9 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, env_selects,"
-                        + " ignore, keep_history, listen, listen_labels, max_gpus_per_user,"
-                        + " max_gpus_unknown, max_wait, max_waits_per_user, mesos_gpus, mesos_wait,"
-                        + " runtime, socket_group]";
+                        + " idle_warn, ignore, keep_history, listen, listen_labels,"
+                        + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
+                        + " mesos_gpus, mesos_wait, runtime, socket_group]";
         assertEquals(
                 FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));

@@ -1,7 +1,6 @@
 package jnvdocker.idle;
 
 import jnvdocker.grant.ClaimVolumes;
-import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
@@ -53,7 +52,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private final ClaimVolumes.Inventory inventory;
     private final IdleLook look;
     private final Supplier<Optional<Duration>> warn;
-    private final DecisionLog log;
+    private final IdleWarning warning;
     private final HostClock clock;
     private final Pace pace;
     private final Thread thread;
@@ -76,14 +75,14 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
             ClaimVolumes.Inventory inventory,
             IdleLook look,
             Supplier<Optional<Duration>> warn,
-            DecisionLog log,
+            IdleWarning.Log log,
             HostClock clock,
             Pace pace) {
         this.registry = registry;
         this.inventory = inventory;
         this.look = look;
         this.warn = warn;
-        this.log = log;
+        this.warning = new IdleWarning(log);
         this.clock = clock;
         this.pace = pace;
         this.thread = Thread.ofPlatform().daemon().name("idle").unstarted(this::keep);
@@ -106,7 +105,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                         world.inventory(),
                         new IdleLook(world.uses(), readings),
                         warn,
-                        world.log(),
+                        world.log()::idle,
                         world.clock(),
                         world.pace());
         keeper.thread.start();
@@ -277,7 +276,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
             }
         }
         warned.retainAll(still);
-        late.values().forEach(gpus -> IdleWarning.log(gpus, time, log));
+        late.values().forEach(gpus -> warning.log(gpus, time));
     }
 
     private void write(long now) throws IOException {

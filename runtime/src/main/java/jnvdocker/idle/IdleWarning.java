@@ -1,6 +1,5 @@
 package jnvdocker.idle;
 
-import jnvdocker.grant.DecisionLog;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
@@ -14,12 +13,22 @@ import java.util.stream.Collectors;
 
 /** Logs that GPUs are held and not used. */
 final class IdleWarning {
-    private IdleWarning() {}
+    private final Log log;
+
+    /** See {@link jnvdocker.grant.DecisionLog#idle}. */
+    @FunctionalInterface
+    interface Log {
+        void idle(Lease lease, List<ClaimedGpu> gpus, Duration time, String reason);
+    }
+
+    IdleWarning(Log log) {
+        this.log = log;
+    }
 
     /**
      * @param idle GPUs of one lease
      */
-    static void log(List<IdleHolder> idle, Instant now, DecisionLog log) {
+    void log(List<IdleHolder> idle, Instant now) {
         Map<IdleSource, List<IdleHolder>> bySource =
                 idle.stream()
                         .collect(

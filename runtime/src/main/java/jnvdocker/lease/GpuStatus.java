@@ -29,6 +29,12 @@ public record GpuStatus(
         unmanaged = List.copyOf(unmanaged);
     }
 
+    /** The same with something more to say. */
+    public GpuStatus noting(String more) {
+        String both = note.isEmpty() ? more : note + "; " + more;
+        return new GpuStatus(gpu, state, lease, idleSince, both, unmanaged, cordon);
+    }
+
     /** The one to name of those who use it without a lease, unless somebody holds it. */
     public Optional<GpuUse> user() {
         return lease.isPresent() ? Optional.empty() : unmanaged.stream().findFirst();

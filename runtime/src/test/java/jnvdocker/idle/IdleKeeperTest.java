@@ -9,10 +9,10 @@ import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
@@ -25,6 +25,7 @@ import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.words.Span;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -53,6 +54,7 @@ class IdleKeeperTest {
     private final HostClock clock = HostClock.steady(() -> this.now);
     private Instant now = Instant.parse("2026-11-20T08:00:00Z");
     private boolean knowsContainers = true;
+    private final List<String> log = new ArrayList<>();
     private Optional<Duration> warn = Optional.empty();
     private LeaseRegistry registry;
     private IdleKeeper keeper;
@@ -84,7 +86,7 @@ class IdleKeeperTest {
                         () -> List.of(A, B),
                         new IdleLook(new Seen(), () -> readings),
                         () -> warn,
-                        new DecisionLog(Optional.empty()),
+                        this::log,
                         clock,
                         Pace.REAL);
         keeper.restore();
@@ -93,6 +95,11 @@ class IdleKeeperTest {
     @AfterEach
     void close() throws IOException {
         registry.close();
+    }
+
+    private void log(Lease lease, List<ClaimedGpu> gpus, Duration time, String reason) {
+        List<Integer> indices = gpus.stream().map(ClaimedGpu::index).toList();
+        log.add(lease.id() + ": " + indices + " " + Span.text(time) + " " + reason);
     }
 
     /** The daemon is killed, and another one starts after that time. */
@@ -114,7 +121,7 @@ class IdleKeeperTest {
     /** Looks every few seconds for so long, and NVML goes on telling the same. */
     private void pass(Duration time) {
         for (Instant end = now.plus(time); now.isBefore(end); ) {
-            now = now.plusSeconds(10);
+            now = now.plusSeconds(20);
             readings.replaceAll((_, reading) -> at(reading));
             tick();
         }
@@ -174,9 +181,9 @@ class IdleKeeperTest {
         IdleHolder idle = keeper.idle().getFirst();
         assertEquals(A, idle.gpu());
         assertEquals(IdleSource.NODES, idle.source());
-        assertEquals(now.minus(Duration.ofHours(3)).plusSeconds(10), idle.since());
+        assertEquals(now.minus(Duration.ofHours(3)).plusSeconds(20), idle.since());
         assertEquals(OptionalLong.empty(), idle.memory());
-        now = now.plusSeconds(15);
+        now = now.plusSeconds(25);
         assertEquals("0 no process has had it open for 3h", idle());
     }
 
@@ -205,7 +212,7 @@ class IdleKeeperTest {
         assertEquals("", idle());
         tells(A, 0, 12 * GIB);
         pass(Duration.ofHours(3));
-        now = now.plusSeconds(15);
+        now = now.plusSeconds(25);
         assertEquals("0 idle for 3h, 12.0 GiB held", idle());
         assertEquals(OptionalLong.of(12 * GIB), keeper.idle().getFirst().memory());
         tells(A, 1, 12 * GIB);
@@ -338,6 +345,42 @@ class IdleKeeperTest {
     }
 
     @Test
+    void eachTimeThatALeaseIsIdleForLongIsLoggedOnce() throws Exception {
+        warn = Optional.of(Duration.ofHours(2));
+        tick();
+        long both = hold(A, B).id();
+        opens(B);
+        pass(Duration.ofHours(1));
+        open.clear();
+        pass(Duration.ofMinutes(59));
+        assertEquals(List.of(), log);
+        pass(Duration.ofMinutes(3));
+        assertEquals(List.of(both + ": [0] 2h no process has had its node open"), log);
+        restart(Duration.ofSeconds(20));
+        pass(Duration.ofHours(2));
+        assertEquals(2, log.size(), log::toString);
+        assertEquals(both + ": [1] 2h no process has had its node open", log.getLast());
+        opens(A);
+        tells(A, 0, 3 * GIB);
+        pass(Duration.ofHours(3));
+        assertEquals(3, log.size(), log::toString);
+        assertEquals(both + ": [0] 2h utilization 0, 3.0 GiB held", log.getLast());
+        warn = Optional.empty();
+        open.clear();
+        pass(Duration.ofHours(3));
+        assertEquals(3, log.size(), log::toString);
+    }
+
+    @Test
+    void gpusThatHaveBeenIdleForAsLongShareALine() throws Exception {
+        warn = Optional.of(Duration.ofMinutes(30));
+        tick();
+        long both = hold(A, B).id();
+        pass(Duration.ofHours(1));
+        assertEquals(List.of(both + ": [0, 1] 30m no process has had its node open"), log);
+    }
+
+    @Test
     void endedLeaseIsForgotten() throws Exception {
         tick();
         Lease lease = registry.liveOf(hold(A).claim().id()).orElseThrow();
@@ -374,7 +417,5 @@ class IdleKeeperTest {
         GpuTime.Use use =
                 registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users().getFirst();
         assertEquals(90 + 72, use.idle().toMinutes(), 2);
-        assertEquals(
-                now, keeper.idle().getFirst().since().plus(keeper.idle().getFirst().time(now)));
     }
 }

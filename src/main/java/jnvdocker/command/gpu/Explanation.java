@@ -47,8 +47,9 @@ final class Explanation {
      * @param tenure of the lease's container
      * @param kept the reason why the lease is kept alive, see {@link
      *     jnvdocker.grant.Leases#explain}
+     * @param idle the sentence that it is not used; empty if that is not known
      */
-    List<String> held(Lease lease, Tenure tenure, String kept) {
+    List<String> held(Lease lease, Tenure tenure, String kept, Optional<String> idle) {
         List<String> sentences = new ArrayList<>();
         sentences.add(
                 subject()
@@ -71,6 +72,7 @@ final class Explanation {
         }
         sentences.add("What keeps it: " + kept + ".");
         sharing().ifPresent(sentences::add);
+        idle.ifPresent(sentences::add);
         sentences.add(whatToDo(lease));
         status.cordon()
                 .ifPresent(cordon ->

@@ -10,6 +10,7 @@ import jnvdocker.doctor.Doctor;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Owner;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.nvml.GpuPair;
@@ -58,6 +59,7 @@ public final class GpuCommand {
     private final GpuReload.Reload reload;
     private final Supplier<Map<String, Reading>> readings;
     private final Supplier<Map<GpuPair, Topology>> topologies;
+    private final IdleHolders idle;
     private final Semaphore readingArchives = new Semaphore(1, true);
     private final Semaphore readingRoots = new Semaphore(1, true);
 
@@ -65,6 +67,7 @@ public final class GpuCommand {
      * @param keepHistory for how long a lease is kept after its end; empty if for ever
      * @param readings what NVML last told of each GPU, by PCI address
      * @param topologies how near two GPUs are, of each pair of which NVML has told it
+     * @param idle the holders that do not use their GPUs
      */
     public GpuCommand(
             Host host,
@@ -81,7 +84,8 @@ public final class GpuCommand {
             Supplier<Optional<Duration>> keepHistory,
             GpuReload.Reload reload,
             Supplier<Map<String, Reading>> readings,
-            Supplier<Map<GpuPair, Topology>> topologies) {
+            Supplier<Map<GpuPair, Topology>> topologies,
+            IdleHolders idle) {
         this.host = host;
         this.inventory = inventory;
         this.cuda = cuda;
@@ -97,6 +101,7 @@ public final class GpuCommand {
         this.reload = reload;
         this.readings = readings;
         this.topologies = topologies;
+        this.idle = idle;
     }
 
     @Command(
@@ -171,10 +176,12 @@ public final class GpuCommand {
             GpuRun program) {
         CommandLine gpu =
                 new CommandLine(new Gpu())
-                        .addSubcommand(new GpuLs(host, leases, readings, screen))
-                        .addSubcommand(new GpuTop(host, leases, readings, screen))
+                        .addSubcommand(new GpuLs(host, leases, readings, idle, screen))
+                        .addSubcommand(new GpuTop(host, leases, readings, idle, screen))
                         .addSubcommand(new GpuTopology(host, leases, topologies, screen))
-                        .addSubcommand(new GpuWhy(host, leases, readings, mayEnd(request), screen))
+                        .addSubcommand(
+                                new GpuWhy(host, leases, readings, idle, mayEnd(request), screen))
+                        .addSubcommand(new GpuIdle(idle, screen))
                         .addSubcommand(new CommandLine(program).setStopAtPositional(true))
                         .addSubcommand(new GpuLeases(leases, screen, out))
                         .addSubcommand(new GpuQueue(leases, screen))

@@ -28,6 +28,7 @@ record GpuJson(
         String since,
         @JsonUnwrapped HolderJson holder,
         FiguresJson figures,
+        IdleNotes.IdleJson idle,
         String note) {
 
     /** In percent, bytes, degrees Celsius and watts; null for what the driver does not tell. */
@@ -59,8 +60,9 @@ record GpuJson(
 
     /**
      * @param reading what NVML last told of it
+     * @param idle of which GPUs are idle
      */
-    static GpuJson of(GpuStatus status, Optional<Reading> reading) {
+    static GpuJson of(GpuStatus status, Optional<Reading> reading, IdleNotes idle) {
         Gpu gpu = status.gpu();
         boolean missing = status.state() == GpuStatus.State.MISSING;
         boolean sound = gpu.isSound();
@@ -77,6 +79,7 @@ record GpuJson(
                 lease.map(Lease::since).map(Instant::toString).orElse(null),
                 holder(status),
                 reading.flatMap(Reading::figures).map(FiguresJson::of).orElse(null),
+                idle.of(status).map(IdleNotes.IdleJson::of).orElse(null),
                 status.note().isEmpty() ? null : status.note());
     }
 

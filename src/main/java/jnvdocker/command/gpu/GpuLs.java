@@ -4,6 +4,7 @@ import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Tenure;
@@ -42,6 +43,7 @@ final class GpuLs implements Callable<Integer> {
     private final Host host;
     private final Leases leases;
     private final Supplier<Map<String, Reading>> readings;
+    private final IdleHolders idle;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -54,16 +56,23 @@ final class GpuLs implements Callable<Integer> {
     /**
      * @param readings what NVML last told of each GPU, by PCI address
      */
-    GpuLs(Host host, Leases leases, Supplier<Map<String, Reading>> readings, Screen screen) {
+    GpuLs(
+            Host host,
+            Leases leases,
+            Supplier<Map<String, Reading>> readings,
+            IdleHolders idle,
+            Screen screen) {
         this.host = host;
         this.leases = leases;
         this.readings = readings;
+        this.idle = idle;
         this.screen = screen;
     }
 
     @Override
     public Integer call() throws IOException {
-        List<GpuStatus> gpus = leases.status(HostDriver.read(host).gpus());
+        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
+        List<GpuStatus> gpus = notes.on(leases.status(HostDriver.read(host).gpus()));
         Map<String, Reading> read = readings.get();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
@@ -74,7 +83,8 @@ final class GpuLs implements Callable<Integer> {
                                             GpuJson.of(
                                                     gpu,
                                                     Optional.ofNullable(
-                                                            read.get(gpu.gpu().pciAddress()))))
+                                                            read.get(gpu.gpu().pciAddress())),
+                                                    notes))
                                     .toList()));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
         } else {

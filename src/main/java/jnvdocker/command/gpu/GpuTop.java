@@ -4,6 +4,7 @@ import jnvdocker.grant.Leases;
 import jnvdocker.grant.Leases.GpuProcess;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.nvml.GpuFigures;
@@ -50,6 +51,7 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
     private final Host host;
     private final Leases leases;
     private final Supplier<Map<String, Reading>> readings;
+    private final IdleHolders idle;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -65,10 +67,16 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
     /**
      * @param readings what NVML last told of each GPU, by PCI address
      */
-    GpuTop(Host host, Leases leases, Supplier<Map<String, Reading>> readings, Screen screen) {
+    GpuTop(
+            Host host,
+            Leases leases,
+            Supplier<Map<String, Reading>> readings,
+            IdleHolders idle,
+            Screen screen) {
         this.host = host;
         this.leases = leases;
         this.readings = readings;
+        this.idle = idle;
         this.screen = screen;
     }
 
@@ -85,13 +93,14 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
     public Integer call() throws IOException {
         Leases.Activity activity = leases.activity(HostDriver.read(host).gpus());
         Map<String, Reading> read = readings.get();
+        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(watch.json(TopJson.of(activity, read)));
+            out.println(watch.json(TopJson.of(activity, read, notes)));
         } else {
             List<Lease> held =
                     activity.gpus().stream().flatMap(gpu -> gpu.lease().stream()).toList();
-            GpuLs.table(activity.gpus(), leases.tenures(held), read, Instant.now())
+            GpuLs.table(notes.on(activity.gpus()), leases.tenures(held), read, Instant.now())
                     .lines(screen)
                     .forEach(out::println);
             out.println();

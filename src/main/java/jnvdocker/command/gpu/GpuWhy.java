@@ -6,6 +6,7 @@ import jnvdocker.grant.Leases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -45,6 +46,7 @@ final class GpuWhy implements Callable<Integer> {
     private final Host host;
     private final Leases leases;
     private final Supplier<Map<String, Reading>> readings;
+    private final IdleHolders idle;
     private final Predicate<Owner> mayEnd;
     private final Screen screen;
 
@@ -66,9 +68,11 @@ final class GpuWhy implements Callable<Integer> {
             Host host,
             Leases leases,
             Supplier<Map<String, Reading>> readings,
+            IdleHolders idle,
             Predicate<Owner> mayEnd,
             Screen screen) {
         this.readings = readings;
+        this.idle = idle;
         this.mayEnd = mayEnd;
         this.host = host;
         this.leases = leases;
@@ -77,16 +81,17 @@ final class GpuWhy implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, RefusedException {
+        IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
         GpuStatus status = find(HostDriver.read(host).gpus());
         List<Lease> past = leases.pastOf(status.gpu(), PAST);
-        List<String> sentences = new ArrayList<>(sentences(status, past));
+        List<String> sentences = new ArrayList<>(sentences(status, past, notes));
         leases.refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
         status.lease().flatMap(AbsentAgent::sentence).ifPresent(sentences::add);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(Json.text(document(status, sentences, past)));
+            out.println(Json.text(document(status, sentences, past, notes)));
             leases.unwrittenEnd().ifPresent(spec.commandLine().getErr()::println);
             return ExitCode.OK.code();
         }
@@ -120,23 +125,27 @@ final class GpuWhy implements Callable<Integer> {
         return all.stream().filter(status -> status.gpu().equals(found)).findFirst().orElseThrow();
     }
 
-    private List<String> sentences(GpuStatus status, List<Lease> past) throws IOException {
+    private List<String> sentences(GpuStatus status, List<Lease> past, IdleNotes notes)
+            throws IOException {
         Explanation explanation = new Explanation(status, mayEnd, Instant.now());
         if (status.lease().isEmpty()) {
             return explanation.free(past.stream().findFirst());
         }
         Lease lease = status.lease().get();
         Tenure tenure = leases.tenures(List.of(lease)).get(lease.id());
-        return explanation.held(lease, tenure, leases.explain(lease));
+        return explanation.held(lease, tenure, leases.explain(lease), notes.sentence(status));
     }
 
     private record Document(
             @JsonUnwrapped GpuJson gpu, String explanation, List<LeaseJson> pastLeases) {}
 
-    private Document document(GpuStatus status, List<String> sentences, List<Lease> past) {
+    private Document document(
+            GpuStatus status, List<String> sentences, List<Lease> past, IdleNotes notes) {
         return new Document(
                 GpuJson.of(
-                        status, Optional.ofNullable(readings.get().get(status.gpu().pciAddress()))),
+                        notes.on(List.of(status)).getFirst(),
+                        Optional.ofNullable(readings.get().get(status.gpu().pciAddress())),
+                        notes),
                 String.join(" ", sentences),
                 past.stream().map(LeaseJson::past).toList());
     }

@@ -71,7 +71,7 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
                         Column.of("IDLE"),
                         Column.of("LEASES"),
                         Column.of("CONTAINERS"),
-                        Column.of("GPUS NOW"),
+                        Column.of("NOW"),
                         Column.of("LAST"));
         for (GpuTime.Use use : users()) {
             table.row(

@@ -51,13 +51,14 @@ record TopJson(@JsonUnwrapped GpuJson gpu, List<ProcessJson> processes) {
         }
     }
 
-    static List<TopJson> of(Activity activity, Map<String, Reading> readings) {
-        return activity.gpus().stream()
+    static List<TopJson> of(Activity activity, Map<String, Reading> readings, IdleNotes idle) {
+        return idle.on(activity.gpus()).stream()
                 .map(gpu ->
                         new TopJson(
                                 GpuJson.of(
                                         gpu,
-                                        Optional.ofNullable(readings.get(gpu.gpu().pciAddress()))),
+                                        Optional.ofNullable(readings.get(gpu.gpu().pciAddress())),
+                                        idle),
                                 activity.processes().stream()
                                         .filter(it -> it.use().gpu().equals(gpu.gpu()))
                                         .map(it -> ProcessJson.of(it, readings))

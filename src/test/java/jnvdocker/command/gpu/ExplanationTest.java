@@ -42,7 +42,7 @@ class ExplanationTest {
                         "To free it: docker stop train-7; if that is gone already: jnvdocker gpu"
                                 + " release 000000000111"),
                 explain(GpuStatus.State.HELD, lease)
-                        .held(lease, ONCE, "its process (pid 4711) runs"));
+                        .held(lease, ONCE, "its process (pid 4711) runs", Optional.empty()));
     }
 
     @Test
@@ -50,7 +50,7 @@ class ExplanationTest {
         Lease lease = Samples.reserved(1, 0);
         List<String> sentences =
                 explain(GpuStatus.State.RESERVED, lease)
-                        .held(lease, ONCE, "docker run (pid 4700) runs");
+                        .held(lease, ONCE, "docker run (pid 4700) runs", Optional.empty());
         assertTrue(
                 sentences.get(0).contains("is reserved by alice's docker run (pid 4700) since"),
                 sentences::toString);
@@ -112,7 +112,9 @@ class ExplanationTest {
         GpuStatus held = Samples.taken(0, GpuStatus.State.HELD, lease, "");
         assertEquals(
                 "To get it: ask alice, or wait for it: jnvdocker run --gpu-wait --gpus device=0 …",
-                new Explanation(held, _ -> false, Samples.NOW).held(lease, ONCE, "x").getLast());
+                new Explanation(held, _ -> false, Samples.NOW)
+                        .held(lease, ONCE, "x", Optional.empty())
+                        .getLast());
         assertEquals(
                 "It becomes free when this has ended: ask root, or wait with --gpu-wait.",
                 new Explanation(Samples.used(0, false), _ -> false, Samples.NOW)
@@ -159,7 +161,11 @@ class ExplanationTest {
                         held.cordon());
         List<String> sentences =
                 new Explanation(shared, _ -> true, Samples.NOW)
-                        .held(lease, new Tenure(lease.since().minusSeconds(3600), 12), "x");
+                        .held(
+                                lease,
+                                new Tenure(lease.since().minusSeconds(3600), 12),
+                                "x",
+                                Optional.empty());
         assertTrue(
                 sentences.get(2).endsWith(" (4h), and was restarted 12 times."),
                 sentences::toString);
@@ -171,7 +177,7 @@ class ExplanationTest {
         Lease lease = Samples.held(1, "train-7", 0);
         List<String> sentences =
                 explain(GpuStatus.State.MISSING, lease)
-                        .held(lease, ONCE, "its process (pid 4711) runs");
+                        .held(lease, ONCE, "its process (pid 4711) runs", Optional.empty());
         assertTrue(
                 sentences
                         .getFirst()

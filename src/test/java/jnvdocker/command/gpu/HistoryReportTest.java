@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -75,13 +76,35 @@ class HistoryReportTest {
     void whoHasHadMostComesFirst() {
         assertEquals(
                 """
-                USER         GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   GPUS NOW   LAST
-                alice        1,234.00    99%     35%    12       9            2          now
-                b\\u{1b}[2J   10.28       <1%     0%     3        1            0          2024-01-03 09:12
-                somebody     0.01        <1%     0%     1        0            0          2024-01-02 09:12
+                USER         GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   NOW   LAST
+                alice        1,234.00    99%     35%    12       9            2     now
+                b\\u{1b}[2J   10.28       <1%     0%     3        1            0     2024-01-03 09:12
+                somebody     0.01        <1%     0%     1        0            0     2024-01-02 09:12
                 1,244.29 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d)\
                 """,
                 String.join("\n", report(null).lines(Screen.NONE)));
+    }
+
+    @Test
+    void tableFitsATerminalOf80Columns() {
+        GpuTime time =
+                new GpuTime(
+                        FROM,
+                        TIME.until(),
+                        List.of(
+                                use(
+                                        new Owner(1001, "alice"),
+                                        Duration.ofHours(1_234),
+                                        1_234,
+                                        12,
+                                        9,
+                                        0,
+                                        7)));
+        List<String> lines =
+                new HistoryReport(time, Optional.empty(), Optional.empty())
+                        .lines(new Screen(80, 0, true, true, false));
+        assertTrue(Screen.width(lines.get(1)) <= 80, lines::toString);
+        assertEquals("1,234.00 GPU-hours, 100% of them idle, since", lines.get(2).substring(0, 44));
     }
 
     /** One user's share does not depend on whether others are shown. */
@@ -90,8 +113,8 @@ class HistoryReportTest {
         assertEquals(report("alice").lines(Screen.NONE), report("1001").lines(Screen.NONE));
         assertEquals(
                 List.of(
-                        "USER    GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   GPUS NOW   LAST",
-                        "alice   1,234.00    99%     35%    12       9            2          now",
+                        "USER    GPU-HOURS   SHARE   IDLE   LEASES   CONTAINERS   NOW   LAST",
+                        "alice   1,234.00    99%     35%    12       9            2     now",
                         "1,234.00 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d)"),
                 report("alice").lines(Screen.NONE));
         assertEquals(Optional.of(Set.of(1001)), report("alice").uids());

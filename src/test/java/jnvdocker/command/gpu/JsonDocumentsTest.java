@@ -21,8 +21,11 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.IdleSource;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -57,6 +60,7 @@ import picocli.CommandLine;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.net.StandardProtocolFamily;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -68,6 +72,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -234,14 +239,19 @@ class JsonDocumentsTest {
 
     @Test
     void everyGpuIsPrintedInItsState() throws Exception {
-        JsonNode gpus = checked("ls", print(_ -> new GpuLs(host, leases(), Map::of, Screen.NONE)));
+        JsonNode gpus =
+                checked(
+                        "ls",
+                        print(_ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE)));
         assertEquals(
                 List.of("held", "reserved", "cordoned", "free", "unmanaged", "sick"),
                 gpus.findValuesAsText("state"));
         JsonNode line =
                 checked(
                         "ls",
-                        print(_ -> new GpuLs(host, leases(), Map::of, Screen.NONE), "--watch"));
+                        print(
+                                _ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE),
+                                "--watch"));
         assertEquals(GPUS, line.size());
         for (int i = 0; i < GPUS; i++) {
             String index = String.valueOf(i);
@@ -254,6 +264,7 @@ class JsonDocumentsTest {
                                                     host,
                                                     leases(),
                                                     Map::of,
+                                                    this::idle,
                                                     _ -> true,
                                                     Screen.NONE),
                                     index));
@@ -265,7 +276,9 @@ class JsonDocumentsTest {
     @Test
     void processesAreThoseOfTheirGpu() throws Exception {
         JsonNode gpus =
-                checked("top", print(_ -> new GpuTop(host, leases(), Map::of, Screen.NONE)));
+                checked(
+                        "top",
+                        print(_ -> new GpuTop(host, leases(), Map::of, this::idle, Screen.NONE)));
         for (int i = 0; i < GPUS; i++) {
             List<String> pids = gpus.path(i).path("processes").findValuesAsText("pid");
             assertEquals(i == USED ? List.of(String.valueOf(self.pid())) : List.of(), pids);
@@ -383,6 +396,48 @@ class JsonDocumentsTest {
         JsonNode found = checked("doctor", print(_ -> new GpuDoctor(doctor, Screen.NONE)));
         assertTrue(found.path("checks").size() > 10, found::toString);
         assertTrue(found.path("wrong").asInt() > 0, found::toString);
+    }
+
+    /** GPU 0 is not used by its holder. */
+    private List<IdleHolder> idle(Duration least) {
+        try {
+            Lease lease = parts.registry().live().getFirst();
+            return least.toHours() > 2
+                    ? List.of()
+                    : List.of(
+                            new IdleHolder(
+                                    gpus().getFirst(),
+                                    lease,
+                                    IdleSource.NVML,
+                                    Instant.now().minus(Duration.ofHours(2)),
+                                    false,
+                                    OptionalLong.of(1 << 30)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void idleGpusAreThoseThatAreHeldAndNotUsed() throws Exception {
+        JsonNode idle = checked("idle", print(_ -> new GpuIdle(this::idle, Screen.NONE)));
+        assertEquals(1, idle.size());
+        assertEquals("alice", idle.path(0).path("user").asText());
+        assertEquals("nvml", idle.path(0).path("idle").path("source").asText());
+        assertEquals(1 << 30, idle.path(0).path("idle").path("memory").asInt());
+        JsonNode gpus =
+                checked(
+                        "ls",
+                        print(_ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE)));
+        assertEquals(
+                idle.path(0).path("idle").path("memory"), gpus.path(0).path("idle").path("memory"));
+        assertTrue(
+                gpus.path(0).path("note").asText().endsWith("idle for 2h, 1.0 GiB held"),
+                gpus::toString);
+        assertTrue(gpus.path(1).path("idle").isNull());
+        assertEquals(
+                0,
+                checked("idle", print(_ -> new GpuIdle(this::idle, Screen.NONE), "--for=1d"))
+                        .size());
     }
 
     private Leases leases() {

@@ -38,6 +38,7 @@ class LeaseJsonTest {
                     "command",
                     "pid",
                     "figures",
+                    "idle",
                     "note");
 
     @Test
@@ -117,7 +118,7 @@ class LeaseJsonTest {
     }
 
     private static JsonNode gpu(GpuStatus status) throws IOException {
-        String text = Json.text(List.of(GpuJson.of(status, Optional.empty())));
+        String text = Json.text(List.of(GpuJson.of(status, Optional.empty(), IdleNotes.NONE)));
         JsonSchemas.check("gpu-ls", text);
         return new ObjectMapper().readTree(text).path(0);
     }

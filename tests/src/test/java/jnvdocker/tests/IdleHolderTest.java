@@ -1,0 +1,126 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import jnvdocker.command.gpu.JsonSchemas;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.FakeNvml;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
+
+/**
+ * {@code gpu idle} lists the GPUs that are held and not used: by the nodes that processes really
+ * have open, and by NVML.
+ */
+@Tag("root")
+class IdleHolderTest {
+    private final List<Process> programs = new ArrayList<>();
+    private DriverRoot host;
+    private TestDaemon daemon;
+    private FakeNvml nvml;
+
+    @BeforeEach
+    void makeWorld() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+        nvml = FakeNvml.of(host, "a100x8");
+        daemon = new TestDaemon(host);
+    }
+
+    @AfterEach
+    void close() {
+        programs.forEach(Process::destroyForcibly);
+        daemon.close();
+        host.close();
+    }
+
+    private Process run(int gpu, Object... program) {
+        List<Object> words =
+                new ArrayList<>(List.of("gpu", "run", "--gpus", "device=" + gpu, "--"));
+        words.addAll(List.of(program));
+        Process process = daemon.jnvdocker(words.toArray()).start();
+        programs.add(process);
+        return process;
+    }
+
+    private String idle() {
+        // Somebody looks, so NVML is asked every second.
+        daemon.jnvdocker("gpu", "ls").run().ok();
+        return daemon.jnvdocker("gpu", "idle", "--for", "1s").run().ok().out();
+    }
+
+    private void await(Predicate<String> idle) {
+        long deadline = System.nanoTime() + Duration.ofSeconds(40).toNanos();
+        String last = idle();
+        while (!idle.test(last)) {
+            assertTrue(System.nanoTime() < deadline, last);
+            LockSupport.parkNanos(200_000_000);
+            last = idle();
+        }
+    }
+
+    private static Predicate<String> line(String pattern) {
+        return text -> text.lines().anyMatch(line -> line.matches(pattern));
+    }
+
+    private JsonNode json() {
+        Command.Result printed = daemon.jnvdocker("gpu", "idle", "--for=1s", "--json").run().ok();
+        JsonSchemas.check("gpu-idle", printed.out());
+        return printed.json();
+    }
+
+    /** GPU 0 works, GPU 1 is open and does nothing, GPU 2 is not even open, GPU 3 is free. */
+    @Test
+    void heldGpusThatNobodyUsesAreListedAlsoByTheNextDaemon() throws Exception {
+        nvml.change(text ->
+                text.replaceFirst("(?s)(gpu 0000:0f.*?)utilization 97 41", "$1utilization 0 0"));
+        Path holdopen = host.folder().resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        assertEquals(
+                "no GPU that is held has been idle for 5m",
+                daemon.jnvdocker("gpu", "idle").run().ok().out().strip());
+        run(0, holdopen, host.folder().resolve("dev/nvidia0"));
+        run(1, holdopen, host.folder().resolve("dev/nvidia1"));
+        run(2, "sleep", "1000");
+        await(
+                line("1 +root +holdopen \\(pid \\d+\\) +\\d+s .* 35.4 GiB .* utilization 0")
+                        .and(line("2 +root +sleep \\(pid \\d+\\) .* - .* no process has it open")));
+        JsonNode before = json();
+        assertEquals(Map.of("1", "nvml", "2", "nodes"), sources(before));
+
+        daemon.stop();
+        await(line("1 .* utilization 0"));
+        JsonNode after = json();
+        assertEquals(sources(before), sources(after));
+        assertEquals(before.findValues("since"), after.findValues("since"));
+        assertEquals(List.of("false", "false"), after.findValuesAsText("at_least"));
+
+        Command.Result wrong = daemon.jnvdocker("gpu", "idle", "--for", "soon").run();
+        assertEquals(2, wrong.exitCode());
+        assertTrue(wrong.err().contains("'soon' is not a duration"), wrong::toString);
+    }
+
+    private static Map<String, String> sources(JsonNode idle) {
+        Map<String, String> sources = new TreeMap<>();
+        idle.forEach(gpu ->
+                sources.put(gpu.path("index").asText(), gpu.path("idle").path("source").asText()));
+        return sources;
+    }
+}
