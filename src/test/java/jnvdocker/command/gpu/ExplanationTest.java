@@ -124,7 +124,9 @@ class ExplanationTest {
         assertEquals(
                 "To get it: ask its user, or wait for it: jnvdocker run --gpu-wait --gpus device=0"
                         + " …",
-                new Explanation(held, _ -> false, Samples.NOW).held(unknown, ONCE, "x").getLast());
+                new Explanation(held, _ -> false, Samples.NOW)
+                        .held(unknown, ONCE, "x", Optional.empty())
+                        .getLast());
     }
 
     @ParameterizedTest
