@@ -150,7 +150,7 @@ public final class Leases {
         log.refused(owner, purpose, why.refusal(), RefusalReason.of(why));
     }
 
-    /** Returns how often what was decided since the daemon started. */
+    /** Returns the numbers of decisions since the daemon started. */
     public DecisionCounts counts() {
         return log.counts();
     }
