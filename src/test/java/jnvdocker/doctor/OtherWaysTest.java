@@ -151,6 +151,11 @@ class OtherWaysTest {
                                 + " --default', or remove NVIDIA's container toolkit"),
                 found());
         assertEquals(List.of(), found(Map.of("nvidia", OURS), "nvidia"));
+        Path ours = Files.createDirectories(root.resolve("usr/local/bin"));
+        Files.createSymbolicLink(
+                ours.resolve("nvidia-container-runtime-hook"),
+                Path.of("/nowhere/nvidia-container-runtime"));
+        assertEquals(List.of(), found());
     }
 
     @Test

@@ -104,6 +104,22 @@ class DeviceNodesTest {
         assertEquals(new DeviceNodes.Reached(Set.of(5), true, false), nodes.given(dev));
     }
 
+    /** As udev makes it for other drivers' devices; systemd looks devices up there. */
+    @Test
+    void deviceIsFoundByItsNumber() throws IOException {
+        Path link = root.resolve("dev/char/195:3");
+        DeviceNode node = new DeviceNode("/dev/nvidia3", root.resolve("dev/nvidia3"), 195, 3);
+        nodes.linkByNumber(node);
+        assertEquals(Path.of("../nvidia3"), Files.readSymbolicLink(link));
+        Files.writeString(root.resolve("dev/nvidia3"), "the node");
+        assertEquals("the node", Files.readString(link));
+        nodes.linkByNumber(node);
+        Files.delete(link);
+        Files.createSymbolicLink(link, Path.of("../another"));
+        nodes.linkByNumber(node);
+        assertEquals(Path.of("../another"), Files.readSymbolicLink(link));
+    }
+
     @BeforeEach
     void makeHost() throws IOException {
         proc = new TestingProc(root);

@@ -5,6 +5,7 @@ import jnvdocker.command.caller.CallersFolder;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
+import jnvdocker.oci.install.RunningContainers;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
@@ -111,7 +112,7 @@ final class RuntimeUninstall implements Callable<Integer> {
     }
 
     /** Returns why the program cannot be removed yet, and the remedy to type. */
-    private Optional<String> needs(Registration registration) throws IOException {
+    private Optional<String> needs(Registration registration) throws IOException, RefusedException {
         String again = "then 'jnvdocker runtime uninstall' again";
         if (registration.engine() == EngineKind.CDI) {
             // Running containers have their lease, and without the file no container starts that
@@ -119,15 +120,9 @@ final class RuntimeUninstall implements Callable<Integer> {
             return Optional.empty();
         }
         if (registration.engine() != EngineKind.DOCKER) {
-            return Optional.of(registration.program())
-                    .filter(Files::exists)
-                    .map(_ ->
-                            registration.engine().word()
-                                    + " may have containers that need it; when there are none: rm"
-                                    + " -r "
-                                    + registration.folder()
-                                    + ", "
-                                    + again);
+            return Files.exists(registration.program())
+                    ? Optional.of(others(registration) + again)
+                    : Optional.empty();
         }
         List<String> containers = host.containers(registration.name());
         if (!containers.isEmpty()) {
@@ -147,6 +142,21 @@ final class RuntimeUninstall implements Callable<Integer> {
                         "the engine still has it; restart it when convenient (systemctl restart"
                                 + " docker), "
                                 + again);
+    }
+
+    /** Of engines that cannot be asked for the containers of a runtime. */
+    private static String others(Registration registration) throws IOException, RefusedException {
+        String engine = registration.engine().word();
+        List<String> running = RunningContainers.of(registration);
+        String remedy = "rm -r " + registration.folder() + ", ";
+        return running.isEmpty()
+                ? engine + " may have containers that need it; when there are none: " + remedy
+                : "these containers need it: "
+                        + names(running, ", ")
+                        + "; when they are gone, and "
+                        + engine
+                        + " has no stopped ones of this runtime: "
+                        + remedy;
     }
 
     private static String names(List<String> containers, String separator) {

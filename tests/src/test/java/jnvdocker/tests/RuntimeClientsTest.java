@@ -250,6 +250,11 @@ class RuntimeClientsTest {
                             : List.of(lab.registry().holders() + " " + run));
             String libraries = podman("exec", "one", "env").run().ok().out();
             assertTrue(libraries.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), libraries);
+            String stays =
+                    lab.jnvdocker("runtime", "uninstall", "--engine=podman", "--dry-run")
+                            .ok()
+                            .out();
+            assertTrue(stays.contains("stays: these containers need it: one; when"), stays);
             Command.Result second = podmanRun("two", 1, "--rm");
             assertEquals(126, second.exitCode(), second::toString);
             assertTrue(

@@ -42,7 +42,7 @@ class RuntimeInstallTest {
 
     @BeforeAll
     static void open() {
-        lab = new Lab(TestEngine.Release.NEWEST);
+        lab = new Lab(TestEngine.Release.wanted());
         lab.engine().image("cuda", "--small", "--env", "NVIDIA_VISIBLE_DEVICES=all");
     }
 

@@ -126,13 +126,13 @@ public final class ForeignRuntimes {
         }
     }
 
-    /** NVIDIA's program that docker runs for {@code --gpus}, where dockerd would find one. */
+    /** The program that docker runs for {@code --gpus}, where dockerd would find another's. */
     public Optional<Path> hook() throws IOException {
         List<Path> folders = new ArrayList<>();
         for (Path folder : RealRuntime.FOLDERS) {
             folders.add(host.resolve(folder.toString()));
         }
-        return HookLink.nvidias(folders);
+        return HookLink.foreign(folders);
     }
 
     /** Whether a runtime's program is NVIDIA's, or a script that runs that. */

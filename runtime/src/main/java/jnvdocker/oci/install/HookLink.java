@@ -22,18 +22,25 @@ final class HookLink {
 
     private HookLink() {}
 
-    /** NVIDIA's, where dockerd would find it. */
+    /** NVIDIA's, in that directory or where dockerd looks by itself. */
     static Optional<Path> nvidias(Path folder) {
-        return nvidias(Stream.concat(Stream.of(folder), RealRuntime.FOLDERS.stream()).toList());
-    }
-
-    /** NVIDIA's in the first of these directories that has one. */
-    static Optional<Path> nvidias(List<Path> folders) {
-        return folders.stream()
-                .map(each -> each.resolve(NAME))
-                .filter(each -> Files.exists(each, LinkOption.NOFOLLOW_LINKS))
+        return Stream.concat(Stream.of(folder), RealRuntime.FOLDERS.stream())
+                .flatMap(each -> in(each).stream())
                 .filter(each -> !isOurs(each))
                 .findFirst();
+    }
+
+    /** The one that is found first in these directories, if it is not ours. */
+    static Optional<Path> foreign(List<Path> folders) {
+        return folders.stream()
+                .flatMap(each -> in(each).stream())
+                .findFirst()
+                .filter(each -> !isOurs(each));
+    }
+
+    private static Optional<Path> in(Path folder) {
+        return Optional.of(folder.resolve(NAME))
+                .filter(each -> Files.exists(each, LinkOption.NOFOLLOW_LINKS));
     }
 
     static void make(Path folder, Path program) throws IOException, RefusedException {

@@ -14,7 +14,9 @@ public enum Client {
     COMPOSE_2,
     /** A Python with the module docker. */
     DOCKER_PY,
-    PODMAN;
+    PODMAN,
+    /** What Kubernetes' kubelet is to containerd: {@code worlds/cri}. */
+    CRI;
 
     /** The program, which is installed or fetched at the first call. */
     public Path program() {

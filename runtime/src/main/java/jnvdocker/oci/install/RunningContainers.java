@@ -1,0 +1,112 @@
+package jnvdocker.oci.install;
+
+import jnvdocker.process.StartedProgram;
+import jnvdocker.words.RefusedException;
+
+import org.tomlj.Toml;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The running containers of a runtime that podman and containerd have, which cannot be asked for
+ * them. Stopped ones stand in their databases alone.
+ */
+public final class RunningContainers {
+    private static final String MONITOR = "conmon";
+    private static final Path STATE = Path.of("/run/containerd");
+    private static final String TASKS = "io.containerd.runtime.v2.task";
+    private static final int LONGEST = 4096;
+    private static final int HASH = 64;
+    private static final int SHORT = 12;
+
+    private RunningContainers() {}
+
+    /** Their names, sorted. */
+    public static List<String> of(Registration registration) throws IOException, RefusedException {
+        return switch (registration.engine()) {
+            case PODMAN -> podmans(StartedProgram.named(Set.of(MONITOR)), registration.program());
+            case CONTAINERD -> containerds(state(registration), registration.program());
+            case DOCKER, CDI -> List.of();
+        };
+    }
+
+    /** Podman has a process for each container, whose arguments name the runtime. */
+    static List<String> podmans(List<StartedProgram> monitors, Path runtime) {
+        Set<String> names = new TreeSet<>();
+        for (StartedProgram monitor : monitors) {
+            List<String> words = monitor.arguments();
+            if (monitor.user().uid() == 0
+                    && value("-r", words).equals(Optional.of(runtime.toString()))) {
+                value("-n", words).or(() -> value("-c", words)).ifPresent(names::add);
+            }
+        }
+        return List.copyOf(names);
+    }
+
+    private static Optional<String> value(String option, List<String> words) {
+        int at = words.indexOf(option);
+        return at >= 0 && at + 1 < words.size() ? Optional.of(words.get(at + 1)) : Optional.empty();
+    }
+
+    private static Path state(Registration registration) throws IOException, RefusedException {
+        String state = Toml.parse(SettingsFile.read(registration.config())).getString("state");
+        return state != null && state.startsWith("/") ? Path.of(state) : STATE;
+    }
+
+    /**
+     * containerd has a directory for each, below that of its namespace, with the runtime's path.
+     *
+     * @param state containerd's state directory
+     */
+    static List<String> containerds(Path state, Path runtime) throws IOException {
+        Set<String> names = new TreeSet<>();
+        for (Path namespace : folders(state.resolve(TASKS))) {
+            for (Path task : folders(namespace)) {
+                if (text(task.resolve("runtime")).equals(runtime.toString())) {
+                    names.add(namespace.getFileName() + "/" + shortened(task));
+                }
+            }
+        }
+        return List.copyOf(names);
+    }
+
+    private static String shortened(Path task) {
+        String id = task.getFileName().toString();
+        return id.length() == HASH ? id.substring(0, SHORT) : id;
+    }
+
+    private static List<Path> folders(Path folder) throws IOException {
+        List<Path> folders = new ArrayList<>();
+        if (!Files.isDirectory(folder)) {
+            return folders;
+        }
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(folder, Files::isDirectory)) {
+            all.forEach(folders::add);
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return folders;
+    }
+
+    /** Empty for what is no short file, or has just gone. */
+    private static String text(Path file) {
+        try {
+            return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)
+                            && Files.size(file) <= LONGEST
+                    ? Files.readString(file).strip()
+                    : "";
+        } catch (IOException e) {
+            return "";
+        }
+    }
+}

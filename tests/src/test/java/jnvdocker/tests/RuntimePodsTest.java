@@ -1,0 +1,137 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Client;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Pods in the containerd of this machine, with the handler that {@code jnvdocker runtime install}
+ * has written, requested as Kubernetes' kubelet does.
+ */
+@Tag("docker")
+@Tag("root")
+class RuntimePodsTest {
+    private static final String IMAGE = "docker.io/library/pause:latest";
+
+    private static Lab lab;
+    private static Path folder;
+    private static Process containerd;
+
+    @BeforeAll
+    static void open() throws Exception {
+        lab = new Lab(TestEngine.Release.wanted());
+        folder = Folders.make("p");
+        Path config = folder.resolve("config.toml");
+        Files.writeString(
+                config,
+                """
+                version = 2
+                root = "DIR/root"
+                state = "DIR/state"
+                [grpc]
+                  address = "DIR/s"
+                [plugins."io.containerd.grpc.v1.cri"]
+                  sandbox_image = "IMAGE"
+                  restrict_oom_score_adj = true
+                  [plugins."io.containerd.grpc.v1.cri".containerd]
+                    snapshotter = "native"
+                """
+                        .replace("DIR", folder.toString())
+                        .replace("IMAGE", IMAGE));
+        lab.jnvdocker(
+                        "runtime",
+                        "install",
+                        "--engine=containerd",
+                        "--config",
+                        config,
+                        "--runtime-dir",
+                        folder.resolve("runtime"))
+                .ok();
+        containerd =
+                Command.of("containerd", "--config", config)
+                        .after("unshare", "-m", "--propagation", "slave")
+                        .log(folder.resolve("log"))
+                        .start();
+        lab.engine().image("pause", "--small", "--change", "CMD [\"sleep\", \"1000\"]");
+        Path image = folder.resolve("pause.tar");
+        lab.docker("save", "-o", image, "pause").ok();
+        Lab.await(() -> {
+            Command.Result imported =
+                    Command.of("ctr", "-a", socket(), "-n", "k8s.io", "images", "import", image)
+                            .run();
+            return imported.exitCode() == 0 ? List.of() : List.of(imported.toString());
+        });
+    }
+
+    @AfterAll
+    static void close() throws Exception {
+        lab.jnvdocker("runtime", "uninstall");
+        containerd.destroy();
+        containerd.waitFor();
+        lab.close();
+        Folders.remove(folder);
+    }
+
+    private static Path socket() {
+        return folder.resolve("s");
+    }
+
+    private static Command.Result cri(Object... words) {
+        List<Object> all = new ArrayList<>(List.of(Client.CRI.program(), socket()));
+        all.addAll(Arrays.asList(words));
+        return Command.of(all.toArray()).run();
+    }
+
+    /** Returns its ids, the sandbox's first. */
+    private static List<String> ids(Command.Result pod) {
+        return pod.out().lines().toList();
+    }
+
+    private static void awaitHolders(Map<Integer, String> holders) {
+        Lab.await(() -> {
+            Map<Integer, String> now = lab.registry().holders();
+            return now.equals(holders) ? List.of() : List.of("should be " + holders + ": " + now);
+        });
+    }
+
+    private static String shortened(String id) {
+        return id.substring(0, 12);
+    }
+
+    @Test
+    void annotationOfAPodIsForItsContainers() throws IOException {
+        Command.Result pod = cri("pod", "one", "nvidia", IMAGE, "jnvdocker.gpus=device=1,2").ok();
+        String sandbox = ids(pod).getFirst();
+        String container = ids(pod).getLast();
+        awaitHolders(Map.of(1, shortened(container), 2, shortened(container)));
+        Command.Result next = cri("pod", "two", "nvidia", IMAGE, "jnvdocker.gpus=3");
+        assertEquals(1, next.exitCode(), next::toString);
+        assertTrue(next.err().contains("StartContainer: "), next::toString);
+        assertTrue(next.err().contains("jnvdocker: 3 GPUs requested, but only "), next::toString);
+        String stays = lab.jnvdocker("runtime", "uninstall", "--dry-run").ok().out();
+        for (String id : List.of(sandbox, container)) {
+            assertTrue(stays.contains("k8s.io/" + shortened(id)), stays);
+        }
+        cri("remove", ids(next).getFirst(), ids(next).getLast()).ok();
+        cri("remove", sandbox, container).ok();
+        awaitHolders(Map.of());
+    }
+}

@@ -1,0 +1,220 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.Registry;
+import jnvdocker.tests.world.RuntimeInstallation;
+import jnvdocker.tests.world.TestEngine;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What users, images and the lab say of containers with our OCI runtime, and what comes of it. */
+@Tag("docker")
+@Tag("root")
+class RuntimeWordsTest {
+    private static Lab lab;
+    private static RuntimeInstallation runtime;
+    private static Path folder;
+
+    @BeforeAll
+    static void open() {
+        lab = new Lab(TestEngine.Release.wanted());
+        runtime = RuntimeInstallation.of(lab);
+        folder = Folders.make("w");
+    }
+
+    @AfterAll
+    static void close() {
+        lab.close();
+        runtime.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        lab.configure("");
+        lab.clear();
+    }
+
+    private static Command.Result start(String name, Object... words) {
+        List<Object> all =
+                new ArrayList<>(
+                        List.of(
+                                "run",
+                                "-d",
+                                "--runtime=nvidia",
+                                "--name=" + name,
+                                "--stop-signal=KILL"));
+        all.addAll(Arrays.asList(words));
+        all.addAll(List.of("plain", "sleep", "1000"));
+        return lab.docker(all.toArray());
+    }
+
+    private static void assertRefused(Command.Result result, String why) {
+        assertEquals(125, result.exitCode(), result::toString);
+        assertTrue(result.err().contains(why), result::toString);
+    }
+
+    private static void awaitHolders(Map<Integer, String> holders) {
+        Lab.await(() -> {
+            Map<Integer, String> now = lab.registry().holders();
+            return now.equals(holders) ? List.of() : List.of("should be " + holders + ": " + now);
+        });
+    }
+
+    /** Docker mounts the other container's files, and the image has to be found all the same. */
+    @Test
+    void wordsCountInTheNetworkOfAnotherContainer() throws IOException {
+        lab.docker("run", "-d", "--name=net", "plain", "sleep", "1000").ok();
+        lab.run("train", 1, "--network=container:net");
+        awaitHolders(Map.of(1, "train"));
+        String table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(table.matches("(?s).*HELD +root +train .*"), table);
+        start("one", "--network=container:net", "--label=jnvdocker.gpus=device=3").ok();
+        awaitHolders(Map.of(1, "train", 3, "one"));
+        // Where runc up to 1.1.6 looks a device up before it hands its rule to systemd.
+        Path numbers = lab.host().folder().resolve("dev/char");
+        assertEquals(Path.of("../nvidia3"), Files.readSymbolicLink(numbers.resolve("195:3")));
+    }
+
+    /** Reserved by a client whose docker has not created the container yet. */
+    @Test
+    void imageThatNamesAReservationDoesNotGetIt() throws Exception {
+        Path slow = Files.createDirectories(folder.resolve("slow")).resolve("docker");
+        Files.writeString(slow, "#!/bin/sh\nexec sleep 1000\n");
+        Command.of("chmod", "755", slow).run().ok();
+        String path = slow.getParent() + ":" + System.getenv("PATH");
+        Process client =
+                lab.daemon()
+                        .jnvdocker("run", "--gpus=device=2", "--name=its", "plain", "true")
+                        .with("PATH", path)
+                        .start();
+        try {
+            Lab.await(() ->
+                    lab.registry().live().size() == 1 ? List.of() : List.of("nothing is reserved"));
+            Registry.Lease reserved = lab.registry().live().getFirst();
+            lab.engine()
+                    .image("thief", "--small", "--label", "jnvdocker.claim=" + reserved.claim());
+            lab.docker(
+                            "run",
+                            "-d",
+                            "--runtime=nvidia",
+                            "--gpus=1",
+                            "--name=thief",
+                            "thief",
+                            "sleep",
+                            "1000")
+                    .ok();
+            assertEquals(2, lab.registry().live().size());
+            assertTrue(!lab.registry().holders().getOrDefault(2, "").equals("thief"));
+            String table = lab.jnvdocker("gpu", "ls").ok().out();
+            assertTrue(table.matches("(?s).*HELD +somebody +thief .*"), table);
+        } finally {
+            client.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void variableSelectsWhereTheLabLetsIt() {
+        lab.jnvdocker(
+                        "run",
+                        "-d",
+                        "--name=train",
+                        "-e",
+                        "NVIDIA_VISIBLE_DEVICES=2",
+                        "--stop-signal=KILL",
+                        "plain",
+                        "sleep",
+                        "1000")
+                .ok();
+        awaitHolders(Map.of(2, "train"));
+        lab.configure("env_selects = false\n");
+        String why = "a variable does not select GPUs here (env_selects in ";
+        assertRefused(
+                lab.jnvdocker("run", "--rm", "-e", "NVIDIA_VISIBLE_DEVICES=1", "plain", "true"),
+                why);
+        assertRefused(start("one", "-e", "NVIDIA_VISIBLE_DEVICES=1"), why);
+        assertEquals(Set.of(2), lab.registry().holders().keySet());
+    }
+
+    @Test
+    void ownerIsGuessedByLabelsAndTheUnknownHaveALimitTogether() throws IOException {
+        lab.configure("max_gpus_unknown = 2\n");
+        start("one", "--gpus=1", "--label=jnvdocker.owner=alice").ok();
+        start("two", "--gpus=1", "--label=devcontainer.local_folder=" + folder).ok();
+        String table = lab.jnvdocker("gpu", "ls").ok().out();
+        assertTrue(table.matches("(?s).*HELD +alice\\? +one .*"), table);
+        assertTrue(table.matches("(?s).*HELD +root\\? +two .*"), table);
+        assertRefused(start("three", "--gpus=1"), "max_gpus_unknown");
+        lab.run("known", 3);
+    }
+
+    @Test
+    void imageThatTheDriverCannotRunIsRefused() throws IOException {
+        lab.engine().image("newer", "--small", "--env", "NVIDIA_REQUIRE_CUDA=cuda>=99.0");
+        Command.Result refused =
+                lab.docker("run", "--rm", "--runtime=nvidia", "--gpus=1", "newer", "true");
+        assertRefused(refused, "99.0");
+        assertEquals(Map.of(), lab.registry().holders());
+        lab.docker(
+                        "run",
+                        "--rm",
+                        "--runtime=nvidia",
+                        "--gpus=1",
+                        "-e",
+                        "NVIDIA_DISABLE_REQUIRE=1",
+                        "newer",
+                        "true")
+                .ok();
+    }
+
+    /** Besides the driver's libraries. The host counts as one that has the module loaded. */
+    @Test
+    void graphicsComeWithNodeAndFiles() throws IOException {
+        Files.createDirectories(lab.host().folder().resolve("sys/module/nvidia_modeset"));
+        String out =
+                lab.docker(
+                                "run",
+                                "--rm",
+                                "--runtime=nvidia",
+                                "--gpus=1",
+                                "-e",
+                                "NVIDIA_DRIVER_CAPABILITIES=graphics",
+                                "plain",
+                                "sh",
+                                "-c",
+                                "tryopen /dev/nvidia-modeset; cd /usr/share;"
+                                        + " ls glvnd/egl_vendor.d/10_nvidia.json"
+                                        + " egl/egl_external_platform.d/10_nvidia_wayland.json"
+                                        + " nvidia/nvoptix.bin;"
+                                        + " touch nvidia/nvoptix.bin || echo sealed")
+                        .ok()
+                        .out();
+        assertEquals(
+                """
+                ENXIO
+                egl/egl_external_platform.d/10_nvidia_wayland.json
+                glvnd/egl_vendor.d/10_nvidia.json
+                nvidia/nvoptix.bin
+                sealed
+                """,
+                out);
+    }
+}
