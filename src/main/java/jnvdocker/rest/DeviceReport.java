@@ -14,6 +14,7 @@ import jnvdocker.nvml.GpuFacts.Clocks;
 import jnvdocker.nvml.GpuFacts.ComputeCapability;
 import jnvdocker.nvml.GpuFigures;
 import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.nvml.GpuPair;
 import jnvdocker.nvml.Topology;
 
 import java.io.IOException;
@@ -32,15 +33,8 @@ public final class DeviceReport {
     private final Host host;
     private final CudaVersions cuda;
     private final Supplier<Map<String, Reading>> readings;
-    private final Neighbours neighbours;
+    private final Supplier<Map<GpuPair, Topology>> topologies;
     private final Programs programs;
-
-    /** How near GPUs are to each other. */
-    @FunctionalInterface
-    public interface Neighbours {
-        /** Returns what is between two PCI addresses; empty as long as it is not known. */
-        Optional<Topology> between(String address, String other);
-    }
 
     /** The programs of processes. */
     @FunctionalInterface
@@ -56,17 +50,18 @@ public final class DeviceReport {
 
     /**
      * @param readings what NVML last told of each GPU, by PCI address
+     * @param topologies how near GPUs are to each other, as far as it is known
      */
     public DeviceReport(
             Host host,
             CudaVersions cuda,
             Supplier<Map<String, Reading>> readings,
-            Neighbours neighbours,
+            Supplier<Map<GpuPair, Topology>> topologies,
             Programs programs) {
         this.host = host;
         this.cuda = cuda;
         this.readings = readings;
-        this.neighbours = neighbours;
+        this.topologies = topologies;
         this.programs = programs;
     }
 
@@ -75,17 +70,22 @@ public final class DeviceReport {
      *
      * @param gpus of the loaded driver, in order of index; none without a driver
      */
-    record Seen(List<Gpu> gpus, Map<String, Reading> readings) {
+    record Seen(List<Gpu> gpus, Map<String, Reading> readings, Map<GpuPair, Topology> topologies) {
         Optional<Reading> reading(Gpu gpu) {
             return Optional.ofNullable(readings.get(gpu.pciAddress()));
+        }
+
+        Optional<Topology> between(Gpu gpu, Gpu other) {
+            return Optional.ofNullable(
+                    topologies.get(new GpuPair(gpu.pciAddress(), other.pciAddress())));
         }
     }
 
     Seen see() throws IOException {
         try {
-            return new Seen(HostDriver.read(host).gpus(), readings.get());
+            return new Seen(HostDriver.read(host).gpus(), readings.get(), topologies.get());
         } catch (NoDriverException e) {
-            return new Seen(List.of(), Map.of());
+            return new Seen(List.of(), Map.of(), Map.of());
         }
     }
 
@@ -94,7 +94,7 @@ public final class DeviceReport {
     }
 
     List<DeviceInfo> devices(Seen seen) {
-        return seen.gpus().stream().map(gpu -> info(gpu, seen.reading(gpu), seen.gpus())).toList();
+        return seen.gpus().stream().map(gpu -> info(gpu, seen)).toList();
     }
 
     private DeviceInfo.Version version() throws IOException {
@@ -107,7 +107,8 @@ public final class DeviceReport {
         }
     }
 
-    private DeviceInfo info(Gpu gpu, Optional<Reading> reading, List<Gpu> all) {
+    private DeviceInfo info(Gpu gpu, Seen seen) {
+        Optional<Reading> reading = seen.reading(gpu);
         Optional<GpuFacts> facts = reading.flatMap(Reading::facts);
         Optional<KnownChips.Model> model = facts.map(GpuFacts::model).flatMap(KnownChips::model);
         Optional<ComputeCapability> capability =
@@ -124,7 +125,7 @@ public final class DeviceReport {
                         facts.map(it -> Units.mebibytes(it.bar1())).orElse(null),
                         facts.map(it -> Units.bandwidth(it.maxLink())).orElse(null)),
                 clocks(facts.map(GpuFacts::maxClocks)),
-                links(gpu, all),
+                links(gpu, seen),
                 capability.flatMap(KnownChips::family).orElse(null),
                 capability.map(ComputeCapability::toString).orElse(null),
                 facts.map(it -> Units.number(it.chip().cores()))
@@ -154,12 +155,12 @@ public final class DeviceReport {
     }
 
     /** Null if it can reach the memory of no other. */
-    private List<DeviceInfo.Link> links(Gpu gpu, List<Gpu> all) {
+    private static List<DeviceInfo.Link> links(Gpu gpu, Seen seen) {
         List<DeviceInfo.Link> links =
-                all.stream()
+                seen.gpus().stream()
                         .filter(other -> !other.equals(gpu))
                         .flatMap(other ->
-                                neighbours.between(gpu.pciAddress(), other.pciAddress()).stream()
+                                seen.between(gpu, other).stream()
                                         .filter(DeviceReport::reach)
                                         .map(topology ->
                                                 new DeviceInfo.Link(

@@ -5,12 +5,14 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.nvml.GpuMonitor.Reading;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
@@ -123,12 +125,19 @@ public final class MachineHost {
                         },
                         GpuMonitor.Pace.USUAL);
         long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-        while (monitor.readings().size() < gpus.size()) {
+        while (!isComplete(monitor, gpus.size())) {
             if (System.nanoTime() > deadline) {
                 throw new AssertionError("NVML does not answer");
             }
             LockSupport.parkNanos(5_000_000);
         }
         return monitor;
+    }
+
+    /** Of the GPUs that answer, it knows how near they are to each other. */
+    private static boolean isComplete(GpuMonitor monitor, int gpus) {
+        Map<String, Reading> readings = monitor.readings();
+        long answer = readings.values().stream().filter(it -> it.trouble().isEmpty()).count();
+        return readings.size() == gpus && monitor.topologies().size() == answer * (answer - 1) / 2;
     }
 }
