@@ -45,6 +45,7 @@ import jnvdocker.posix.Posix;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.HostClock;
+import jnvdocker.rest.RestPages;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.upkeep.Uninstall;
 import jnvdocker.use.SeenUses;
@@ -266,7 +267,16 @@ final class Daemon implements AutoCloseable {
                         parts.leases(),
                         monitor::readings,
                         config::listenLabels);
-        web = WebServer.start(List.of(new HealthPage(), metrics));
+        RestPages rest =
+                new RestPages(
+                        host,
+                        cuda,
+                        monitor,
+                        parts.leases(),
+                        folders.socket(),
+                        folders.pluginName());
+        started.push(rest);
+        web = WebServer.start(List.of(new HealthPage(), metrics, rest));
         started.push(web);
         web.change(config.listen()).use();
         clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands, web);

@@ -107,7 +107,7 @@ final class KnownChips {
 
     /** The A10 is neither the A100 nor the A10G, but the K40 is the K40m. */
     private static boolean isThat(String name, String model) {
-        return name.matches("\\Q" + model + "\\E([mcst]|-.*| .*|)");
+        return name.matches("\\Q" + model + "\\E([mcstS]|-.*| .*|)");
     }
 
     /** Empty for one that is newer than this table. */
