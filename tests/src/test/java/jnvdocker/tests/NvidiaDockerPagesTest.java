@@ -14,6 +14,7 @@ import jnvdocker.host.Host;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.rest.DeviceReport;
 import jnvdocker.rest.NvidiaDockerPages;
+import jnvdocker.rest.OpenApi;
 import jnvdocker.tests.world.MachineHost;
 import jnvdocker.tests.world.Project;
 import jnvdocker.web.WebAnswer;
@@ -106,7 +107,10 @@ class NvidiaDockerPagesTest {
     private static WebAnswer.Page ask(
             NvidiaDockerPages pages, String path, Map<String, List<String>> query)
             throws IOException {
-        return (WebAnswer.Page) pages.answer(new WebRequest(path, query, false)).orElseThrow();
+        WebAnswer.Page page =
+                (WebAnswer.Page) pages.answer(new WebRequest(path, query, false)).orElseThrow();
+        OpenApi.check(path, page);
+        return page;
     }
 
     private static void check(String world, String file, String answer) throws IOException {
