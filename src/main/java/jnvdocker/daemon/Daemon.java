@@ -16,6 +16,7 @@ import jnvdocker.command.runtime.RuntimeExec;
 import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
 import jnvdocker.command.start.StartContainer;
+import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.cuda.CudaDriver;
 import jnvdocker.cuda.CudaVersions;
@@ -260,7 +261,9 @@ final class Daemon implements AutoCloseable {
                                 parts.ociKeeper(),
                                 wishes,
                                 folders.state().resolve(ClaimFiles.FOLDER)));
-        Commands commands = new Commands(start, gpu, mesos, runtime);
+        Commands commands =
+                new Commands(
+                        start, new VolumeSetup(host, folders.pluginName()), gpu, mesos, runtime);
         MetricsPage metrics =
                 new MetricsPage(
                         () -> HostDriver.read(host),
