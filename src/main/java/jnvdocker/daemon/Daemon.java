@@ -276,6 +276,7 @@ final class Daemon implements AutoCloseable {
                         cuda,
                         monitor,
                         parts.leases(),
+                        idle,
                         folders.socket(),
                         folders.pluginName());
         started.push(rest);

@@ -4,6 +4,7 @@ import jnvdocker.command.gpu.GpuDocuments;
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.grant.Leases;
 import jnvdocker.host.Host;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebPages;
@@ -28,6 +29,7 @@ public final class RestPages implements WebPages, AutoCloseable {
             CudaVersions cuda,
             GpuMonitor monitor,
             Leases leases,
+            IdleHolders idle,
             Path socket,
             String volumeDriver) {
         DeviceReport report =
@@ -37,7 +39,7 @@ public final class RestPages implements WebPages, AutoCloseable {
                         monitor::readings,
                         monitor::topologies,
                         DeviceReport.Programs.ofThisMachine());
-        GpuDocuments documents = new GpuDocuments(host, leases, monitor::readings);
+        GpuDocuments documents = new GpuDocuments(host, leases, monitor::readings, idle);
         this.old = new NvidiaDockerPages(host, report, volumeDriver);
         this.feed = EventFeed.of(documents);
         this.leases = new LeasePages(documents, feed, socket);

@@ -21,7 +21,7 @@ public final class DecisionDocuments {
     /** Returns that of a lease which has just begun. */
     public static String begun(Lease lease) {
         return Json.line(
-                LeaseJson.live(
+                LeaseJson.begun(
                         lease,
                         lease.isReservation() ? GpuStatus.State.RESERVED : GpuStatus.State.HELD));
     }

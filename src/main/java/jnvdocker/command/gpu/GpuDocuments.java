@@ -5,12 +5,15 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.screen.Json;
 
 import java.io.IOException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,11 +27,14 @@ public final class GpuDocuments {
     private final Host host;
     private final Leases leases;
     private final Supplier<Map<String, Reading>> readings;
+    private final IdleHolders idle;
 
     /**
      * @param readings what NVML last told of each GPU, by PCI address
      */
-    public GpuDocuments(Host host, Leases leases, Supplier<Map<String, Reading>> readings) {
+    public GpuDocuments(
+            Host host, Leases leases, Supplier<Map<String, Reading>> readings, IdleHolders idle) {
+        this.idle = idle;
         this.host = host;
         this.leases = leases;
         this.readings = readings;
@@ -36,7 +42,8 @@ public final class GpuDocuments {
 
     /** Returns the document of {@code gpu ls}. */
     public String gpus() throws IOException {
-        return Json.text(gpus(leases.status(all())));
+        IdleNotes notes = notes();
+        return Json.text(documents(notes.on(leases.status(all())), notes));
     }
 
     /** Returns the document of {@code gpu leases}. */
@@ -80,8 +87,9 @@ public final class GpuDocuments {
 
     /** Returns what they are now; a host without a driver has no GPUs. */
     public Snapshot snapshot() throws IOException {
-        List<GpuStatus> gpus = leases.status(allOrNone());
-        List<GpuJson> documents = gpus(gpus);
+        IdleNotes notes = notes();
+        List<GpuStatus> gpus = notes.on(leases.status(allOrNone()));
+        List<GpuJson> documents = documents(gpus, notes);
         List<GpuLine> lines = new ArrayList<>();
         for (int i = 0; i < documents.size(); i++) {
             lines.add(line(gpus.get(i).gpu(), documents.get(i)));
@@ -109,18 +117,24 @@ public final class GpuDocuments {
         }
     }
 
-    private List<GpuJson> gpus(List<GpuStatus> gpus) {
+    private IdleNotes notes() throws IOException {
+        return new IdleNotes(idle.idle(), Instant.now());
+    }
+
+    private List<GpuJson> documents(List<GpuStatus> gpus, IdleNotes notes) {
         Map<String, Reading> read = readings.get();
         return gpus.stream()
-                .map(gpu -> GpuJson.of(gpu, Optional.ofNullable(read.get(gpu.gpu().pciAddress()))))
+                .map(gpu ->
+                        GpuJson.of(
+                                gpu, Optional.ofNullable(read.get(gpu.gpu().pciAddress())), notes))
                 .toList();
     }
 
     private List<LeaseJson> live() throws IOException {
-        return leases.live().reversed().stream().map(this::live).toList();
-    }
-
-    private LeaseJson live(Lease lease) {
-        return LeaseJson.live(lease, leases.state(lease));
+        List<Lease> live = leases.live().reversed();
+        Map<Long, Tenure> tenures = leases.tenures(live);
+        return live.stream()
+                .map(lease -> LeaseJson.live(lease, leases.state(lease), tenures.get(lease.id())))
+                .toList();
     }
 }

@@ -344,9 +344,9 @@ class JsonDocumentsTest {
 
     @Test
     void documentsThatOthersTellAreThoseOfTheCommands() throws Exception {
-        GpuDocuments documents = new GpuDocuments(host, leases(), Map::of);
+        GpuDocuments documents = new GpuDocuments(host, leases(), Map::of, this::idle);
         assertEquals(
-                print(_ -> new GpuLs(host, leases(), Map::of, Screen.NONE)).strip(),
+                print(_ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE)).strip(),
                 documents.gpus());
         assertEquals(
                 print(out -> new GpuLeases(leases(), Screen.NONE, out)).strip(),
@@ -356,7 +356,8 @@ class JsonDocumentsTest {
 
     @Test
     void eventsAreDescribed() throws Exception {
-        GpuDocuments.Snapshot snapshot = new GpuDocuments(host, leases(), Map::of).snapshot();
+        GpuDocuments.Snapshot snapshot =
+                new GpuDocuments(host, leases(), Map::of, this::idle).snapshot();
         OpenApi.checkData("State", snapshot.text());
         OpenApi.checkData("Queue", snapshot.queue());
         for (GpuDocuments.GpuLine gpu : snapshot.gpus()) {

@@ -99,14 +99,15 @@ class RestTest {
 
     @Test
     void otherMethodsAreNotFoundAndUnknownGpusRefused() {
-        Http.Answer post =
-                Http.ask(TCP, "POST /v1.0/gpu/info HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        Http.Answer post = Http.ask(TCP, "POST /v1.0/gpu/info HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assertEquals(404, post.status(), post::body);
         Http.Answer unknown = Http.get(TCP, "/docker/cli?dev=0+7");
         assertEquals(400, unknown.status());
         assertTrue(unknown.body().startsWith("invalid device: 7; "), unknown::body);
         assertTrue(
-                Http.get(TCP, "/docker/cli?dev=1+0").body().endsWith("nvidia0 --device=/dev/nvidia1"));
+                Http.get(TCP, "/docker/cli?dev=1+0")
+                        .body()
+                        .endsWith("nvidia0 --device=/dev/nvidia1"));
     }
 
     /** Events as a client of server-sent events reads them. */
@@ -117,10 +118,9 @@ class RestTest {
         Events(String header) throws IOException {
             channel = SocketChannel.open(socket());
             Http.send(
-                    channel, "GET " + EVENTS + " HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n");
-            lines =
-                    new BufferedReader(
-                            Channels.newReader(channel, StandardCharsets.UTF_8));
+                    channel,
+                    "GET " + EVENTS + " HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n");
+            lines = new BufferedReader(Channels.newReader(channel, StandardCharsets.UTF_8));
         }
 
         /** Reads on until an event comes with data like that, and returns its id. */
@@ -157,8 +157,7 @@ class RestTest {
                             .start();
             granted = events.await("granted", data -> data.contains("\"command\":\"sleep\""));
             events.await(
-                    "gpu",
-                    data -> data.startsWith("{\"index\":1,") && data.contains("\"held\""));
+                    "gpu", data -> data.startsWith("{\"index\":1,") && data.contains("\"held\""));
             daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "--", "true").run();
             events.await("refused", data -> data.contains("\"reason\":\"taken\""));
             held.destroy();
