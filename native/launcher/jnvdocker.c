@@ -287,6 +287,12 @@ static bool is_our_own(const char *word)
 	return is_one_of(word, ours);
 }
 
+/* Whether it is 'volume setup' of nvidia-docker 1.0's first releases, which made the driver volume. */
+static bool is_volume_setup(int argc, char **argv, int word)
+{
+	return word + 2 == argc && strcmp(argv[word], "volume") == 0 && strcmp(argv[word + 1], "setup") == 0;
+}
+
 /*
  * Whether the daemon decides on the command: one that starts or creates a container, or one of our own. A wrong yes
  * costs a question; a wrong no would start a container without its GPUs.
@@ -304,7 +310,7 @@ static bool concerns_daemon(int argc, char **argv)
 			continue;
 		return i < argc && is_one_of(argv[i], starts);
 	}
-	return is_one_of(argv[i], starts) || is_our_own(argv[i]);
+	return is_one_of(argv[i], starts) || is_our_own(argv[i]) || is_volume_setup(argc, argv, i);
 }
 
 /* The index of run or create among the arguments, if the word there concerns the daemon. */
@@ -1311,7 +1317,7 @@ int main(int argc, char **argv)
 		help(argc, argv);
 	if (!concerns_daemon(argc, argv))
 		become_docker(argc, argv);
-	if (!is_our_own(argv[word]) && is_harmless(argv)) {
+	if (!is_our_own(argv[word]) && !is_volume_setup(argc, argv, word) && is_harmless(argv)) {
 		harmless.argc = argc;
 		harmless.argv = argv;
 		harmless.verb = verb_of(word, argv);

@@ -224,6 +224,8 @@ static nvmlReturn_t copy(const char *text, char *to, unsigned length)
 
 NUMBER(nvmlDeviceGetBrand, nvmlBrandType_t, "brand", 0)
 NUMBER(nvmlDeviceGetArchitecture, nvmlDeviceArchitecture_t, "architecture", 0)
+NUMBER(nvmlDeviceGetNumGpuCores, unsigned, "cores", 0)
+NUMBER(nvmlDeviceGetMemoryBusWidth, unsigned, "memory-bus", 0)
 NUMBER(nvmlDeviceGetMinorNumber, unsigned, "minor", 0)
 NUMBER(nvmlDeviceGetPowerUsage, unsigned, "power", 0)
 NUMBER(nvmlDeviceGetEnforcedPowerLimit, unsigned, "power", 1)
@@ -426,6 +428,21 @@ nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorTyp
         result = NVML_ERROR_NOT_SUPPORTED;
     if (result == NVML_SUCCESS)
         *count = found[type];
+    return leave(result);
+}
+
+/* A line 'ecc-places L1 L2 DEVICE' counts the uncorrected errors since the driver was loaded. */
+nvmlReturn_t nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device, nvmlMemoryErrorType_t type,
+                                             nvmlEccCounterType_t counter, nvmlMemoryLocation_t location,
+                                             unsigned long long *count)
+{
+    unsigned long long found[4];
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetMemoryErrorCounter");
+    if (result == NVML_SUCCESS && (type != NVML_MEMORY_ERROR_TYPE_UNCORRECTED || counter != NVML_VOLATILE_ECC ||
+                                   numbers(device, "ecc-places", found) <= (int)location))
+        result = NVML_ERROR_NOT_SUPPORTED;
+    if (result == NVML_SUCCESS)
+        *count = found[location];
     return leave(result);
 }
 

@@ -6,6 +6,7 @@ import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.start.RunHelp;
 import jnvdocker.command.start.StartContainer;
+import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
@@ -28,14 +29,17 @@ public final class Commands {
     private final GpuCommand gpu;
     private final MesosCommand mesos;
     private final RuntimeCommand runtime;
+    private final VolumeSetup volumeSetup;
     private final Completion completion;
 
     public Commands(
             StartContainer startContainer,
+            VolumeSetup volumeSetup,
             GpuCommand gpu,
             MesosCommand mesos,
             RuntimeCommand runtime) {
         this.startContainer = startContainer;
+        this.volumeSetup = volumeSetup;
         this.gpu = gpu;
         this.mesos = mesos;
         this.runtime = runtime;
@@ -74,7 +78,17 @@ public final class Commands {
             case "gpu" -> gpu(words.subList(1, words.size()), request, client);
             case "mesos" -> mesos.run(words.subList(1, words.size()), request, client);
             case "runtime" -> runtime.run(words.subList(1, words.size()), request, client);
+            case VolumeSetup.GROUP -> volume(words, request, client);
             default -> startContainer.run(request, client);
+        }
+    }
+
+    private void volume(List<String> words, ClientRequest request, ClientConnection client)
+            throws IOException, RefusedException {
+        if (VolumeSetup.isMeant(words)) {
+            volumeSetup.run(request, client);
+        } else {
+            startContainer.run(request, client);
         }
     }
 

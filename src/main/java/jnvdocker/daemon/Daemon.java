@@ -16,6 +16,7 @@ import jnvdocker.command.runtime.RuntimeExec;
 import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
 import jnvdocker.command.start.StartContainer;
+import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.cuda.CudaDriver;
 import jnvdocker.cuda.CudaVersions;
@@ -45,6 +46,7 @@ import jnvdocker.posix.Posix;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.HostClock;
+import jnvdocker.rest.RestPages;
 import jnvdocker.upkeep.Prune;
 import jnvdocker.upkeep.Uninstall;
 import jnvdocker.use.SeenUses;
@@ -259,14 +261,26 @@ final class Daemon implements AutoCloseable {
                                 parts.ociKeeper(),
                                 wishes,
                                 folders.state().resolve(ClaimFiles.FOLDER)));
-        Commands commands = new Commands(start, gpu, mesos, runtime);
+        Commands commands =
+                new Commands(
+                        start, new VolumeSetup(host, folders.pluginName()), gpu, mesos, runtime);
         MetricsPage metrics =
                 new MetricsPage(
                         () -> HostDriver.read(host),
                         parts.leases(),
                         monitor::readings,
                         config::listenLabels);
-        web = WebServer.start(List.of(new HealthPage(), metrics));
+        RestPages rest =
+                new RestPages(
+                        host,
+                        cuda,
+                        monitor,
+                        parts.leases(),
+                        idle,
+                        folders.socket(),
+                        folders.pluginName());
+        started.push(rest);
+        web = WebServer.start(List.of(new HealthPage(), metrics, rest));
         started.push(web);
         web.change(config.listen()).use();
         clients = ClientServer.listen(folders.socket(), config.socketGroup(), commands, web);

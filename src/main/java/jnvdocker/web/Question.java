@@ -13,6 +13,7 @@ import jnvdocker.words.InvalidValueException;
 import jnvdocker.words.Quote;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -33,6 +34,8 @@ final class Question {
     /** The paths of nvidia-docker 1.0, which has no page for another method. */
     private static final Pattern OLD_PATH = Pattern.compile("(/v1\\.0)?/(gpu|docker|mesos)/.*");
 
+    private static final String LAST_EVENT = "Last-Event-ID";
+
     private Question() {}
 
     /**
@@ -45,7 +48,11 @@ final class Question {
         Target target = target(request);
         checkMethod(request.method(), target.path());
         checkBody(request.headers());
-        return new WebRequest(target.path(), target.query(), trusted);
+        return new WebRequest(
+                target.path(),
+                target.query(),
+                trusted,
+                Optional.ofNullable(request.headers().get(LAST_EVENT)));
     }
 
     private static void checkSize(HttpRequest request) throws RefusedQuestionException {

@@ -11,10 +11,16 @@ import java.util.Optional;
  * @param query the decoded values of each parameter, in the order in which they came
  * @param trusted whether it came through the daemon's own socket, which only root and the socket's
  *     group can open; others came over TCP, where every user of this host can ask
+ * @param lastEvent the id of the last event that the asker was told of, if it asks for more
  */
-public record WebRequest(String path, Map<String, List<String>> query, boolean trusted) {
+public record WebRequest(
+        String path, Map<String, List<String>> query, boolean trusted, Optional<String> lastEvent) {
     public WebRequest {
         query = Map.copyOf(query);
+    }
+
+    public WebRequest(String path, Map<String, List<String>> query, boolean trusted) {
+        this(path, query, trusted, Optional.empty());
     }
 
     /** Returns the first value of a parameter. */

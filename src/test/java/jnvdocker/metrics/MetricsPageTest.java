@@ -354,7 +354,8 @@ class MetricsPageTest {
                         OptionalLong.of(64L << 30),
                         OptionalInt.of(400_000),
                         clocks,
-                        link);
+                        link,
+                        new GpuFacts.Chip(OptionalInt.empty(), OptionalInt.empty()));
         GpuFigures figures =
                 new GpuFigures(
                         new GpuFigures.Utilization(
@@ -378,7 +379,11 @@ class MetricsPageTest {
                                 OptionalInt.of(1),
                                 true,
                                 OptionalInt.of(0),
-                                false),
+                                false,
+                                new GpuFigures.Places(
+                                        OptionalLong.empty(),
+                                        OptionalLong.empty(),
+                                        OptionalLong.empty())),
                         List.of(
                                 new GpuFigures.GpuProcess(
                                         1, OptionalLong.empty(), OptionalInt.empty(), false)),
@@ -416,7 +421,11 @@ class MetricsPageTest {
                                 OptionalInt.empty(),
                                 false,
                                 OptionalInt.empty(),
-                                false),
+                                false,
+                                new GpuFigures.Places(
+                                        OptionalLong.empty(),
+                                        OptionalLong.empty(),
+                                        OptionalLong.empty())),
                         List.of(),
                         Optional.empty(),
                         Optional.empty(),

@@ -24,7 +24,8 @@ public record GpuFacts(
         OptionalLong bar1,
         OptionalInt powerLimit,
         Clocks maxClocks,
-        PcieLink maxLink) {
+        PcieLink maxLink,
+        Chip chip) {
 
     /** A GPU's instruction set, {@code 8.0}. */
     public record ComputeCapability(int major, int minor) {
@@ -39,6 +40,12 @@ public record GpuFacts(
 
     /** A PCIe link's generation and number of lanes. */
     public record PcieLink(OptionalInt generation, OptionalInt width) {}
+
+    /**
+     * @param cores how many it has that calculate, as NVIDIA counts them
+     * @param memoryBus bits that go to or from its memory at once
+     */
+    public record Chip(OptionalInt cores, OptionalInt memoryBus) {}
 
     /** In the order of {@code nvmlBrandType_t}. */
     public enum Brand {

@@ -76,6 +76,7 @@ public record GpuFigures(
      * @param retirementPending whether a page or row is to be taken out of use at the next reset
      * @param remappedRows since the GPU was made
      * @param remappingFailed whether no spare row was left
+     * @param uncorrectedIn where the uncorrected ones were
      */
     public record Errors(
             Optional<Boolean> ecc,
@@ -84,7 +85,11 @@ public record GpuFigures(
             OptionalInt retiredPages,
             boolean retirementPending,
             OptionalInt remappedRows,
-            boolean remappingFailed) {}
+            boolean remappingFailed,
+            Places uncorrectedIn) {}
+
+    /** Errors by the memory that they were in, since the driver was loaded. */
+    public record Places(OptionalLong l1Cache, OptionalLong l2Cache, OptionalLong deviceMemory) {}
 
     /**
      * A process that has memory of the GPU.

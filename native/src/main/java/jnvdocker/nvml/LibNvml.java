@@ -68,6 +68,10 @@ interface LibNvml extends Library {
     int nvmlDeviceGetCudaComputeCapability(
             Pointer device, IntByReference major, IntByReference minor);
 
+    int nvmlDeviceGetNumGpuCores(Pointer device, IntByReference count);
+
+    int nvmlDeviceGetMemoryBusWidth(Pointer device, IntByReference bits);
+
     int nvmlDeviceGetMinorNumber(Pointer device, IntByReference minor);
 
     /** Total, free and used bytes; the used ones include those that the driver has reserved. */

@@ -5,6 +5,7 @@ import com.sun.jna.ptr.IntByReference;
 
 import jnvdocker.nvml.GpuFacts.Architecture;
 import jnvdocker.nvml.GpuFacts.Brand;
+import jnvdocker.nvml.GpuFacts.Chip;
 import jnvdocker.nvml.GpuFacts.Clocks;
 import jnvdocker.nvml.GpuFacts.ComputeCapability;
 import jnvdocker.nvml.GpuFacts.PcieLink;
@@ -41,6 +42,9 @@ public final class NvmlGpu {
     private static final int CORRECTED = 0;
     private static final int UNCORRECTED = 1;
     private static final int VOLATILE = 0;
+    private static final int L1_CACHE = 0;
+    private static final int L2_CACHE = 1;
+    private static final int DEVICE_MEMORY = 2;
     private static final int SINGLE_BIT_ERRORS = 0;
     private static final int DOUBLE_BIT_ERROR = 1;
 
@@ -80,8 +84,10 @@ public final class NvmlGpu {
                 new PcieLink(
                         number((library, it) ->
                                 library.nvmlDeviceGetMaxPcieLinkGeneration(handle, it)),
-                        number((library, it) ->
-                                library.nvmlDeviceGetMaxPcieLinkWidth(handle, it))));
+                        number((library, it) -> library.nvmlDeviceGetMaxPcieLinkWidth(handle, it))),
+                new Chip(
+                        number((library, it) -> library.nvmlDeviceGetNumGpuCores(handle, it)),
+                        number((library, it) -> library.nvmlDeviceGetMemoryBusWidth(handle, it))));
     }
 
     /**
@@ -250,7 +256,19 @@ public final class NvmlGpu {
                 remaps
                         ? OptionalInt.of(corrected.getValue() + uncorrected.getValue())
                         : OptionalInt.empty(),
-                failed.getValue() != 0);
+                failed.getValue() != 0,
+                new GpuFigures.Places(
+                        uncorrectedIn(L1_CACHE),
+                        uncorrectedIn(L2_CACHE),
+                        uncorrectedIn(DEVICE_MEMORY)));
+    }
+
+    private OptionalLong uncorrectedIn(int place) throws NvmlException {
+        return Fields.large(
+                nvml,
+                (library, it) ->
+                        library.nvmlDeviceGetMemoryErrorCounter(
+                                handle, UNCORRECTED, VOLATILE, place, it));
     }
 
     private OptionalLong errors(int kind) throws NvmlException {

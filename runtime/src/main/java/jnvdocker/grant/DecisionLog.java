@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
 
 /**
@@ -33,6 +34,7 @@ public final class DecisionLog implements LeaseEvents {
 
     private final Optional<Journal> journal;
     private final DecisionCounts counts = new DecisionCounts();
+    private final List<DecisionListener> listeners = new CopyOnWriteArrayList<>();
 
     /**
      * @param journal that standard error goes to; empty if lines are all that is kept
@@ -46,9 +48,15 @@ public final class DecisionLog implements LeaseEvents {
         return counts;
     }
 
+    /** Has somebody told of each decision from now on. */
+    void tell(DecisionListener listener) {
+        listeners.add(listener);
+    }
+
     @Override
     public void granted(Lease lease) {
         counts.granted();
+        listeners.forEach(listener -> listener.granted(lease));
         String line = "granted " + gpus(lease) + " to " + LeaseText.holder(lease);
         write("granted", line + claim(lease), fields(lease));
     }
@@ -56,6 +64,7 @@ public final class DecisionLog implements LeaseEvents {
     @Override
     public void recovered(Lease lease) {
         counts.recovered();
+        listeners.forEach(listener -> listener.recovered(lease));
         String line = "recovered " + gpus(lease) + " for " + LeaseText.holder(lease);
         write("recovered", line + claim(lease) + ": the lease was lost", fields(lease));
     }
@@ -63,6 +72,7 @@ public final class DecisionLog implements LeaseEvents {
     @Override
     public void released(Lease lease, Instant at, String evidence) {
         counts.released(lease, at);
+        listeners.forEach(listener -> listener.released(lease, at, evidence));
         Duration held = Duration.between(lease.since(), at);
         Map<String, String> fields = fields(lease);
         fields.put("JNVDOCKER_SECONDS", String.valueOf(Math.max(0, held.toSeconds())));
@@ -114,6 +124,7 @@ public final class DecisionLog implements LeaseEvents {
      */
     public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {
         counts.refused(reason);
+        listeners.forEach(listener -> listener.refused(owner, purpose, why, reason));
         Map<String, String> fields = new TreeMap<>();
         putOwner(fields, owner);
         fields.put("JNVDOCKER_PURPOSE", purpose);

@@ -155,6 +155,11 @@ public final class Leases {
         return log.counts();
     }
 
+    /** Has somebody told of each decision from now on. */
+    public void tell(DecisionListener listener) {
+        log.tell(listener);
+    }
+
     /** Cancels the reservation of a client that does not become docker. */
     public void cancel(Claim claim) throws IOException {
         reservations.cancel(claim);

@@ -53,7 +53,9 @@ public final class TestingFigures {
                         none,
                         false,
                         none,
-                        false),
+                        false,
+                        new GpuFigures.Places(
+                                OptionalLong.empty(), OptionalLong.empty(), OptionalLong.empty())),
                 List.of(new GpuFigures.GpuProcess(PID, memory, none, false)),
                 Optional.empty(),
                 Optional.empty(),

@@ -44,6 +44,11 @@ record LeaseJson(
         return of(lease, GpuJson.word(state), Optional.of(tenure));
     }
 
+    /** One whose container's tenure is not known yet. */
+    static LeaseJson begun(Lease lease, GpuStatus.State state) {
+        return of(lease, GpuJson.word(state), Optional.empty());
+    }
+
     static LeaseJson past(Lease lease) {
         return of(lease, "ended", Optional.empty());
     }

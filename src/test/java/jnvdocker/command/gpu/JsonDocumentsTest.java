@@ -16,6 +16,7 @@ import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Pace;
+import jnvdocker.grant.RefusalReason;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
@@ -44,12 +45,14 @@ import jnvdocker.registry.Earlier;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.rest.OpenApi;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -337,6 +340,42 @@ class JsonDocumentsTest {
     void queueIsThoseWhoWait() throws Exception {
         JsonNode queue = checked("queue", print(_ -> new GpuQueue(leases(), Screen.NONE)));
         assertEquals(List.of(BOB.name()), queue.findValuesAsText("user"));
+    }
+
+    @Test
+    void documentsThatOthersTellAreThoseOfTheCommands() throws Exception {
+        GpuDocuments documents = new GpuDocuments(host, leases(), Map::of, this::idle);
+        assertEquals(
+                print(_ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE)).strip(),
+                documents.gpus());
+        assertEquals(
+                print(out -> new GpuLeases(leases(), Screen.NONE, out)).strip(),
+                documents.leases());
+        assertEquals(print(_ -> new GpuQueue(leases(), Screen.NONE)).strip(), documents.queue());
+    }
+
+    @Test
+    void eventsAreDescribed() throws Exception {
+        GpuDocuments.Snapshot snapshot =
+                new GpuDocuments(host, leases(), Map::of, this::idle).snapshot();
+        OpenApi.checkData("State", snapshot.text());
+        OpenApi.checkData("Queue", snapshot.queue());
+        for (GpuDocuments.GpuLine gpu : snapshot.gpus()) {
+            OpenApi.checkData("Gpu", gpu.document());
+        }
+        for (Lease lease : leases().live()) {
+            OpenApi.checkData("Lease", DecisionDocuments.begun(lease));
+            OpenApi.checkData(
+                    "Lease", DecisionDocuments.ended(lease, Instant.now(), "init 1 is gone"));
+        }
+        OpenApi.checkData(
+                "Refusal",
+                DecisionDocuments.refused(
+                        Instant.now(),
+                        BOB,
+                        "container x",
+                        new Refusal("GPU 0 is held", "wait"),
+                        RefusalReason.TAKEN));
     }
 
     @Test

@@ -48,7 +48,8 @@ public final class JsonSchemas {
                 () -> command + " printed\n" + json);
     }
 
-    static Schema schema(String address) {
+    /** Returns the schema at an address, which may end with a place in a file. */
+    public static Schema schema(String address) {
         return SCHEMAS.getSchema(SchemaLocation.of(address));
     }
 

@@ -57,6 +57,8 @@ class NvmlTest {
             assertEquals(OptionalInt.of(400_000), facts.powerLimit());
             assertEquals(OptionalInt.of(1215), facts.maxClocks().memory());
             assertEquals(OptionalInt.of(16), facts.maxLink().width());
+            assertEquals(OptionalInt.of(6912), facts.chip().cores());
+            assertEquals(OptionalInt.of(5120), facts.chip().memoryBus());
             GpuFigures figures = gpu.figures();
             assertEquals(OptionalInt.of(97), figures.utilization().gpu());
             assertEquals(OptionalInt.of(41), figures.utilization().memory());
@@ -208,6 +210,10 @@ class NvmlTest {
             assertEquals(OptionalInt.of(94), hot.temperature());
             assertEquals(OptionalLong.of(0x40), hot.throttling());
             assertEquals(OptionalLong.of(3), hot.errors().uncorrected());
+            assertEquals(
+                    new GpuFigures.Places(
+                            OptionalLong.of(0), OptionalLong.of(1), OptionalLong.of(2)),
+                    hot.errors().uncorrectedIn());
             assertEquals(OptionalInt.of(6), hot.errors().remappedRows());
             assertTrue(hot.errors().retirementPending());
             assertTrue(hot.errors().remappingFailed());

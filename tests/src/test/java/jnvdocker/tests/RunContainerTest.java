@@ -576,4 +576,20 @@ class RunContainerTest {
         daemon.jnvdocker("gpu", "ls").run().ok();
         engine.docker("rm", "-f", id).run().ok();
     }
+
+    /** A command of nvidia-docker 1.0's first releases. */
+    @Test
+    void volumeSetupMakesTheDriverVolume() {
+        String volume = "nvidia_driver_" + host.version();
+        for (int i = 0; i < 2; i++) {
+            assertEquals(volume + "\n", run("volume", "setup").ok().out());
+        }
+        assertEquals(
+                "nvidia-docker\n",
+                engine.docker("volume", "inspect", "--format", "{{.Driver}}", volume)
+                        .run()
+                        .ok()
+                        .out());
+        assertTrue(run("volume", "setup", "more").exitCode() != 0);
+    }
 }

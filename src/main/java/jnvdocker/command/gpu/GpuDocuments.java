@@ -1,0 +1,140 @@
+package jnvdocker.command.gpu;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.idle.IdleHolders;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Tenure;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.screen.Json;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * The documents that {@code gpu ls}, {@code leases} and {@code queue} print, for others to tell.
+ */
+public final class GpuDocuments {
+    private final Host host;
+    private final Leases leases;
+    private final Supplier<Map<String, Reading>> readings;
+    private final IdleHolders idle;
+
+    /**
+     * @param readings what NVML last told of each GPU, by PCI address
+     */
+    public GpuDocuments(
+            Host host, Leases leases, Supplier<Map<String, Reading>> readings, IdleHolders idle) {
+        this.idle = idle;
+        this.host = host;
+        this.leases = leases;
+        this.readings = readings;
+    }
+
+    /** Returns the document of {@code gpu ls}. */
+    public String gpus() throws IOException {
+        IdleNotes notes = notes();
+        return Json.text(documents(notes.on(leases.status(all())), notes));
+    }
+
+    /** Returns the document of {@code gpu leases}. */
+    public String leases() throws IOException {
+        return Json.text(live());
+    }
+
+    /** Returns the document of {@code gpu queue}. */
+    public String queue() {
+        return Json.text(GpuQueue.entries(leases.waiting()));
+    }
+
+    /** All three at a moment, without line breaks. */
+    public record Snapshot(List<GpuLine> gpus, String leases, String queue) {
+        public Snapshot {
+            gpus = List.copyOf(gpus);
+        }
+
+        /** Returns the document of the three. */
+        public String text() {
+            return "{\"gpus\":["
+                    + String.join(",", gpus.stream().map(GpuLine::document).toList())
+                    + "],\"leases\":"
+                    + leases
+                    + ",\"queue\":"
+                    + queue
+                    + "}";
+        }
+    }
+
+    /**
+     * A GPU.
+     *
+     * @param name its UUID, or its address where it has none
+     * @param standing its state and who has it; what else the document says changes all the time
+     * @param document its part of the document of {@code gpu ls}
+     */
+    public record GpuLine(String name, String standing, String document) {}
+
+    private record Standing(String state, Long lease, HolderJson holder) {}
+
+    /** Returns what they are now; a host without a driver has no GPUs. */
+    public Snapshot snapshot() throws IOException {
+        IdleNotes notes = notes();
+        List<GpuStatus> gpus = notes.on(leases.status(allOrNone()));
+        List<GpuJson> documents = documents(gpus, notes);
+        List<GpuLine> lines = new ArrayList<>();
+        for (int i = 0; i < documents.size(); i++) {
+            lines.add(line(gpus.get(i).gpu(), documents.get(i)));
+        }
+        return new Snapshot(
+                lines, Json.line(live()), Json.line(GpuQueue.entries(leases.waiting())));
+    }
+
+    private static GpuLine line(Gpu gpu, GpuJson json) {
+        return new GpuLine(
+                gpu.isSound() ? gpu.uuid() : gpu.pciAddress(),
+                Json.line(new Standing(json.state(), json.lease(), json.holder())),
+                Json.line(json));
+    }
+
+    private List<Gpu> all() throws IOException {
+        return HostDriver.read(host).gpus();
+    }
+
+    private List<Gpu> allOrNone() throws IOException {
+        try {
+            return all();
+        } catch (NoDriverException e) {
+            return List.of();
+        }
+    }
+
+    private IdleNotes notes() throws IOException {
+        return new IdleNotes(idle.idle(), Instant.now());
+    }
+
+    private List<GpuJson> documents(List<GpuStatus> gpus, IdleNotes notes) {
+        Map<String, Reading> read = readings.get();
+        return gpus.stream()
+                .map(gpu ->
+                        GpuJson.of(
+                                gpu, Optional.ofNullable(read.get(gpu.gpu().pciAddress())), notes))
+                .toList();
+    }
+
+    private List<LeaseJson> live() throws IOException {
+        List<Lease> live = leases.live().reversed();
+        Map<Long, Tenure> tenures = leases.tenures(live);
+        return live.stream()
+                .map(lease -> LeaseJson.live(lease, leases.state(lease), tenures.get(lease.id())))
+                .toList();
+    }
+}

@@ -1,0 +1,235 @@
+package jnvdocker.rest;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.host.NumaNode;
+import jnvdocker.labels.CudaVersion;
+import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.GpuFacts;
+import jnvdocker.nvml.GpuFacts.Clocks;
+import jnvdocker.nvml.GpuFacts.ComputeCapability;
+import jnvdocker.nvml.GpuFigures;
+import jnvdocker.nvml.GpuMonitor.Reading;
+import jnvdocker.nvml.GpuPair;
+import jnvdocker.nvml.Topology;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
+
+/**
+ * Puts together what nvidia-docker 1.0 told of a host's GPUs: from the kernel module what is known
+ * without NVML, from NVML's last answers the rest.
+ */
+public final class DeviceReport {
+    private final Host host;
+    private final CudaVersions cuda;
+    private final Supplier<Map<String, Reading>> readings;
+    private final Supplier<Map<GpuPair, Topology>> topologies;
+    private final Programs programs;
+
+    /** The programs of processes. */
+    @FunctionalInterface
+    public interface Programs {
+        /** Returns the path; empty when the process has gone. */
+        Optional<String> of(long pid);
+
+        /** Those of this machine. */
+        static Programs ofThisMachine() {
+            return pid -> ProcessHandle.of(pid).flatMap(process -> process.info().command());
+        }
+    }
+
+    /**
+     * @param readings what NVML last told of each GPU, by PCI address
+     * @param topologies how near GPUs are to each other, as far as it is known
+     */
+    public DeviceReport(
+            Host host,
+            CudaVersions cuda,
+            Supplier<Map<String, Reading>> readings,
+            Supplier<Map<GpuPair, Topology>> topologies,
+            Programs programs) {
+        this.host = host;
+        this.cuda = cuda;
+        this.readings = readings;
+        this.topologies = topologies;
+        this.programs = programs;
+    }
+
+    /**
+     * What is known at a moment.
+     *
+     * @param gpus of the loaded driver, in order of index; none without a driver
+     */
+    record Seen(List<Gpu> gpus, Map<String, Reading> readings, Map<GpuPair, Topology> topologies) {
+        Optional<Reading> reading(Gpu gpu) {
+            return Optional.ofNullable(readings.get(gpu.pciAddress()));
+        }
+
+        Optional<Topology> between(Gpu gpu, Gpu other) {
+            return Optional.ofNullable(
+                    topologies.get(new GpuPair(gpu.pciAddress(), other.pciAddress())));
+        }
+    }
+
+    Seen see() throws IOException {
+        try {
+            return new Seen(HostDriver.read(host).gpus(), readings.get(), topologies.get());
+        } catch (NoDriverException e) {
+            return new Seen(List.of(), Map.of(), Map.of());
+        }
+    }
+
+    DeviceInfo.Document info(Seen seen) throws IOException {
+        return new DeviceInfo.Document(version(), devices(seen));
+    }
+
+    List<DeviceInfo> devices(Seen seen) {
+        return seen.gpus().stream().map(gpu -> info(gpu, seen)).toList();
+    }
+
+    private DeviceInfo.Version version() throws IOException {
+        try {
+            DriverVersion driver = HostDriver.readVersion(host);
+            return new DeviceInfo.Version(
+                    driver.text(), cuda.of(driver).map(CudaVersion::toString).orElse(null));
+        } catch (NoDriverException e) {
+            return new DeviceInfo.Version(null, null);
+        }
+    }
+
+    private DeviceInfo info(Gpu gpu, Seen seen) {
+        Optional<Reading> reading = seen.reading(gpu);
+        Optional<GpuFacts> facts = reading.flatMap(Reading::facts);
+        Optional<KnownChips.Model> model = facts.map(GpuFacts::model).flatMap(KnownChips::model);
+        Optional<ComputeCapability> capability =
+                facts.flatMap(GpuFacts::computeCapability)
+                        .or(() -> model.map(KnownChips.Model::capability));
+        return new DeviceInfo(
+                gpu.isSound() ? facts.map(GpuFacts::uuid).orElse(gpu.uuid()) : null,
+                gpu.isSound() ? DeviceNodes.nameOf(gpu) : null,
+                gpu.isSound() ? facts.map(GpuFacts::model).orElse(gpu.model()) : null,
+                facts.map(it -> Units.thousands(it.powerLimit())).orElse(null),
+                NumaNode.of(host, gpu.pciAddress()).orElse(0), // as nvidia-docker 1.0
+                new DeviceInfo.Pci(
+                        Units.busId(gpu.pciAddress()),
+                        facts.map(it -> Units.mebibytes(it.bar1())).orElse(null),
+                        facts.map(it -> Units.bandwidth(it.maxLink())).orElse(null)),
+                clocks(facts.map(GpuFacts::maxClocks)),
+                links(gpu, seen),
+                capability.flatMap(KnownChips::family).orElse(null),
+                capability.map(ComputeCapability::toString).orElse(null),
+                facts.map(it -> Units.number(it.chip().cores()))
+                        .or(() -> model.map(KnownChips.Model::cores))
+                        .orElse(null),
+                new DeviceInfo.Memory(
+                        reading.flatMap(Reading::figures)
+                                .flatMap(it -> it.errors().ecc())
+                                .orElse(null),
+                        facts.map(it -> Units.mebibytes(it.memory())).orElse(null),
+                        capability.flatMap(KnownChips::shared).orElse(null),
+                        capability.map(_ -> KnownChips.CONSTANT).orElse(null),
+                        model.map(KnownChips.Model::l2Cache).orElse(null),
+                        facts.map(it -> Units.bandwidth(it.maxClocks().memory(), bus(it, model)))
+                                .orElse(null)));
+    }
+
+    private static OptionalInt bus(GpuFacts facts, Optional<KnownChips.Model> model) {
+        OptionalInt told = facts.chip().memoryBus();
+        return told.isPresent() || model.isEmpty() ? told : OptionalInt.of(model.get().memoryBus());
+    }
+
+    private static DeviceInfo.Clocks clocks(Optional<Clocks> clocks) {
+        return new DeviceInfo.Clocks(
+                clocks.map(it -> Units.number(it.sm())).orElse(null),
+                clocks.map(it -> Units.number(it.memory())).orElse(null));
+    }
+
+    /** Null if it can reach the memory of no other. */
+    private static List<DeviceInfo.Link> links(Gpu gpu, Seen seen) {
+        List<DeviceInfo.Link> links =
+                seen.gpus().stream()
+                        .filter(other -> !other.equals(gpu))
+                        .flatMap(other ->
+                                seen.between(gpu, other).stream()
+                                        .filter(DeviceReport::reach)
+                                        .map(topology ->
+                                                new DeviceInfo.Link(
+                                                        Units.busId(other.pciAddress()),
+                                                        P2pLink.of(topology.ancestor()).number())))
+                        .toList();
+        return links.isEmpty() ? null : links;
+    }
+
+    /** 1.0 asked CUDA, which needs a context. */
+    private static boolean reach(Topology topology) {
+        return switch (topology.ancestor()) {
+            case BOARD, ONE_SWITCH, SEVERAL_SWITCHES, HOST_BRIDGE, NUMA_NODE -> true;
+            case SYSTEM, UNKNOWN -> topology.links() > 0;
+        };
+    }
+
+    DeviceStatus.Document status(Seen seen) {
+        return new DeviceStatus.Document(
+                seen.gpus().stream()
+                        .map(gpu ->
+                                seen.reading(gpu)
+                                        .flatMap(Reading::figures)
+                                        .map(this::status)
+                                        .orElse(DeviceStatus.UNKNOWN))
+                        .toList());
+    }
+
+    private DeviceStatus status(GpuFigures figures) {
+        GpuFigures.Utilization utilization = figures.utilization();
+        GpuFigures.Places errors = figures.errors().uncorrectedIn();
+        return new DeviceStatus(
+                Units.thousands(figures.power()),
+                Units.number(figures.temperature()),
+                new DeviceStatus.Utilization(
+                        Units.number(utilization.gpu()),
+                        Units.number(utilization.memory()),
+                        Units.number(utilization.encoder()),
+                        Units.number(utilization.decoder())),
+                new DeviceStatus.Memory(
+                        used(figures.memory()),
+                        new DeviceStatus.EccErrors(
+                                Units.number(errors.l1Cache()),
+                                Units.number(errors.l2Cache()),
+                                Units.number(errors.deviceMemory()))),
+                clocks(Optional.of(figures.clocks())),
+                new DeviceStatus.Pci(
+                        used(figures.bar1()),
+                        new DeviceStatus.Throughput(
+                                Units.thousands(figures.throughput().received()),
+                                Units.thousands(figures.throughput().sent()))),
+                processes(figures.processes()));
+    }
+
+    private static Long used(Optional<GpuFigures.Memory> memory) {
+        return memory.map(it -> Units.mebibytes(OptionalLong.of(it.used()))).orElse(null);
+    }
+
+    /** Null if none computes. */
+    private List<DeviceStatus.Process> processes(List<GpuFigures.GpuProcess> processes) {
+        List<DeviceStatus.Process> computing =
+                processes.stream()
+                        .filter(process -> !process.graphics())
+                        .map(process ->
+                                new DeviceStatus.Process(
+                                        process.pid(),
+                                        programs.of(process.pid()).orElse(null),
+                                        Units.mebibytes(process.memory())))
+                        .toList();
+        return computing.isEmpty() ? null : computing;
+    }
+}

@@ -1,0 +1,33 @@
+package jnvdocker.rest;
+
+import java.util.Locale;
+
+/**
+ * Something that has happened, as server-sent events tell it.
+ *
+ * @param id of no other event, not even of another daemon's; a state has that of the event before
+ * @param data a document without line breaks
+ */
+record Event(String id, Kind kind, String data) {
+    /** Its name is the event's, in small letters. */
+    enum Kind {
+        /** Everything, at the beginning of a stream and when the host has other GPUs. */
+        STATE,
+        GRANTED,
+        RECOVERED,
+        RELEASED,
+        REFUSED,
+        GPU,
+        QUEUE
+    }
+
+    String text() {
+        return "id: "
+                + id
+                + "\nevent: "
+                + kind.name().toLowerCase(Locale.ROOT)
+                + "\ndata: "
+                + data
+                + "\n\n";
+    }
+}

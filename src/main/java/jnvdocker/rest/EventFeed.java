@@ -1,0 +1,222 @@
+package jnvdocker.rest;
+
+import jnvdocker.command.gpu.DecisionDocuments;
+import jnvdocker.command.gpu.GpuDocuments;
+import jnvdocker.command.gpu.GpuDocuments.GpuLine;
+import jnvdocker.command.gpu.GpuDocuments.Snapshot;
+import jnvdocker.grant.DecisionListener;
+import jnvdocker.grant.RefusalReason;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Refusal;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * Makes events of decisions, and of what differs from one look at the GPUs to the next. It looks
+ * while somebody reads, on a thread of its own: decisions do not wait for it.
+ */
+final class EventFeed implements DecisionListener, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EventFeed.class);
+
+    /** More decisions at once are not told; readers begin anew then. */
+    private static final int MOST_TASKS = 1024;
+
+    private final Look look;
+    private final Pace pace;
+    private final EventLog log;
+    private final BlockingQueue<Runnable> tasks = new ArrayBlockingQueue<>(MOST_TASKS);
+    private Optional<Snapshot> before = Optional.empty();
+    private boolean running;
+    private volatile boolean active;
+    private volatile boolean overrun;
+    private volatile boolean closed;
+
+    /** Finds out what everything is like. */
+    @FunctionalInterface
+    interface Look {
+        Snapshot now() throws IOException;
+    }
+
+    /**
+     * @param looks the time between two looks
+     * @param patience for how long events are kept for a reader that may come back
+     * @param kept how many events
+     */
+    record Pace(Duration looks, Duration patience, int kept) {
+        static final Pace USUAL = new Pace(Duration.ofSeconds(1), Duration.ofMinutes(1), 256);
+    }
+
+    EventFeed(Look look, Pace pace) {
+        this.look = look;
+        this.pace = pace;
+        this.log =
+                new EventLog(
+                        Long.toString(Instant.now().toEpochMilli(), Character.MAX_RADIX),
+                        pace.kept());
+    }
+
+    /** Of what these documents tell. */
+    static EventFeed of(GpuDocuments documents) {
+        return new EventFeed(documents::snapshot, Pace.USUAL);
+    }
+
+    /**
+     * Returns a reader that is told of each event: after that one if it is known, else after what
+     * everything is like.
+     *
+     * @param last the id of the last event that it was told of
+     */
+    synchronized EventLog.Reader open(Optional<String> last) {
+        if (!running) {
+            running = true;
+            active = true;
+            Thread.ofPlatform().daemon().name("events").start(this::run);
+        }
+        Optional<EventLog.Reader> known = last.flatMap(log::joinAfter);
+        if (known.isPresent()) {
+            return known.get();
+        }
+        EventLog.Reader reader = log.join();
+        tell(() -> welcome(reader));
+        return reader;
+    }
+
+    private void run() {
+        long read = System.nanoTime();
+        long looked = System.nanoTime() - pace.looks().toNanos();
+        while (!closed && !isLeft(read)) {
+            long now = System.nanoTime();
+            if (log.hasReaders()) {
+                read = now;
+            }
+            if (now - looked >= pace.looks().toNanos()) {
+                looked = now;
+                look();
+            }
+            perform(pace.looks().toNanos() - (System.nanoTime() - looked));
+        }
+    }
+
+    /** Ends the thread when nobody has read for a while. */
+    private synchronized boolean isLeft(long read) {
+        if (log.hasReaders() || System.nanoTime() - read < pace.patience().toNanos()) {
+            return false;
+        }
+        active = false;
+        running = false;
+        before = Optional.empty();
+        tasks.clear();
+        log.breakOff();
+        return true;
+    }
+
+    private void perform(long nanos) {
+        try {
+            Runnable task = tasks.poll(Math.max(0, nanos), TimeUnit.NANOSECONDS);
+            if (task != null) {
+                task.run();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            closed = true;
+        }
+        if (overrun) {
+            overrun = false;
+            tasks.clear();
+            log.breakOff();
+        }
+    }
+
+    /** Returns what everything is like, once it has told what differs from before. */
+    private Optional<Snapshot> look() {
+        try {
+            Snapshot now = look.now();
+            before.ifPresent(it -> compare(it, now));
+            before = Optional.of(now);
+        } catch (IOException e) {
+            LOG.debug("what is going on cannot be told: {}", FileErrors.describe(e));
+            before = Optional.empty();
+        } catch (RuntimeException e) {
+            LOG.error("a look for events failed", e);
+            before = Optional.empty();
+        }
+        return before;
+    }
+
+    private void compare(Snapshot old, Snapshot now) {
+        Map<String, String> standings = standings(old.gpus());
+        if (!standings.keySet().equals(standings(now.gpus()).keySet())) {
+            log.add(Event.Kind.STATE, now.text());
+            return;
+        }
+        for (GpuLine gpu : now.gpus()) {
+            if (!gpu.standing().equals(standings.get(gpu.name()))) {
+                log.add(Event.Kind.GPU, gpu.document());
+            }
+        }
+        if (!old.queue().equals(now.queue())) {
+            log.add(Event.Kind.QUEUE, now.queue());
+        }
+    }
+
+    private static Map<String, String> standings(List<GpuLine> gpus) {
+        return gpus.stream()
+                .collect(Collectors.toMap(GpuLine::name, GpuLine::standing, (one, _) -> one));
+    }
+
+    /** It begins with what everything is like, or at once again. */
+    private void welcome(EventLog.Reader reader) {
+        look().ifPresentOrElse(now -> log.tell(reader, now.text()), log::breakOff);
+    }
+
+    /** Has something done on the thread, if anybody reads. */
+    private void tell(Runnable task) {
+        if (active && !tasks.offer(task)) {
+            overrun = true;
+        }
+    }
+
+    @Override
+    public void granted(Lease lease) {
+        tell(() -> log.add(Event.Kind.GRANTED, DecisionDocuments.begun(lease)));
+    }
+
+    @Override
+    public void recovered(Lease lease) {
+        tell(() -> log.add(Event.Kind.RECOVERED, DecisionDocuments.begun(lease)));
+    }
+
+    @Override
+    public void released(Lease lease, Instant at, String evidence) {
+        tell(() -> log.add(Event.Kind.RELEASED, DecisionDocuments.ended(lease, at, evidence)));
+    }
+
+    @Override
+    public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {
+        Instant now = Instant.now();
+        tell(() ->
+                log.add(
+                        Event.Kind.REFUSED,
+                        DecisionDocuments.refused(now, owner, purpose, why, reason)));
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        log.breakOff();
+    }
+}

@@ -1,0 +1,127 @@
+package jnvdocker.rest;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Hands events to readers, and keeps the last ones for readers that come back. A reader that falls
+ * behind is given up; nobody waits for it.
+ */
+final class EventLog {
+    private final String run;
+    private final int kept;
+    private final Deque<Event> last = new ArrayDeque<>();
+    private final Set<Reader> readers = new HashSet<>();
+    private long count;
+
+    /**
+     * @param run names this run of the daemon
+     * @param kept how many events are kept, and how many a reader may be behind
+     */
+    EventLog(String run, int kept) {
+        this.run = run;
+        this.kept = kept;
+    }
+
+    /** One who is told of each event. */
+    final class Reader implements AutoCloseable {
+        private final BlockingQueue<Event> events = new ArrayBlockingQueue<>(kept);
+        private final List<Event> missed;
+        private volatile boolean lost;
+
+        private Reader(List<Event> missed) {
+            this.missed = List.copyOf(missed);
+        }
+
+        /** Returns what has happened since it was here last. */
+        List<Event> missed() {
+            return missed;
+        }
+
+        /** Waits for an event, at most for that time. */
+        Optional<Event> next(Duration longest) throws InterruptedException {
+            return Optional.ofNullable(events.poll(longest.toMillis(), TimeUnit.MILLISECONDS));
+        }
+
+        /** Whether there is nothing more for it: it was too slow, and misses events. */
+        boolean isOver() {
+            return lost && events.isEmpty();
+        }
+
+        private void tell(Event event) {
+            lost |= !events.offer(event);
+        }
+
+        @Override
+        public void close() {
+            forget(this);
+        }
+    }
+
+    /**
+     * Returns a reader that has been told of everything up to an event, and is told of the rest;
+     * empty when that is not known any more.
+     */
+    synchronized Optional<Reader> joinAfter(String id) {
+        List<Event> missed = new ArrayList<>();
+        boolean found = false;
+        for (Event event : last) {
+            if (found) {
+                missed.add(event);
+            }
+            found |= event.id().equals(id);
+        }
+        return found ? Optional.of(join(missed)) : Optional.empty();
+    }
+
+    /** Returns a reader that is told of each event from now on. */
+    synchronized Reader join() {
+        return join(List.of());
+    }
+
+    private Reader join(List<Event> missed) {
+        Reader reader = new Reader(missed);
+        readers.add(reader);
+        return reader;
+    }
+
+    private synchronized void forget(Reader reader) {
+        readers.remove(reader);
+    }
+
+    synchronized boolean hasReaders() {
+        return !readers.isEmpty();
+    }
+
+    /** Tells one reader alone what everything is like after the last event. */
+    synchronized void tell(Reader reader, String state) {
+        reader.tell(new Event(run + "-" + count, Event.Kind.STATE, state));
+    }
+
+    synchronized void add(Event.Kind kind, String data) {
+        count++;
+        Event event = new Event(run + "-" + count, kind, data);
+        last.add(event);
+        if (last.size() > kept) {
+            last.remove();
+        }
+        readers.forEach(reader -> reader.tell(event));
+        readers.removeIf(reader -> reader.lost);
+    }
+
+    /** Events are missing from now on: every reader is to begin anew. */
+    synchronized void breakOff() {
+        last.clear();
+        readers.forEach(reader -> reader.lost = true);
+        readers.clear();
+    }
+}

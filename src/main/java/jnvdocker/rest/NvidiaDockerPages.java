@@ -1,0 +1,85 @@
+package jnvdocker.rest;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.host.Host;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.web.WebAnswer;
+import jnvdocker.web.WebAnswer.Page;
+import jnvdocker.web.WebPages;
+import jnvdocker.web.WebRequest;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.util.Optional;
+
+/** The pages of nvidia-docker 1.0's REST API, which clients written for that ask for. */
+public final class NvidiaDockerPages implements WebPages {
+    private static final String PREFIX = "/v1.0";
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Host host;
+    private final DeviceReport report;
+    private final String volumeDriver;
+
+    /**
+     * @param volumeDriver the name of our volume plugin
+     */
+    public NvidiaDockerPages(Host host, DeviceReport report, String volumeDriver) {
+        this.host = host;
+        this.report = report;
+        this.volumeDriver = volumeDriver;
+    }
+
+    @Override
+    public Optional<WebAnswer> answer(WebRequest request) throws IOException {
+        return switch (request.path().startsWith(PREFIX + "/")
+                ? request.path().substring(PREFIX.length())
+                : request.path()) {
+            case "/gpu/info" -> text(DeviceText.info(report.info(report.see())));
+            case "/gpu/info/json" -> json(report.info(report.see()));
+            case "/gpu/status" -> status();
+            case "/gpu/status/json" -> json(report.status(report.see()));
+            case "/docker/cli" -> docker(request, false);
+            case "/docker/cli/json" -> docker(request, true);
+            case "/mesos/cli" -> mesos();
+            default -> Optional.empty();
+        };
+    }
+
+    private Optional<WebAnswer> status() throws IOException {
+        DeviceReport.Seen seen = report.see();
+        return text(DeviceText.status(report.status(seen), report.devices(seen)));
+    }
+
+    private Optional<WebAnswer> mesos() throws IOException {
+        DeviceReport.Seen seen = report.see();
+        return text(MesosArguments.line(document(report.info(seen)), seen.gpus()));
+    }
+
+    private Optional<WebAnswer> docker(WebRequest request, boolean json) throws IOException {
+        try {
+            DockerArguments arguments =
+                    DockerArguments.of(
+                            host,
+                            volumeDriver,
+                            request.parameter("dev").orElse(""),
+                            request.parameter("vol").orElse(""));
+            return json ? json(arguments) : text(arguments.line());
+        } catch (RefusedException | NoDriverException e) {
+            return Optional.of(new Page(400, WebAnswer.TEXT, e.getMessage() + "\n"));
+        }
+    }
+
+    private static Optional<WebAnswer> text(String text) {
+        return Optional.of(Page.of(WebAnswer.TEXT, text));
+    }
+
+    private static Optional<WebAnswer> json(Object document) throws IOException {
+        return Optional.of(Page.of(WebAnswer.JSON, document(document)));
+    }
+
+    private static String document(Object document) throws IOException {
+        return JSON.writeValueAsString(document) + "\n";
+    }
+}

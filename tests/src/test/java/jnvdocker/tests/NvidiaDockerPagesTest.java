@@ -1,0 +1,310 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.Host;
+import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.rest.DeviceReport;
+import jnvdocker.rest.NvidiaDockerPages;
+import jnvdocker.rest.OpenApi;
+import jnvdocker.tests.world.MachineHost;
+import jnvdocker.tests.world.Project;
+import jnvdocker.web.WebAnswer;
+import jnvdocker.web.WebRequest;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.zip.InflaterInputStream;
+
+/**
+ * The answers of nvidia-docker 1.0's REST API on each machine of tests/fake-nvml, and on one
+ * without NVML, are those of tests/fixtures/rest.
+ */
+class NvidiaDockerPagesTest {
+    private static final Path ANSWERS = Project.root().resolve("tests/fixtures/rest");
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectMapper CLIENT =
+            JsonMapper.builder()
+                    .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+                    .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                    .build();
+
+    /** Of those that the machines name, two run. */
+    private static final Map<Long, String> PROGRAMS =
+            Map.of(4711L, "/usr/bin/python3.11", 2340L, "/usr/lib/firefox/firefox");
+
+    @TempDir private Path folder;
+    private Optional<GpuMonitor> monitor = Optional.empty();
+
+    @AfterEach
+    void close() {
+        monitor.ifPresent(GpuMonitor::close);
+    }
+
+    private static List<String> worlds() throws IOException {
+        try (Stream<Path> folders = Files.list(ANSWERS)) {
+            return folders.map(folder -> folder.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    private NvidiaDockerPages pages(String world) throws IOException {
+        return world.equals("no-nvml")
+                ? pages(MachineHost.of(folder, "a100x8"), false)
+                : pages(MachineHost.of(folder, world), true);
+    }
+
+    private NvidiaDockerPages pages(MachineHost machine, boolean nvml) throws IOException {
+        Host host = machine.host();
+        if (nvml) {
+            monitor = Optional.of(machine.monitor());
+        }
+        CudaVersions cuda =
+                new CudaVersions(
+                        folder,
+                        driver ->
+                                machine.cuda()
+                                        .orElseThrow(() -> new IOException(driver + " is silent")),
+                        Duration.ofSeconds(10));
+        return new NvidiaDockerPages(
+                host,
+                new DeviceReport(
+                        host,
+                        cuda,
+                        () -> monitor.map(GpuMonitor::readings).orElse(Map.of()),
+                        () -> monitor.map(GpuMonitor::topologies).orElse(Map.of()),
+                        pid -> Optional.ofNullable(PROGRAMS.get(pid))),
+                "nvidia-docker");
+    }
+
+    private static WebAnswer.Page ask(NvidiaDockerPages pages, String path) throws IOException {
+        return ask(pages, path, Map.of());
+    }
+
+    private static WebAnswer.Page ask(
+            NvidiaDockerPages pages, String path, Map<String, List<String>> query)
+            throws IOException {
+        WebAnswer.Page page =
+                (WebAnswer.Page) pages.answer(new WebRequest(path, query, false)).orElseThrow();
+        OpenApi.check(path, page);
+        return page;
+    }
+
+    private static void check(String world, String file, String answer) throws IOException {
+        Path expected = ANSWERS.resolve(world).resolve(file);
+        assertEquals(Files.readString(expected), answer, expected.toString());
+    }
+
+    /** One line in the answer, many in the file. */
+    private static String readable(WebAnswer.Page page) throws IOException {
+        assertEquals(WebAnswer.JSON, page.type());
+        assertTrue(page.body().endsWith("}\n") && page.body().lines().count() == 1, page::body);
+        return JSON.readTree(page.body()).toPrettyString() + "\n";
+    }
+
+    private static String text(WebAnswer.Page page) {
+        assertEquals(WebAnswer.TEXT, page.type());
+        return page.body();
+    }
+
+    @ParameterizedTest
+    @MethodSource("worlds")
+    void answersAreThoseOfNvidiaDocker(String world) throws Exception {
+        NvidiaDockerPages pages = pages(world);
+        check(world, "gpu-info.json", readable(ask(pages, "/gpu/info/json")));
+        check(world, "gpu-info.txt", text(ask(pages, "/v1.0/gpu/info")));
+        check(world, "gpu-status.json", readable(ask(pages, "/v1.0/gpu/status/json")));
+        check(world, "gpu-status.txt", text(ask(pages, "/gpu/status")));
+        check(world, "docker-cli.json", readable(ask(pages, "/v1.0/docker/cli/json")));
+        check(world, "docker-cli.txt", text(ask(pages, "/docker/cli")));
+    }
+
+    /** As clients in Go declare it; a key more or less is an error. */
+    private record Info(Version Version, List<Device> Devices) {
+        record Version(String Driver, String CUDA) {}
+
+        record Device(
+                String UUID,
+                String Path,
+                String Model,
+                Integer Power,
+                Integer CPUAffinity,
+                Pci PCI,
+                Clocks Clocks,
+                List<Link> Topology,
+                String Family,
+                String Arch,
+                Integer Cores,
+                Memory Memory) {}
+
+        record Pci(String BusID, Long BAR1, Integer Bandwidth) {}
+
+        record Clocks(Integer Cores, Integer Memory) {}
+
+        record Link(String BusID, int Link) {}
+
+        record Memory(
+                Boolean ECC,
+                Long Global,
+                Integer Shared,
+                Integer Constant,
+                Integer L2Cache,
+                Integer Bandwidth) {}
+    }
+
+    private record Status(List<Device> Devices) {
+        record Device(
+                Integer Power,
+                Integer Temperature,
+                Utilization Utilization,
+                Memory Memory,
+                Info.Clocks Clocks,
+                Pci PCI,
+                List<Process> Processes) {}
+
+        record Utilization(Integer GPU, Integer Memory, Integer Encoder, Integer Decoder) {}
+
+        record Memory(Long GlobalUsed, Errors ECCErrors) {}
+
+        record Errors(Long L1Cache, Long L2Cache, Long Global) {}
+
+        record Pci(Long BAR1Used, Throughput Throughput) {}
+
+        record Throughput(Integer RX, Integer TX) {}
+
+        record Process(int PID, String Name, Long MemoryUsed) {}
+    }
+
+    private static Info info(NvidiaDockerPages pages) throws IOException {
+        return CLIENT.readValue(ask(pages, "/gpu/info/json").body(), Info.class);
+    }
+
+    private static Status status(NvidiaDockerPages pages) throws IOException {
+        return CLIENT.readValue(ask(pages, "/gpu/status/json").body(), Status.class);
+    }
+
+    @Test
+    void clientReadsUnitsOfNvidiaDocker() throws Exception {
+        NvidiaDockerPages pages = pages("a100x8");
+        Info info = info(pages);
+        assertEquals(new Info.Version("535.261.03", "12.2"), info.Version());
+        assertEquals(8, info.Devices().size());
+        Info.Device device = info.Devices().get(1);
+        assertEquals("GPU-5c1a1003-61a1-4d0c-9a55-2b6d2c3c0001", device.UUID());
+        assertEquals(400, device.Power()); // of 400000 mW
+        assertEquals(new Info.Pci("00000000:0F:00.0", 65536L, 31504), device.PCI());
+        assertEquals(new Info.Clocks(1410, 1215), device.Clocks());
+        assertEquals(new Info.Memory(true, 40960L, 164, 64, 40960, 1_555_200), device.Memory());
+        Status.Device status = status(pages).Devices().get(1);
+        assertEquals(391, status.Power());
+        assertEquals(new Status.Throughput(340, 12), status.PCI().Throughput());
+        assertEquals(36864, status.Memory().GlobalUsed());
+        assertEquals(List.of(new Status.Process(4712, null, 36239L)), status.Processes());
+    }
+
+    @ParameterizedTest
+    @MethodSource("worlds")
+    void clientFindsEveryField(String world) throws Exception {
+        NvidiaDockerPages pages = pages(world);
+        assertEquals(info(pages).Devices().size(), status(pages).Devices().size());
+    }
+
+    @Test
+    void mesosAttributeIsTheDocument() throws Exception {
+        NvidiaDockerPages pages = pages("h100x4");
+        String line = text(ask(pages, "/mesos/cli"));
+        String attribute =
+                line.replaceFirst("^--attributes=gpus:", "").replaceFirst(" --resources.*", "");
+        var bytes = new ByteArrayInputStream(Base64.getUrlDecoder().decode(attribute));
+        assertEquals(
+                ask(pages, "/gpu/info/json").body(),
+                new String(new InflaterInputStream(bytes).readAllBytes(), StandardCharsets.UTF_8));
+        assertFalse(attribute.contains("="));
+        assertEquals(
+                " --resources=gpus:{"
+                        + info(pages).Devices().stream()
+                                .map(Info.Device::UUID)
+                                .collect(Collectors.joining(","))
+                        + "}",
+                line.substring(line.indexOf(' ')));
+    }
+
+    @Test
+    void dockerArgumentsAreThoseOfTheGpusThatAreNamed() throws Exception {
+        NvidiaDockerPages pages = pages("no-nvml");
+        String control =
+                "--volume-driver=nvidia-docker"
+                        + " --volume=nvidia_driver_535.261.03:/usr/local/nvidia:ro"
+                        + " --device=/dev/nvidiactl --device=/dev/nvidia-uvm"
+                        + " --device=/dev/nvidia-uvm-tools";
+        assertEquals(
+                control + " --device=/dev/nvidia1 --device=/dev/nvidia3",
+                docker(pages, "3 GPU-5c1a1003 1", "nvidia_driver").body());
+        assertEquals(docker(pages, "*", "*"), docker(pages, "", ""));
+        JsonNode json =
+                JSON.readTree(ask(pages, "/docker/cli/json", Map.of("dev", List.of("0"))).body());
+        assertEquals("/dev/nvidia0", json.path("Devices").path(3).asText());
+    }
+
+    @Test
+    void dockerArgumentsOfWhatIsNotThereAreRefused() throws Exception {
+        NvidiaDockerPages pages = pages("no-nvml");
+        checkRefusal("invalid device: 8; this host has 0-7", docker(pages, "0 8", ""));
+        checkRefusal("invalid device: GPU-5c1a; more than one", docker(pages, "GPU-5c1a", ""));
+        checkRefusal("invalid device: ", docker(pages, "0  1", ""));
+        checkRefusal("invalid volume: data; use nvidia_driver", docker(pages, "", "data"));
+    }
+
+    private static WebAnswer.Page docker(NvidiaDockerPages pages, String dev, String vol)
+            throws IOException {
+        return ask(pages, "/docker/cli", Map.of("dev", List.of(dev), "vol", List.of(vol)));
+    }
+
+    private static void checkRefusal(String begin, WebAnswer.Page page) {
+        assertEquals(400, page.status());
+        assertEquals(WebAnswer.TEXT, page.type());
+        assertTrue(page.body().startsWith(begin) && page.body().endsWith("\n"), page::body);
+    }
+
+    @Test
+    void hostWithoutDriverHasNoGpus() throws Exception {
+        NvidiaDockerPages pages = pages("no-nvml");
+        Files.delete(folder.resolve("root/proc/driver/nvidia/version"));
+        assertEquals(new Info(new Info.Version(null, null), List.of()), info(pages));
+        assertEquals(new Status(List.of()), status(pages));
+        assertEquals("", text(ask(pages, "/gpu/status")).strip());
+        checkRefusal("no NVIDIA driver is loaded", docker(pages, "", ""));
+    }
+
+    @Test
+    void otherPathsAreOthers() throws Exception {
+        NvidiaDockerPages pages = pages("no-nvml");
+        for (String path : List.of("/", "/gpu", "/v1.0", "/v1.0gpu/info", "/v2/gpus")) {
+            assertEquals(
+                    Optional.empty(), pages.answer(new WebRequest(path, Map.of(), true)), path);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import jnvdocker.rest.OpenApi;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.FakeNvml;
+import jnvdocker.tests.world.Http;
+import jnvdocker.tests.world.TestDaemon;
+import jnvdocker.web.WebAnswer;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.UnixDomainSocketAddress;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Predicate;
+
+/** The REST pages of a daemon, over TCP and on its socket. */
+@Tag("root")
+class RestTest {
+    private static final InetSocketAddress TCP =
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+    private static final String EVENTS = "/v2/events";
+    private static DriverRoot host;
+    private static TestDaemon daemon;
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @BeforeAll
+    static void start() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 2);
+        FakeNvml.of(host, "a100x8");
+        daemon = new TestDaemon(host).with("JNVDOCKER_LISTEN", "127.0.0.1:" + TCP.getPort());
+        daemon.jnvdocker("gpu", "ls").run().ok();
+    }
+
+    @AfterAll
+    static void stop() {
+        daemon.close();
+        host.close();
+    }
+
+    private static UnixDomainSocketAddress socket() {
+        return UnixDomainSocketAddress.of(daemon.socket());
+    }
+
+    @Test
+    void everyPageThatIsDescribedIsAnswered() throws Exception {
+        try (HttpClient client =
+                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
+            for (String path : OpenApi.paths()) {
+                URI address = URI.create("http://localhost:" + TCP.getPort() + path);
+                HttpResponse<String> answer =
+                        client.send(
+                                HttpRequest.newBuilder(address).build(),
+                                HttpResponse.BodyHandlers.ofString());
+                assertEquals(path.startsWith("/v2/") ? 403 : 200, answer.statusCode(), path);
+                String type = answer.headers().firstValue("content-type").orElseThrow();
+                OpenApi.check(path, answer.statusCode(), type, answer.body());
+            }
+        }
+    }
+
+    @Test
+    void documentsOnTheSocketAreThoseOfTheCommands() throws Exception {
+        for (String command : new String[] {"gpus", "leases", "queue"}) {
+            Http.Answer answer = Http.get(socket(), "/v2/" + command);
+            assertEquals(200, answer.status(), command);
+            OpenApi.check("/v2/" + command, 200, WebAnswer.JSON, answer.body());
+        }
+        ObjectMapper json = new ObjectMapper();
+        assertEquals(
+                daemon.jnvdocker("gpu", "leases", "--json").run().ok().json(),
+                json.readTree(Http.get(socket(), "/v2/leases").body()));
+    }
+
+    @Test
+    void otherMethodsAreNotFoundAndUnknownGpusRefused() {
+        Http.Answer post = Http.ask(TCP, "POST /v1.0/gpu/info HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assertEquals(404, post.status(), post::body);
+        Http.Answer unknown = Http.get(TCP, "/docker/cli?dev=0+7");
+        assertEquals(400, unknown.status());
+        assertTrue(unknown.body().startsWith("invalid device: 7; "), unknown::body);
+        assertTrue(
+                Http.get(TCP, "/docker/cli?dev=1+0")
+                        .body()
+                        .endsWith("nvidia0 --device=/dev/nvidia1"));
+    }
+
+    /** Events as a client of server-sent events reads them. */
+    private static final class Events implements AutoCloseable {
+        private final SocketChannel channel;
+        private final BufferedReader lines;
+
+        Events(String header) throws IOException {
+            channel = SocketChannel.open(socket());
+            Http.send(
+                    channel,
+                    "GET " + EVENTS + " HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n");
+            lines = new BufferedReader(Channels.newReader(channel, StandardCharsets.UTF_8));
+        }
+
+        /** Reads on until an event comes with data like that, and returns its id. */
+        String await(String event, Predicate<String> data) throws IOException {
+            String id = "";
+            String name = "";
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                if (line.startsWith("id: ")) {
+                    id = line.substring("id: ".length());
+                } else if (line.startsWith("event: ")) {
+                    name = line.substring("event: ".length());
+                } else if (line.startsWith("data: ")
+                        && name.equals(event)
+                        && data.test(line.substring("data: ".length()))) {
+                    return id;
+                }
+            }
+            throw new AssertionError("the stream ends before " + event);
+        }
+
+        @Override
+        public void close() throws IOException {
+            channel.close();
+        }
+    }
+
+    @Test
+    void streamTellsOfLeasesGpusAndRefusals() throws Exception {
+        String granted;
+        try (Events events = new Events("")) {
+            events.await("state", data -> data.startsWith("{\"gpus\":[{\"index\":0,"));
+            Process held =
+                    daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "--", "sleep", "100")
+                            .start();
+            granted = events.await("granted", data -> data.contains("\"command\":\"sleep\""));
+            events.await(
+                    "gpu", data -> data.startsWith("{\"index\":1,") && data.contains("\"held\""));
+            daemon.jnvdocker("gpu", "run", "--gpus", "device=1", "--", "true").run();
+            events.await("refused", data -> data.contains("\"reason\":\"taken\""));
+            held.destroy();
+            events.await("released", data -> data.contains("\"state\":\"ended\""));
+            events.await("gpu", data -> data.contains("\"state\":\"free\""));
+        }
+        try (Events again = new Events("Last-Event-ID: " + granted + "\r\n")) {
+            again.await("released", data -> data.contains("\"state\":\"ended\""));
+        }
+    }
+}
