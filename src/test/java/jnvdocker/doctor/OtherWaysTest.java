@@ -182,7 +182,7 @@ class OtherWaysTest {
                         .map(file ->
                                 file
                                         + " lets '--device nvidia.com/gpu=…' give containers GPUs"
-                                        + " past jnvdocker, but for those of its runtime; remove"
+                                        + " without jnvdocker, but for those of its runtime; remove"
                                         + " it: rm "
                                         + file)
                         .toList(),
