@@ -27,12 +27,13 @@ import java.util.stream.Collectors;
 class DaemonManPagesTest {
     private static final Pattern TERM = Pattern.compile("\\.TP\n(.+)\n");
     private static final Pattern KEY =
-            Pattern.compile("\\.TP\n\\\\fB(\\w+)\\\\fR\n(?:(?!\\.TP).*\n)*?type: (\\w+)\n");
+            Pattern.compile("\\.TP\n\\\\fB(\\w+)\\\\fR\n(?:(?!\\.TP).*\n)*?type: (\\w+(?: or \\w+)?)\n");
 
     /** The end of the refusal of a value of another type. */
     private static final Map<String, String> TYPES =
             Map.of(
                     "string", "write text in quotes",
+                    "string or integer", "write text in quotes",
                     "integer", "write a whole number",
                     "boolean", "write true or false",
                     "array", "write a list");
