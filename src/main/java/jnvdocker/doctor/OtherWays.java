@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 
-/** The ways by which containers get GPUs past us, and how to close each. */
+/** The ways by which containers get GPUs without us, and how to close each. */
 final class OtherWays {
     private static final String CDI_KIND = "nvidia.com/gpu";
     private static final int CDI_LIMIT = 1 << 20;
