@@ -269,6 +269,7 @@ final class Daemon implements AutoCloseable {
                         () -> HostDriver.read(host),
                         parts.leases(),
                         monitor::readings,
+                        idle,
                         config::listenLabels);
         RestPages rest =
                 new RestPages(

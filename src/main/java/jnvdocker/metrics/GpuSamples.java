@@ -1,6 +1,7 @@
 package jnvdocker.metrics;
 
 import jnvdocker.grant.DecisionCounts;
+import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
@@ -12,6 +13,7 @@ import jnvdocker.nvml.GpuMonitor.Reading;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /** Adds what is known of one GPU, with who holds it. */
@@ -63,6 +65,11 @@ final class GpuSamples {
         status.lease()
                 .ifPresent(lease -> samples.add(Metric.LEASE_START, held, seconds(lease.since())));
         status.idleSince().ifPresent(since -> samples.add(Metric.FREE_SINCE, gpu, seconds(since)));
+    }
+
+    void addIdle(IdleHolder holder) {
+        String source = holder.source().name().toLowerCase(Locale.ROOT);
+        samples.add(Metric.IDLE_SINCE, with(source), seconds(holder.since()));
     }
 
     private static double seconds(Instant time) {

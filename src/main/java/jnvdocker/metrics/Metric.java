@@ -53,6 +53,12 @@ enum Metric {
             GAUGE,
             Of.HELD,
             "Time at which the GPU's lease began, in Unix time"),
+    IDLE_SINCE(
+            "gpu_idle_since_time_seconds",
+            GAUGE,
+            Of.HELD,
+            List.of("source"),
+            "Time since which the held GPU has been idle, in Unix time"),
     FREE_SINCE(
             "gpu_free_since_time_seconds",
             GAUGE,

@@ -5,6 +5,8 @@ import jnvdocker.grant.Leases;
 import jnvdocker.grant.RefusalReason;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
+import jnvdocker.idle.IdleHolder;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuMonitor.Reading;
@@ -34,6 +36,7 @@ public final class MetricsPage implements WebPages {
     private final Driver driver;
     private final Leases leases;
     private final Supplier<Map<String, Reading>> readings;
+    private final IdleHolders idle;
     private final BooleanSupplier namesOverTcp;
     private final UserTimes times = new UserTimes();
     private final Recent named = new Recent();
@@ -71,10 +74,12 @@ public final class MetricsPage implements WebPages {
             Driver driver,
             Leases leases,
             Supplier<Map<String, Reading>> readings,
+            IdleHolders idle,
             BooleanSupplier namesOverTcp) {
         this.driver = driver;
         this.leases = leases;
         this.readings = readings;
+        this.idle = idle;
         this.namesOverTcp = namesOverTcp;
     }
 
@@ -156,10 +161,17 @@ public final class MetricsPage implements WebPages {
             samples.add(Metric.GPUS, List.of(state.name()), count);
         }
         Map<String, Reading> read = readings.get();
+        List<IdleHolder> holders = idle.idle();
         for (GpuStatus gpu : gpus) {
             GpuSamples its = new GpuSamples(samples, gpu);
             its.addStatus(gpu);
+            holders.stream().filter(it -> isOf(it, gpu)).forEach(its::addIdle);
             Optional.ofNullable(read.get(gpu.gpu().pciAddress())).ifPresent(its::addReading);
         }
+    }
+
+    private static boolean isOf(IdleHolder holder, GpuStatus gpu) {
+        return holder.gpu().uuid().equals(gpu.gpu().uuid())
+                && gpu.lease().filter(it -> it.id() == holder.lease().id()).isPresent();
     }
 }

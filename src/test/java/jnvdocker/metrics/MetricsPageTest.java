@@ -12,8 +12,10 @@ import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
@@ -60,6 +62,7 @@ class MetricsPageTest {
     private final ProcessId self =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final Map<String, Reading> readings = new HashMap<>();
+    private final List<IdleHolder> idle = new ArrayList<>();
     private boolean namesOverTcp;
     private Host host;
     private DockerEngine engine;
@@ -143,6 +146,7 @@ class MetricsPageTest {
                         () -> HostDriver.read(host),
                         parts.leases(),
                         () -> Map.copyOf(readings),
+                        _ -> List.copyOf(idle),
                         () -> namesOverTcp);
         return lines(page, trusted);
     }
@@ -293,9 +297,31 @@ class MetricsPageTest {
         }
     }
 
+    private IdleHolder idle(Claim claim) throws IOException, RefusedException {
+        return new IdleHolder(
+                HostDriver.read(host).gpus().getFirst(),
+                parts.leases().lease(claim.id()),
+                IdleSource.NODES,
+                Instant.ofEpochSecond(1_800_000_000),
+                false,
+                OptionalLong.empty());
+    }
+
+    @Test
+    void idleTimeIsOfTheLeaseThatIsLive() throws Exception {
+        Claim before = claim("device=0");
+        idle.add(idle(before));
+        String name = Metric.IDLE_SINCE.fullName();
+        String sample = samples(lines(true), name).getFirst();
+        assertTrue(sample.contains("source=\"nodes\"") && sample.endsWith(" 1.8E9"), sample);
+        parts.leases().cancel(before);
+        claim("device=0");
+        assertEquals(List.of(), samples(lines(true), name));
+    }
+
     @Test
     void everyMetricOfTheListIsTold() throws Exception {
-        claim("device=0");
+        idle.add(idle(claim("device=0")));
         parts.leases().cancel(claim("device=1"));
         readings.put("0000:00:00.0", full());
         List<String> lines = lines(true);
@@ -322,7 +348,12 @@ class MetricsPageTest {
     @Test
     void answerIsGivenAgainForAMomentAndTimeOfUsersOnlyGrows() throws Exception {
         MetricsPage page =
-                new MetricsPage(() -> HostDriver.read(host), parts.leases(), Map::of, () -> false);
+                new MetricsPage(
+                        () -> HostDriver.read(host),
+                        parts.leases(),
+                        Map::of,
+                        _ -> List.of(),
+                        () -> false);
         List<String> before = lines(page, true);
         Claim claim = claim("device=0");
         assertEquals(before, lines(page, true));
