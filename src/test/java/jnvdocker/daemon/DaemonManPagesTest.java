@@ -27,7 +27,8 @@ import java.util.stream.Collectors;
 class DaemonManPagesTest {
     private static final Pattern TERM = Pattern.compile("\\.TP\n(.+)\n");
     private static final Pattern KEY =
-            Pattern.compile("\\.TP\n\\\\fB(\\w+)\\\\fR\n(?:(?!\\.TP).*\n)*?type: (\\w+(?: or \\w+)?)\n");
+            Pattern.compile(
+                    "\\.TP\n\\\\fB(\\w+)\\\\fR\n(?:(?!\\.TP).*\n)*?type: (\\w+(?: or \\w+)?)\n");
 
     /** The end of the refusal of a value of another type. */
     private static final Map<String, String> TYPES =
