@@ -39,9 +39,9 @@ public record ListenAddress(String text, InetSocketAddress address) {
         if (!host.isLoopbackAddress()) {
             throw new InvalidValueException(
                     Quote.quoted(text)
-                            + " can be reached from other hosts, and nobody is asked for a"
-                            + " password there",
-                    REMEDY + ", and put a proxy that asks for one in front of it");
+                            + " can be reached from other hosts, and jnvdocker asks for no"
+                            + " password",
+                    "use 127.0.0.1, and a proxy with a password for other hosts");
         }
         return new ListenAddress(text, new InetSocketAddress(host, port));
     }

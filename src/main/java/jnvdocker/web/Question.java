@@ -99,14 +99,14 @@ final class Question {
             throw new RefusedQuestionException(
                     HttpResponseStatus.FORBIDDEN,
                     "the Host header " + Quote.quoted(host) + " is not this host",
-                    "ask for localhost or 127.0.0.1");
+                    "use localhost or 127.0.0.1");
         }
         for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
             if (!origin.equalsIgnoreCase("http://" + host)) {
                 throw new RefusedQuestionException(
                         HttpResponseStatus.FORBIDDEN,
-                        "the request is from a page of " + Quote.quoted(origin),
-                        "ask without a browser");
+                        "the request comes from a web page of " + Quote.quoted(origin),
+                        "use curl or another client that is no browser");
             }
         }
     }
@@ -131,8 +131,8 @@ final class Question {
                 OLD_PATH.matcher(path).matches()
                         ? HttpResponseStatus.NOT_FOUND
                         : HttpResponseStatus.METHOD_NOT_ALLOWED,
-                "nothing can be changed here, and " + Quote.quoted(method.name()) + " would",
-                "use GET; commands of jnvdocker change things");
+                "the method " + Quote.quoted(method.name()) + " is not supported",
+                "use GET or HEAD");
     }
 
     private static void checkBody(HttpHeaders headers) throws RefusedQuestionException {

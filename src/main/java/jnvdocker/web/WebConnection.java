@@ -183,7 +183,7 @@ final class WebConnection extends SimpleChannelInboundHandler<HttpObject> {
                                     HttpResponseStatus.NOT_FOUND,
                                     new Refusal(
                                             "there is no page " + Quote.quoted(question.path()),
-                                            "the manual lists those there are")));
+                                            "ask for /metrics or another page of the manual")));
         } catch (IOException e) {
             return failed(HttpResponseStatus.INTERNAL_SERVER_ERROR, FileErrors.refusal(e));
         } catch (RuntimeException e) {
