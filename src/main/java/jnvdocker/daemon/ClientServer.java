@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -179,7 +180,7 @@ final class ClientServer implements AutoCloseable {
             try {
                 switch (client.opening()) {
                     case Opening.Question(ClientRequest request) -> commands.run(request, client);
-                    case Opening.Http(byte[] begun) ->
+                    case Opening.Http(ByteBuffer begun) ->
                             client.handOver((channel, memory) -> web.take(channel, begun, memory));
                 }
             } catch (ProtocolVersionException

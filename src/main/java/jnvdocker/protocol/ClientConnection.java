@@ -85,7 +85,7 @@ public final class ClientConnection implements AutoCloseable {
                 ByteBuffer header = ByteBuffer.allocate(HEADER);
                 fill(header);
                 if (Opening.isHttp(header.array())) {
-                    return new Opening.Http(header.array());
+                    return new Opening.Http(header.flip());
                 }
                 bytes = payload(length(header.flip(), FrameType.REQUEST));
             } catch (EOFException e) {

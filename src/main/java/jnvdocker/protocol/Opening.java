@@ -1,6 +1,7 @@
 package jnvdocker.protocol;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /** What comes first on a connection. */
@@ -14,7 +15,7 @@ public sealed interface Opening {
      *
      * @param begun the first bytes
      */
-    record Http(byte[] begun) implements Opening {}
+    record Http(ByteBuffer begun) implements Opening {}
 
     /** Takes over a connection, and closes it and its memory in the end. */
     @FunctionalInterface

@@ -28,6 +28,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.LinkedHashSet;
@@ -106,7 +107,7 @@ public final class WebServer implements AutoCloseable {
      * @param memory that it takes; closed with it
      * @throws IOException when it cannot be served; it is still the caller's then
      */
-    public void take(SocketChannel connection, byte[] begun, FrameMemory.Account memory)
+    public void take(SocketChannel connection, ByteBuffer begun, FrameMemory.Account memory)
             throws IOException {
         try {
             NioDomainSocketChannel channel = new NioDomainSocketChannel(null, connection);

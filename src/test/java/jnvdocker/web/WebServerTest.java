@@ -150,7 +150,7 @@ class WebServerTest {
             listening.bind(address);
             SocketChannel asker = SocketChannel.open(address);
             FrameMemory.Account account = memory.open(new Peer(1, 1000, 1000));
-            server.take(listening.accept(), "GET /".getBytes(StandardCharsets.US_ASCII), account);
+            server.take(listening.accept(), StandardCharsets.US_ASCII.encode("GET /"), account);
             return asker;
         }
     }
