@@ -109,8 +109,8 @@ final class GpuSamples {
         samples.add(Metric.MEMORY_UTILIZATION, held, utilization.memory(), PERCENT);
         samples.add(Metric.ENCODER_UTILIZATION, held, utilization.encoder(), PERCENT);
         samples.add(Metric.DECODER_UTILIZATION, held, utilization.decoder(), PERCENT);
-        figures.memory().ifPresent(it -> samples.add(Metric.MEMORY_USED, held, it.used()));
-        figures.bar1().ifPresent(it -> samples.add(Metric.BAR1_USED, held, it.used()));
+        figures.memory().ifPresent(it -> samples.add(Metric.MEMORY_USED, held, (double) it.used()));
+        figures.bar1().ifPresent(it -> samples.add(Metric.BAR1_USED, held, (double) it.used()));
         samples.add(Metric.PROCESSES, held, figures.processes().size());
         samples.add(Metric.POWER, held, figures.power(), MILLI);
         samples.add(Metric.TEMPERATURE, held, figures.temperature(), 1);
