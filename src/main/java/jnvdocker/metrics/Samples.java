@@ -82,7 +82,7 @@ final class Samples {
     }
 
     void add(Metric metric, List<String> labels, OptionalLong figure) {
-        figure.ifPresent(value -> add(metric, labels, value));
+        figure.ifPresent(value -> add(metric, labels, (double) value));
     }
 
     void add(Metric metric, List<String> labels, Optional<Boolean> figure) {
