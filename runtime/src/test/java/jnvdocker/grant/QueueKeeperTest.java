@@ -423,7 +423,7 @@ class QueueKeeperTest {
         release(held);
         keeper().tick();
         String words = alice.hear();
-        assertTrue(words.contains("NVML does not tell the memory of GPUs 0,1"), words);
+        assertTrue(words.contains("NVML does not report the memory of GPUs 0,1"), words);
         assertFalse(alice.claim().isDone());
         setMemory(16L << 30, 40L << 30);
         do {
