@@ -11,7 +11,7 @@ import jnvdocker.nvml.GpuMonitor.Reading;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What the monitor knows of the GPUs at a moment, for whoever chooses some. */
+/** The monitor's facts for the choice of GPUs, as they are known at a moment. */
 final class NvmlTraits {
     private final GpuMonitor monitor;
 

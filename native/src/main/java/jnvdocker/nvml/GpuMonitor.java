@@ -109,7 +109,7 @@ public final class GpuMonitor implements AutoCloseable {
         return Map.copyOf(readings);
     }
 
-    /** Returns the same to who does not want the newest: the GPUs are asked no more often. */
+    /** Returns the same without having the GPUs asked more often. */
     public Map<String, Reading> latest() {
         return Map.copyOf(readings);
     }

@@ -32,7 +32,7 @@ final class Interconnect {
     }
 
     /**
-     * Asks for a GPU's links, and for what it shares with those that have answered before.
+     * Asks for a GPU's links, and for its ancestors in common with GPUs that have answered before.
      *
      * @throws NvmlException when the GPU is lost
      */

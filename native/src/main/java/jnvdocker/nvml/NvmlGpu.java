@@ -126,7 +126,7 @@ public final class NvmlGpu {
         return (System.currentTimeMillis() - SAMPLED_MILLIS) * 1000;
     }
 
-    /** What a GPU shares with another one of the session. */
+    /** The nearest part of the host that this GPU and another one of the session share. */
     Topology.Ancestor ancestor(NvmlGpu other) throws NvmlException {
         return Topology.Ancestor.of(
                 number((library, it) ->

@@ -38,7 +38,7 @@ public record LeaseParts(
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
      * @param policy the limits of the configuration, as they are now
-     * @param traits what NVML tells of the GPUs, as far as it is known now
+     * @param traits the facts about GPUs that NVML has told by now
      * @param log told of each decision
      */
     public record World(

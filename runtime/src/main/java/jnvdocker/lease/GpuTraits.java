@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the driver's NVML tells of the GPUs that matters for a choice, which may be nothing.
+ * The facts from the driver's NVML that matter for a choice; there may be none.
  *
  * @param memory bytes, by UUID
  */
@@ -18,7 +18,7 @@ public record GpuTraits(Connections connections, Map<String, Long> memory) {
         memory = Map.copyOf(memory);
     }
 
-    /** The GPUs of some that are what is requested. One whose memory is unknown is not. */
+    /** The GPUs that meet a condition; one of unknown memory meets none on memory. */
     List<Gpu> matching(GpuFilter filter, List<Gpu> gpus) {
         return gpus.stream()
                 .filter(gpu -> filter.allowsModel(gpu.model()))
@@ -26,7 +26,7 @@ public record GpuTraits(Connections connections, Map<String, Long> memory) {
                 .toList();
     }
 
-    /** Those that may be: of which it is not known whether they have as much memory. */
+    /** GPUs that may be as well, since their memory is not known. */
     List<Gpu> unclear(GpuFilter filter, List<Gpu> gpus) {
         return gpus.stream()
                 .filter(gpu -> filter.allowsModel(gpu.model()) && isUnclear(filter, gpu))

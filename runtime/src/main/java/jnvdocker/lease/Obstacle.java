@@ -34,6 +34,6 @@ public sealed interface Obstacle {
     /** The host has no more than these of those that are requested. */
     record TooFew(GpuRequest.Count asked, int gpus) implements Obstacle {}
 
-    /** It is not known whether the host has so many: NVML does not tell the memory of these. */
+    /** It is not known whether the host has so many: NVML does not report the memory of these. */
     record Unclear(List<Gpu> unclear) implements Obstacle {}
 }

@@ -41,6 +41,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -422,12 +423,41 @@ class QueueKeeperTest {
         release(held);
         keeper().tick();
         String words = alice.hear();
-        assertTrue(words.contains("NVML does not tell the memory of GPUs 0,1"), words);
+        assertTrue(words.contains("NVML does not report the memory of GPUs 0,1"), words);
         assertFalse(alice.claim().isDone());
         setMemory(16L << 30, 40L << 30);
         do {
             keeper().tick();
         } while (!alice.claim().isDone());
         assertEquals(List.of(ClaimedGpu.of(B)), alice.claim().get().gpus());
+    }
+
+    @Test
+    void containerThatStartsAgainKeepsItsGpuWhileTheMemoryIsUnknown() throws Exception {
+        GpuRequest request = GpuRequest.parseOption("memory=40G");
+        assertThrows(RefusedException.class, () -> again(request, Set.of()));
+        assertEquals(List.of(ClaimedGpu.of(B)), again(request, Set.of(B.uuid())).gpus());
+    }
+
+    /** The claim of a container that had these GPUs before. */
+    private Claim again(GpuRequest request, Set<String> had) throws Exception {
+        var container = new Claim.ContainerRef("c".repeat(64), "train");
+        return parts.leases()
+                .claim(
+                        new LeaseRequest(
+                                request,
+                                Set.of(),
+                                ALICE,
+                                machine.spawn(),
+                                new Origin.OciContainer("/run/docker", Optional.of("cuda")),
+                                Optional.empty(),
+                                Optional.of(
+                                        new LeaseRequest.Creation(
+                                                container,
+                                                Optional.empty(),
+                                                Optional.empty(),
+                                                had,
+                                                Pace.REAL.nanos()))))
+                .orElseThrow();
     }
 }

@@ -126,15 +126,15 @@ class FilteredChoiceTest {
     void unknownMemoryIsNotEnough() throws Exception {
         GpuChoice blind = choice(GpuTraits.UNKNOWN, List.of());
         assertEquals(
-                "1 GPU with at least 1 GB of memory requested, but NVML does not tell the memory of"
-                        + " GPUs 0-3; try again in a minute, or name a model or GPUs ('jnvdocker"
-                        + " gpu ls' shows them)",
+                "1 GPU with at least 1 GB of memory requested, but NVML does not report the memory"
+                    + " of GPUs 0-3; try again in a minute, or name a model or GPUs ('jnvdocker gpu"
+                    + " ls' shows them)",
                 refusal(blind, "memory=1G"));
         assertEquals(List.of(LARGER), chosen(blind, "model=H100"));
         GpuTraits some = new GpuTraits(Connections.UNKNOWN, Map.of(SMALL.uuid(), 42_949_672_960L));
         assertEquals(List.of(SMALL), chosen(choice(some, List.of()), "memory=40G"));
         String refusal = refusal(choice(some, List.of()), "2,memory=40G,model=A100");
-        assertTrue(refusal.contains("but NVML does not tell the memory of GPU 2;"), refusal);
+        assertTrue(refusal.contains("but NVML does not report the memory of GPU 2;"), refusal);
     }
 
     @Test
@@ -155,7 +155,7 @@ class FilteredChoiceTest {
         GpuChoice blind = choice(GpuTraits.UNKNOWN, List.of());
         assertFalse(blind.keep(ticket));
         assertEquals(
-                "NVML does not tell the memory of GPUs 0-3",
+                "NVML does not report the memory of GPUs 0-3",
                 ChoiceText.obstacles(blind.obstacles(ticket)));
         Ticket more =
                 new Ticket(

@@ -8,12 +8,12 @@ import java.util.Map;
 /** Connections in nvidia-smi's words, the best first. */
 enum ConnectionWord {
     X("the GPU itself"),
-    NV("through so many NVLinks"),
+    NV("through # NVLinks"),
     BRD("on one board"),
     PIX("through one PCIe switch"),
     PXB("through several PCIe switches"),
-    PHB("through a host bridge, as is part of a processor"),
-    NODE("through several host bridges of one NUMA node"),
+    PHB("through a PCIe host bridge"),
+    NODE("through several PCIe host bridges of one NUMA node"),
     SYS("from one NUMA node to another"),
     UNKNOWN("not known");
 

@@ -103,7 +103,7 @@ final class GpuTopology implements Callable<Integer> {
                     .sorted()
                     .forEach(word -> lines.add(word.legend()));
         } else {
-            lines.add("how the GPUs are connected is not known, since NVML does not tell it");
+            lines.add("NVML does not report how the GPUs are connected");
         }
         return lines;
     }

@@ -65,9 +65,9 @@ class GpuTopologyTest {
                         "3     PHB    PIX    ?     X     -            -      FREE    -       -",
                         "",
                         "X      the GPU itself",
-                        "NV#    through so many NVLinks",
+                        "NV#    through # NVLinks",
                         "PIX    through one PCIe switch",
-                        "PHB    through a host bridge, as is part of a processor",
+                        "PHB    through a PCIe host bridge",
                         "SYS    from one NUMA node to another",
                         "?      not known"),
                 GpuTopology.lines(MEMBERS, known(), Screen.NONE));
@@ -78,9 +78,7 @@ class GpuTopologyTest {
         List<String> lines = GpuTopology.lines(MEMBERS, Map.of(), Screen.NONE);
         assertEquals("GPU   CPUS         NUMA   STATE   USER    CONTAINER", lines.getFirst());
         assertEquals("2     24-47        1      FREE    -       -", lines.get(3));
-        assertEquals(
-                "how the GPUs are connected is not known, since NVML does not tell it",
-                lines.getLast());
+        assertEquals("NVML does not report how the GPUs are connected", lines.getLast());
     }
 
     @Test

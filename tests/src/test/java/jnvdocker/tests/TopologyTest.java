@@ -102,7 +102,7 @@ class TopologyTest {
                                 + "   FREE    -      -",
                         "",
                         "X      the GPU itself",
-                        "NV#    through so many NVLinks"),
+                        "NV#    through # NVLinks"),
                 topology().stream().filter(line -> !line.contains(" HELD ")).toList().stream()
                         .filter(line -> !line.matches("[567] .*"))
                         .toList());
@@ -113,11 +113,12 @@ class TopologyTest {
                         + " host has none; ask for others ('jnvdocker gpu ls' shows them)",
                 refusal("memory=80G,model=a100"));
         nvml.unload();
-        await(() -> topology().getLast().startsWith("how the GPUs are connected is not known"));
+        await(() ->
+                topology().getLast().startsWith("NVML does not report how the GPUs are connected"));
         assertEquals(
-                "jnvdocker: 2 GPUs with at least 40 GB of memory requested, but NVML does not tell"
-                        + " the memory of GPUs 0-7; try again in a minute, or name a model or GPUs"
-                        + " ('jnvdocker gpu ls' shows them)",
+                "jnvdocker: 2 GPUs with at least 40 GB of memory requested, but NVML does not"
+                    + " report the memory of GPUs 0-7; try again in a minute, or name a model or"
+                    + " GPUs ('jnvdocker gpu ls' shows them)",
                 refusal("count=2,memory=40G"));
         start("2,model=A100", 1, 4);
     }

@@ -38,9 +38,9 @@ final class RequestText {
                         : "only " + gpus(gpus, asked.filter()));
     }
 
-    /** {@code NVML does not tell the memory of GPUs 0,1}. */
+    /** {@code NVML does not report the memory of GPUs 0,1}. */
     static String unclear(List<Gpu> gpus) {
-        return "NVML does not tell the memory of "
+        return "NVML does not report the memory of "
                 + (gpus.size() == 1 ? "GPU " : "GPUs ")
                 + Indices.text(gpus.stream().map(Gpu::index));
     }

@@ -183,6 +183,9 @@ class GpuWishesTest {
         assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.ANNOTATION), ofDocker());
         annotations = "";
         assertEquals(gpus(new GpuRequest.Count(3), GpuWish.Source.VARIABLE), ofDocker());
+        environment = environment.replace("GPUS=3", "GPUS=count=2,memory=40G");
+        assertEquals(
+                gpus(GpuRequest.parseOption("2,memory=40G"), GpuWish.Source.VARIABLE), ofDocker());
         visible("3");
         assertEquals(gpus(new GpuRequest.Count(4), GpuWish.Source.DEVICE_REQUEST), ofDocker());
         requests = "";
