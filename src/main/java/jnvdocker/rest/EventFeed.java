@@ -96,6 +96,15 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     }
 
     private void run() {
+        try {
+            tellUntilLeft();
+        } catch (RuntimeException e) {
+            LOG.error("events are not told", e);
+            end();
+        }
+    }
+
+    private void tellUntilLeft() {
         long read = System.nanoTime();
         long looked = System.nanoTime() - pace.looks().toNanos();
         while (!closed && !isLeft(read)) {
@@ -116,12 +125,16 @@ final class EventFeed implements DecisionListener, AutoCloseable {
         if (log.hasReaders() || System.nanoTime() - read < pace.patience().toNanos()) {
             return false;
         }
+        end();
+        return true;
+    }
+
+    private synchronized void end() {
         active = false;
         running = false;
         before = Optional.empty();
         tasks.clear();
         log.breakOff();
-        return true;
     }
 
     private void perform(long nanos) {

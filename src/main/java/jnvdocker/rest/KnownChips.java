@@ -15,25 +15,6 @@ final class KnownChips {
     /** The same in every chip so far, in kibibytes. */
     static final int CONSTANT = 64;
 
-    private static final Map<Integer, String> FAMILIES =
-            Map.of(
-                    1,
-                    "Tesla",
-                    2,
-                    "Fermi",
-                    3,
-                    "Kepler",
-                    5,
-                    "Maxwell",
-                    6,
-                    "Pascal",
-                    9,
-                    "Hopper",
-                    10,
-                    "Blackwell",
-                    12,
-                    "Blackwell");
-
     /** Of a multiprocessor, in kibibytes. */
     private static final Map<String, Integer> SHARED =
             Map.ofEntries(
@@ -113,9 +94,16 @@ final class KnownChips {
     /** Empty for one that is newer than this table. */
     static Optional<String> family(ComputeCapability capability) {
         return switch (capability.major()) {
+            case 1 -> Optional.of("Tesla");
+            case 2 -> Optional.of("Fermi");
+            case 3 -> Optional.of("Kepler");
+            case 5 -> Optional.of("Maxwell");
+            case 6 -> Optional.of("Pascal");
             case 7 -> Optional.of(capability.minor() < 5 ? "Volta" : "Turing");
             case 8 -> Optional.of(capability.minor() < 9 ? "Ampere" : "Ada");
-            default -> Optional.ofNullable(FAMILIES.get(capability.major()));
+            case 9 -> Optional.of("Hopper");
+            case 10, 12 -> Optional.of("Blackwell");
+            default -> Optional.empty();
         };
     }
 

@@ -23,6 +23,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
+import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.IdleSource;
@@ -344,9 +345,10 @@ class JsonDocumentsTest {
 
     @Test
     void documentsThatOthersTellAreThoseOfTheCommands() throws Exception {
-        GpuDocuments documents = new GpuDocuments(host, leases(), Map::of, this::idle);
+        List<IdleHolder> now = idle(IdleHolders.LEAST);
+        GpuDocuments documents = new GpuDocuments(host, leases(), Map::of, _ -> now);
         assertEquals(
-                print(_ -> new GpuLs(host, leases(), Map::of, this::idle, Screen.NONE)).strip(),
+                print(_ -> new GpuLs(host, leases(), Map::of, _ -> now, Screen.NONE)).strip(),
                 documents.gpus());
         assertEquals(
                 print(out -> new GpuLeases(leases(), Screen.NONE, out)).strip(),

@@ -582,7 +582,7 @@ class RunContainerTest {
     void volumeSetupMakesTheDriverVolume() {
         String volume = "nvidia_driver_" + host.version();
         for (int i = 0; i < 2; i++) {
-            assertEquals(volume + "\n", run("volume", "setup").ok().out());
+            assertEquals(volume + "\n", daemon.jnvdocker("volume", "setup").run().ok().out());
         }
         assertEquals(
                 "nvidia-docker\n",
@@ -590,6 +590,6 @@ class RunContainerTest {
                         .run()
                         .ok()
                         .out());
-        assertTrue(run("volume", "setup", "more").exitCode() != 0);
+        assertTrue(daemon.jnvdocker("volume", "setup", "more").run().exitCode() != 0);
     }
 }
