@@ -97,6 +97,7 @@ class JsonDocumentsTest {
     private final ProcessId self =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final Deadlines deadlines = new Deadlines();
+    private final Instant idleSince = Instant.now().minus(Duration.ofHours(2));
     private Host host;
     private DockerEngine engine;
     private LeaseParts parts;
@@ -450,7 +451,7 @@ class JsonDocumentsTest {
                                     gpus().getFirst(),
                                     lease,
                                     IdleSource.NVML,
-                                    Instant.now().minus(Duration.ofHours(2)),
+                                    idleSince,
                                     false,
                                     OptionalLong.of(1 << 30)));
         } catch (IOException e) {
