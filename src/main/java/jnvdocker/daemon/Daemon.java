@@ -15,6 +15,7 @@ import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.runtime.RuntimeExec;
 import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
+import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.container.ContainerPlanner;
@@ -132,12 +133,13 @@ final class Daemon implements AutoCloseable {
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
         started.push(HistoryKeeper.start(parts.registry(), config::keepHistory, Pace.REAL));
+        NeedsCheck needs = new NeedsCheck(cuda, monitor::facts);
         ContainerPlanner planner = new ContainerPlanner(nodes, folders.pluginName());
         StartContainer start =
                 new StartContainer(
                         host,
                         inventory,
-                        cuda,
+                        needs,
                         engine,
                         volumes,
                         planner,
@@ -211,7 +213,7 @@ final class Daemon implements AutoCloseable {
                         new MesosLaunch(
                                 host,
                                 inventory,
-                                cuda,
+                                needs,
                                 served,
                                 planner,
                                 new MesosClaims(parts.leases(), config::mesos, inventory)),
@@ -234,7 +236,7 @@ final class Daemon implements AutoCloseable {
                                 host,
                                 inventory,
                                 nodes,
-                                cuda,
+                                needs,
                                 volumes,
                                 served,
                                 planner,
@@ -254,7 +256,7 @@ final class Daemon implements AutoCloseable {
                                 host,
                                 inventory,
                                 nodes,
-                                cuda,
+                                needs,
                                 served,
                                 parts.leases(),
                                 parts.oci(),

@@ -119,6 +119,11 @@ public final class GpuMonitor implements AutoCloseable {
         return interconnect.known();
     }
 
+    /** What is known of a GPU by now; who asks does not count as somebody who looks. */
+    public Optional<GpuFacts> facts(Gpu gpu) {
+        return Optional.ofNullable(readings.get(gpu.pciAddress())).flatMap(Reading::facts);
+    }
+
     /** Stops asking. A call that does not return is left to itself. */
     @Override
     public void close() {

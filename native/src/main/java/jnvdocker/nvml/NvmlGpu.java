@@ -72,7 +72,7 @@ public final class NvmlGpu {
                 uuid,
                 model,
                 present(number((library, it) -> library.nvmlDeviceGetBrand(handle, it)))
-                        .flatMap(Brand::of),
+                        .map(Brand::of),
                 present(number((library, it) -> library.nvmlDeviceGetArchitecture(handle, it)))
                         .flatMap(Architecture::of),
                 computeCapability(),

@@ -543,13 +543,23 @@ final class Reservations {
             GpuChoice choice =
                     new GpuChoice(gpus, traits.get(), holdings, unmanaged, before, rules);
             keepers = choice.keepers();
-            Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
+            Set<String> had = had();
             if (request.request() instanceof GpuRequest.Count count
                     && !had.isEmpty()
                     && outcome(choice, count, had) instanceof GpuChoice.Chosen same) {
                 return same;
             }
             return outcome(choice, request.candidates());
+        }
+
+        /** Those that it had and may be given. */
+        private Set<String> had() {
+            Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
+            return request.candidates().isEmpty()
+                    ? had
+                    : had.stream()
+                            .filter(request.candidates()::contains)
+                            .collect(Collectors.toSet());
         }
 
         /** Those of a lease, if they match the request. */
