@@ -37,7 +37,9 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleKeeper;
 import jnvdocker.metrics.MetricsPage;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
+import jnvdocker.nvml.ReportedErrors;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
@@ -119,9 +121,15 @@ final class Daemon implements AutoCloseable {
         GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
         DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
-        GpuMonitor monitor = new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL);
+        GpuHealth health =
+                new GpuHealth(
+                        ReportedErrors.read(
+                                folders.state().resolve("gpu-errors"), BootId.read(host)));
+        GpuMonitor monitor =
+                new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL, health);
         NvmlTraits traits = new NvmlTraits(monitor);
-        LeaseParts.World world = world(folders, config, host, nodes, inventory, engine, traits);
+        LeaseParts.World world =
+                world(folders, config, host, nodes, inventory, engine, health, traits);
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
@@ -178,6 +186,7 @@ final class Daemon implements AutoCloseable {
                                 volumes,
                                 served,
                                 parts.leases(),
+                                health,
                                 config::defaultGpus,
                                 config::mesos,
                                 installer,
@@ -358,6 +367,7 @@ final class Daemon implements AutoCloseable {
             DeviceNodes nodes,
             GpuInventory inventory,
             DockerEngine engine,
+            GpuHealth health,
             NvmlTraits traits)
             throws IOException {
         Processes processes = Processes.ofThisMachine();
@@ -369,6 +379,7 @@ final class Daemon implements AutoCloseable {
                 engine,
                 () -> inventory.read().gpus(),
                 new SeenUses(processes, engine, nodes, new DriverUse(host), config::ignored),
+                health,
                 config::policy,
                 traits::known,
                 HostClock.OF_THIS_MACHINE,

@@ -126,6 +126,15 @@ public final class NvmlGpu {
         return (System.currentTimeMillis() - SAMPLED_MILLIS) * 1000;
     }
 
+    /**
+     * Listens for the GPU's errors from now on.
+     *
+     * @throws NvmlException also when it does not tell of them
+     */
+    public GpuEvents events() throws NvmlException {
+        return GpuEvents.of(nvml, handle);
+    }
+
     /** What a GPU shares with another one of the session. */
     Topology.Ancestor ancestor(NvmlGpu other) throws NvmlException {
         return Topology.Ancestor.of(

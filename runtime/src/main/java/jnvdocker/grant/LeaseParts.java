@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.process.Processes;
@@ -37,6 +38,7 @@ public record LeaseParts(
      * @param boot this boot's id
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
+     * @param troubles the faults of GPUs, as they are known by now
      * @param policy the limits of the configuration, as they are now
      * @param traits what NVML tells of the GPUs, as far as it is known now
      * @param log told of each decision
@@ -49,6 +51,7 @@ public record LeaseParts(
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
+            GpuTroubles troubles,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
             HostClock clock,
@@ -64,6 +67,7 @@ public record LeaseParts(
     public static LeaseParts open(World world) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.tell(world.log());
+        ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence = new Evidence(world.processes(), world.boot(), world.state());
@@ -85,18 +89,18 @@ public record LeaseParts(
                             evidence,
                             ender,
                             world.engine(),
-                            world.inventory(),
+                            inventory,
                             unleased,
                             remover);
             reconciler.start();
-            new LostTasks(registry, world.processes(), world.inventory(), evidence).restore();
+            new LostTasks(registry, world.processes(), inventory, evidence).restore();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =
                     new RefusedStarts(
                             registry,
                             world.engine(),
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             queue,
                             world.policy(),
@@ -109,7 +113,7 @@ public record LeaseParts(
                             cancellation,
                             queue,
                             ender,
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
@@ -124,7 +128,7 @@ public record LeaseParts(
                             reconciler,
                             queue,
                             keeper,
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
@@ -139,6 +143,7 @@ public record LeaseParts(
                             evidence,
                             queue,
                             unmanagedLook,
+                            world.troubles(),
                             world.policy(),
                             world.traits(),
                             world.volumeDriver(),
@@ -151,7 +156,7 @@ public record LeaseParts(
                             ender,
                             world.engine(),
                             reconciler,
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             world.policy(),
                             decisions,

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuTraits;
@@ -51,6 +52,7 @@ class MountLookTest {
                                 new NoEngine(),
                                 () -> List.of(A),
                                 new Seen(),
+                                GpuTroubles.NONE,
                                 () -> TestingLeases.POLICY,
                                 () -> GpuTraits.UNKNOWN,
                                 machine,

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Connections;
@@ -88,6 +89,7 @@ class QueueKeeperTest {
                 new NoEngine(),
                 this::inventory,
                 new Seen(),
+                GpuTroubles.NONE,
                 () -> policy,
                 () -> traits,
                 machine,

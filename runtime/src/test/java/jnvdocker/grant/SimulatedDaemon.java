@@ -4,6 +4,7 @@ import jnvdocker.grant.SimulatedEngine.Answer;
 import jnvdocker.grant.SimulatedEngine.Event;
 import jnvdocker.grant.SimulatedEngine.Mood;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.posix.ProcessId;
@@ -147,6 +148,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             connection,
                                             world::gpus,
                                             world.uses(),
+                                            GpuTroubles.NONE,
                                             world::policy,
                                             () -> GpuTraits.UNKNOWN,
                                             machine,

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTraits;
@@ -61,6 +62,7 @@ class SlowChoiceTest {
                                 new NoEngine(),
                                 () -> List.of(A, B),
                                 new Seen(),
+                                GpuTroubles.NONE,
                                 () -> TestingLeases.POLICY,
                                 () -> GpuTraits.UNKNOWN,
                                 machine,

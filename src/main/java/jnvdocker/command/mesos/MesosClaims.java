@@ -181,7 +181,7 @@ public final class MesosClaims {
             throw new RefusedException(
                     "the image can use none of the GPUs that Mesos tasks get (mesos_gpus in the"
                             + " configuration)",
-                    "'jnvdocker gpu needs IMAGE' shows what it requires");
+                    "use an image that can ('jnvdocker gpu needs IMAGE' shows what it requires)");
         }
         return both;
     }

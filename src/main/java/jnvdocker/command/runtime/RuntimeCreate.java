@@ -273,7 +273,7 @@ public final class RuntimeCreate {
     }
 
     static Set<Integer> minors(List<Gpu> gpus) {
-        return gpus.stream().filter(Gpu::isSound).map(Gpu::minor).collect(Collectors.toSet());
+        return gpus.stream().filter(Gpu::isKnown).map(Gpu::minor).collect(Collectors.toSet());
     }
 
     private Optional<Lease> claim(OciContainers.Creation creation, GpuWish.Source source)

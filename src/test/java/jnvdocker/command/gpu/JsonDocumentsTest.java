@@ -20,6 +20,7 @@ import jnvdocker.grant.RefusalReason;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
@@ -31,7 +32,9 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuPair;
+import jnvdocker.nvml.ReportedErrors;
 import jnvdocker.nvml.Topology;
 import jnvdocker.nvml.Topology.Ancestor;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -133,6 +136,7 @@ class JsonDocumentsTest {
                                 engine,
                                 this::gpus,
                                 new Uses(List.of(use)),
+                                GpuTroubles.NONE,
                                 () ->
                                         new LeasePolicy(
                                                 OptionalInt.empty(),
@@ -416,6 +420,7 @@ class JsonDocumentsTest {
                                 volumes,
                                 new ServedVolumes(volumes, state, run),
                                 leases(),
+                                new GpuHealth(ReportedErrors.read(state, "a boot")),
                                 GpuRequest.All::new,
                                 MesosPolicy::standard,
                                 new RuntimeInstaller(
