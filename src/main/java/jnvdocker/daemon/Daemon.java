@@ -39,7 +39,6 @@ import jnvdocker.idle.IdleKeeper;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
-import jnvdocker.nvml.ReportedErrors;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.spec.GpuWishes;
@@ -122,14 +121,11 @@ final class Daemon implements AutoCloseable {
         DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
         GpuHealth health =
-                new GpuHealth(
-                        ReportedErrors.read(
-                                folders.state().resolve("gpu-errors"), BootId.read(host)));
+                GpuHealth.keptIn(folders.state().resolve("gpu-errors"), BootId.read(host));
         GpuMonitor monitor =
                 new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL, health);
-        NvmlTraits traits = new NvmlTraits(monitor);
         LeaseParts.World world =
-                world(folders, config, host, nodes, inventory, engine, health, traits);
+                world(folders, config, host, nodes, inventory, engine, health, monitor);
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
@@ -368,7 +364,7 @@ final class Daemon implements AutoCloseable {
             GpuInventory inventory,
             DockerEngine engine,
             GpuHealth health,
-            NvmlTraits traits)
+            GpuMonitor monitor)
             throws IOException {
         Processes processes = Processes.ofThisMachine();
         return new LeaseParts.World(
@@ -380,8 +376,9 @@ final class Daemon implements AutoCloseable {
                 () -> inventory.read().gpus(),
                 new SeenUses(processes, engine, nodes, new DriverUse(host), config::ignored),
                 health,
+                monitor::processes,
                 config::policy,
-                traits::known,
+                new NvmlTraits(monitor)::known,
                 HostClock.OF_THIS_MACHINE,
                 Pace.REAL,
                 new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));

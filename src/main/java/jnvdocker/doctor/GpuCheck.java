@@ -153,9 +153,10 @@ final class GpuCheck implements Check {
             case STUCK ->
                     Optional.of(
                             Finding.wrong(
-                                    held + ", whose killed process does not end",
-                                    "look for Xid in dmesg: it waits in the kernel, and it may"
-                                            + " take a restart of the host"));
+                                    held + ": " + status.note(),
+                                    "end that process (kill -KILL PID); if it does not end, look"
+                                            + " for Xid in dmesg: it waits in the kernel, and it"
+                                            + " may take a restart of the host"));
             case HELD, RESERVED ->
                     gpu.trouble()
                             .map(why ->

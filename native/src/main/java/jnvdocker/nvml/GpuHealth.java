@@ -5,6 +5,7 @@ import jnvdocker.host.GpuTroubles;
 import jnvdocker.nvml.GpuFigures.Errors;
 import jnvdocker.words.Refusal;
 
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -26,11 +27,18 @@ public final class GpuHealth implements GpuTroubles {
     private final ReportedErrors reported;
     private final Map<String, State> states = new HashMap<>();
 
-    /**
-     * @param reported the errors that this or an earlier daemon was told of
-     */
-    public GpuHealth(ReportedErrors reported) {
+    private GpuHealth(ReportedErrors reported) {
         this.reported = reported;
+    }
+
+    /**
+     * Reads what was reported since the host was started, and keeps what will be.
+     *
+     * @param file which need not be there
+     * @param boot this boot's id
+     */
+    public static GpuHealth keptIn(Path file, String boot) {
+        return new GpuHealth(ReportedErrors.read(file, boot));
     }
 
     /** What is known of the GPU at a PCI address. */

@@ -134,6 +134,20 @@ public final class GpuMonitor implements AutoCloseable {
         return Optional.ofNullable(readings.get(gpu.pciAddress())).flatMap(Reading::facts);
     }
 
+    /**
+     * The processes that have memory of a GPU; who asks does not count as somebody who looks.
+     *
+     * @return pids
+     */
+    public Set<Integer> processes(String uuid) {
+        return readings.values().stream()
+                .filter(reading -> reading.facts().filter(it -> it.uuid().equals(uuid)).isPresent())
+                .flatMap(reading -> reading.figures().stream())
+                .flatMap(figures -> figures.processes().stream())
+                .map(process -> Math.toIntExact(process.pid()))
+                .collect(Collectors.toSet());
+    }
+
     /** Stops asking. A call that does not return is left to itself. */
     @Override
     public void close() {

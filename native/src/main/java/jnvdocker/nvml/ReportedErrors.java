@@ -25,7 +25,7 @@ import java.util.regex.Pattern;
  * once, and a daemon may be restarted before the GPU is reset. Each line is a boot's id, a load of
  * the driver, a UUID, an Xid, a time and a count of errors.
  */
-public final class ReportedErrors {
+final class ReportedErrors {
     private static final Logger LOG = LoggerFactory.getLogger(ReportedErrors.class);
     private static final int MOST_BYTES = 64 * 1024;
     private static final Pattern LINE =
@@ -55,7 +55,7 @@ public final class ReportedErrors {
      *
      * @param boot this boot's id
      */
-    public static ReportedErrors read(Path file, String boot) {
+    static ReportedErrors read(Path file, String boot) {
         ReportedErrors errors = new ReportedErrors(file, boot);
         try (var in = Files.newInputStream(file)) {
             new String(in.readNBytes(MOST_BYTES), StandardCharsets.UTF_8)

@@ -443,7 +443,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private VolumeException blocked(Claim claim, List<Lease> by) {
         return new VolumeException(
                 LeaseText.held(claim.gpus(), by)
-                        + (ender.isSettling(by) ? ", which may be restarting" : ""),
+                        + (ender.isSettling(by) ? ", which may be restarting" : "")
+                        + ender.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
                         + RemakeAdvice.of(claim));

@@ -9,6 +9,7 @@ import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.RegistryException;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -39,6 +40,7 @@ public record LeaseParts(
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
      * @param troubles the faults of GPUs, as they are known by now
+     * @param memory the processes that have memory of GPUs, as they are known by now
      * @param policy the limits of the configuration, as they are now
      * @param traits what NVML tells of the GPUs, as far as it is known now
      * @param log told of each decision
@@ -52,6 +54,7 @@ public record LeaseParts(
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
             GpuTroubles troubles,
+            MemoryUsers memory,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
             HostClock clock,
@@ -71,6 +74,7 @@ public record LeaseParts(
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence = new Evidence(world.processes(), world.boot(), world.state());
+            Leftovers leftovers = new Leftovers(evidence, world.memory());
             Decisions decisions = new Decisions();
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
@@ -80,8 +84,10 @@ public record LeaseParts(
                             registry,
                             evidence,
                             unleased,
-                            new OtherClaims(world.processes(), evidence, world.pace()));
-            LeaseEnder ender = new LeaseEnder(registry, evidence, world.engine(), world.pace());
+                            new OtherClaims(world.processes(), evidence, world.pace()),
+                            leftovers);
+            LeaseEnder ender =
+                    new LeaseEnder(registry, evidence, leftovers, world.engine(), world.pace());
             Reconciler reconciler =
                     new Reconciler(
                             registry,
@@ -91,7 +97,9 @@ public record LeaseParts(
                             world.engine(),
                             inventory,
                             unleased,
-                            remover);
+                            remover,
+                            leftovers,
+                            unmanagedLook);
             reconciler.start();
             new LostTasks(registry, world.processes(), inventory, evidence).restore();
             WaitingQueue queue =

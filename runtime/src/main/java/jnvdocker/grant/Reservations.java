@@ -173,7 +173,8 @@ final class Reservations {
                 }
                 case Missed(GpuChoice.Busy busy) -> {
                     if (!queue.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
-                        throw UnavailableException.of(busy, request.creation().isPresent());
+                        throw UnavailableException.of(
+                                busy, request.creation().isPresent(), ender.remark(busy.leases()));
                     }
                 }
             }
@@ -428,7 +429,7 @@ final class Reservations {
             Choice choice = new Choice(request, before);
             choice.look();
             return switch (choice.of(registry.holdings())) {
-                case GpuChoice.Busy busy -> ChoiceText.reason(busy);
+                case GpuChoice.Busy busy -> ChoiceText.reason(busy) + ender.remark(busy.leases());
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
                 case GpuChoice.Chosen _ -> "the requested GPUs have just been given back";
             };

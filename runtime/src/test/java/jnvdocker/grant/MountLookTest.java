@@ -17,6 +17,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -53,6 +54,7 @@ class MountLookTest {
                                 () -> List.of(A),
                                 new Seen(),
                                 GpuTroubles.NONE,
+                                MemoryUsers.UNKNOWN,
                                 () -> TestingLeases.POLICY,
                                 () -> GpuTraits.UNKNOWN,
                                 machine,

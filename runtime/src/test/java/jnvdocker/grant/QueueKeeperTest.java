@@ -26,6 +26,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -90,6 +91,7 @@ class QueueKeeperTest {
                 this::inventory,
                 new Seen(),
                 GpuTroubles.NONE,
+                MemoryUsers.UNKNOWN,
                 () -> policy,
                 () -> traits,
                 machine,

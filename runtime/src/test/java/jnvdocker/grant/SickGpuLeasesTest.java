@@ -22,6 +22,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -64,6 +65,7 @@ class SickGpuLeasesTest {
                                 () -> List.of(A, B),
                                 new Unused(),
                                 gpu -> Optional.ofNullable(troubles.get(gpu)),
+                                MemoryUsers.UNKNOWN,
                                 () -> TestingLeases.POLICY,
                                 () -> GpuTraits.UNKNOWN,
                                 machine,

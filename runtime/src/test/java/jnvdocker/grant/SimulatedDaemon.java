@@ -10,6 +10,7 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.RefusedException;
 
@@ -149,6 +150,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             world::gpus,
                                             world.uses(),
                                             GpuTroubles.NONE,
+                                            MemoryUsers.UNKNOWN,
                                             world::policy,
                                             () -> GpuTraits.UNKNOWN,
                                             machine,

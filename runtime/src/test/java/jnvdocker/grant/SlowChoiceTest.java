@@ -20,6 +20,7 @@ import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -63,6 +64,7 @@ class SlowChoiceTest {
                                 () -> List.of(A, B),
                                 new Seen(),
                                 GpuTroubles.NONE,
+                                MemoryUsers.UNKNOWN,
                                 () -> TestingLeases.POLICY,
                                 () -> GpuTraits.UNKNOWN,
                                 machine,

@@ -291,8 +291,9 @@ final class Explanation {
     }
 
     private static String stuck(Claim claim) {
-        return "Its process was killed and does not end: it waits in the kernel, most likely for"
-                + " the driver. Look for 'Xid' in dmesg; the host may have to be restarted."
+        return "It becomes free when that process is gone: kill -KILL PID. If it does not end, it"
+                + " waits in the kernel, most likely for the driver: look for 'Xid' in dmesg; the"
+                + " host may have to be restarted."
                 + switch (claim.origin()) {
                     case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "";

@@ -34,7 +34,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuPair;
-import jnvdocker.nvml.ReportedErrors;
 import jnvdocker.nvml.Topology;
 import jnvdocker.nvml.Topology.Ancestor;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -53,6 +52,7 @@ import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Refusal;
@@ -137,6 +137,7 @@ class JsonDocumentsTest {
                                 this::gpus,
                                 new Uses(List.of(use)),
                                 GpuTroubles.NONE,
+                                MemoryUsers.UNKNOWN,
                                 () ->
                                         new LeasePolicy(
                                                 OptionalInt.empty(),
@@ -420,7 +421,7 @@ class JsonDocumentsTest {
                                 volumes,
                                 new ServedVolumes(volumes, state, run),
                                 leases(),
-                                new GpuHealth(ReportedErrors.read(state, "a boot")),
+                                GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),
                                 GpuRequest.All::new,
                                 MesosPolicy::standard,
                                 new RuntimeInstaller(

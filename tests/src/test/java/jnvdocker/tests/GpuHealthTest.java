@@ -8,7 +8,6 @@ import jnvdocker.nvml.Fault;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.nvml.GpuMonitor.Pace;
-import jnvdocker.nvml.ReportedErrors;
 import jnvdocker.tests.world.FakeNvml;
 import jnvdocker.words.Refusal;
 
@@ -72,7 +71,7 @@ class GpuHealthTest {
     }
 
     private void start(String boot) {
-        health = new GpuHealth(ReportedErrors.read(folder.resolve("gpu-errors"), boot));
+        health = GpuHealth.keptIn(folder.resolve("gpu-errors"), boot);
         monitor = GpuMonitor.start(world, QUICK, health);
         await(() -> monitor.readings().size() == 2);
     }

@@ -9,7 +9,6 @@ import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.nvml.GpuMonitor.Pace;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.nvml.GpuPair;
-import jnvdocker.nvml.ReportedErrors;
 import jnvdocker.nvml.Topology;
 import jnvdocker.nvml.Topology.Ancestor;
 import jnvdocker.tests.world.FakeNvml;
@@ -78,7 +77,7 @@ class GpuMonitorTest {
     }
 
     private GpuHealth health() {
-        return new GpuHealth(ReportedErrors.read(folder.resolve("gpu-errors"), "a boot"));
+        return GpuHealth.keptIn(folder.resolve("gpu-errors"), "a boot");
     }
 
     private static List<Gpu> gpus(String... addresses) {
