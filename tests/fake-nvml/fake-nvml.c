@@ -14,6 +14,7 @@
  *   sample 4711 95              of one, in percent
  *   link 0 0000:0f:00.0         the NVLink and the other end
  *   mig-mode 1 1                now, and from the next reset on
+ *   xid 79                      an error that happens when the line is added; likewise double-bit-error
  *   mig 3 7 0 MIG-... 10468982784 0   an instance: place, GPU and compute instance, UUID, memory and what is used of it
  *
  * A field without a line is not supported. For any function, before the first GPU or for one GPU:
@@ -43,6 +44,9 @@ _Static_assert(sizeof(nvmlProcessUtilizationSample_t) == 32, "SAMPLE_SIZE");
 _Static_assert(__builtin_offsetof(nvmlProcessUtilizationSample_t, timeStamp) == 8, "SAMPLE_TIME");
 _Static_assert(__builtin_offsetof(nvmlProcessUtilizationSample_t, smUtil) == 16, "SAMPLE_UTILIZATION");
 _Static_assert(sizeof(nvmlEventData_t) == 32, "EVENT_DATA_SIZE");
+_Static_assert(__builtin_offsetof(nvmlEventData_t, eventType) == 8, "TYPE of an event");
+_Static_assert(__builtin_offsetof(nvmlEventData_t, eventData) == 16, "DATA of an event");
+_Static_assert(nvmlEventTypeXidCriticalError == 0x8 && nvmlEventTypeDoubleBitEccError == 0x2, "types of events");
 _Static_assert(sizeof(nvmlMemory_t) == 24 && sizeof(nvmlBAR1Memory_t) == 24, "long[3]");
 _Static_assert(__builtin_offsetof(nvmlMemory_t, used) == 16, "total, free, used");
 _Static_assert(__builtin_offsetof(nvmlBAR1Memory_t, bar1Used) == 16, "total, free, used");
@@ -624,5 +628,76 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
         (*instance)->first = device->first;
         (*instance)->last = device->last;
     }
+    return leave(result);
+}
+
+/* A set of one GPU's events, which are its lines: those that are there already have happened before. */
+struct nvmlEventSet_st {
+    nvmlDevice_t device;
+    unsigned xids, double_bit_errors;
+};
+
+static unsigned count(nvmlDevice_t device, const char *key)
+{
+    unsigned n = 0;
+    while (find(device, key, n) != NULL)
+        n++;
+    return n;
+}
+
+nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long *types)
+{
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetSupportedEventTypes");
+    *types = nvmlEventTypeAll;
+    return leave(result);
+}
+
+nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *set)
+{
+    nvmlReturn_t result = enter(&machine, "nvmlEventSetCreate");
+    if (result == NVML_SUCCESS && (*set = calloc(1, sizeof **set)) == NULL)
+        result = NVML_ERROR_MEMORY;
+    return leave(result);
+}
+
+nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set)
+{
+    nvmlReturn_t result = enter(device, "nvmlDeviceRegisterEvents");
+    if (result == NVML_SUCCESS && types == 0)
+        result = NVML_ERROR_INVALID_ARGUMENT;
+    if (result == NVML_SUCCESS)
+        *set = (struct nvmlEventSet_st){ device, count(device, "xid"), count(device, "double-bit-error") };
+    return leave(result);
+}
+
+nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned milliseconds)
+{
+    nvmlReturn_t result = enter(set->device, "nvmlEventSetWait_v2");
+    for (unsigned waited = 0; result == NVML_SUCCESS; waited += 20) {
+        const char *xid = find(set->device, "xid", set->xids);
+        *data = (nvmlEventData_t){ .device = set->device, .gpuInstanceId = 0xFFFFFFFF, .computeInstanceId = 0xFFFFFFFF };
+        if (xid != NULL) {
+            set->xids++;
+            data->eventType = nvmlEventTypeXidCriticalError;
+            data->eventData = strtoull(xid, NULL, 0);
+            break;
+        }
+        if (find(set->device, "double-bit-error", set->double_bit_errors) != NULL) {
+            set->double_bit_errors++;
+            data->eventType = nvmlEventTypeDoubleBitEccError;
+            break;
+        }
+        if (waited >= milliseconds)
+            result = NVML_ERROR_TIMEOUT;
+        else
+            pause_for(20);
+    }
+    return leave(result);
+}
+
+nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
+{
+    nvmlReturn_t result = enter(&machine, "nvmlEventSetFree");
+    free(set);
     return leave(result);
 }

@@ -15,6 +15,7 @@ import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.runtime.RuntimeExec;
 import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
+import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.container.ContainerPlanner;
@@ -36,6 +37,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleKeeper;
 import jnvdocker.metrics.MetricsPage;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -118,9 +120,12 @@ final class Daemon implements AutoCloseable {
         GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
         DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
-        GpuMonitor monitor = new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL);
-        NvmlTraits traits = new NvmlTraits(monitor);
-        LeaseParts.World world = world(folders, config, host, nodes, inventory, engine, traits);
+        GpuHealth health =
+                GpuHealth.keptIn(folders.state().resolve("gpu-errors"), BootId.read(host));
+        GpuMonitor monitor =
+                new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL, health);
+        LeaseParts.World world =
+                world(folders, config, host, nodes, inventory, engine, health, monitor);
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
@@ -132,12 +137,13 @@ final class Daemon implements AutoCloseable {
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
         started.push(HistoryKeeper.start(parts.registry(), config::keepHistory, Pace.REAL));
+        NeedsCheck needs = new NeedsCheck(cuda, monitor::facts);
         ContainerPlanner planner = new ContainerPlanner(nodes, folders.pluginName());
         StartContainer start =
                 new StartContainer(
                         host,
                         inventory,
-                        cuda,
+                        needs,
                         engine,
                         volumes,
                         planner,
@@ -176,6 +182,7 @@ final class Daemon implements AutoCloseable {
                                 volumes,
                                 served,
                                 parts.leases(),
+                                health,
                                 config::defaultGpus,
                                 config::mesos,
                                 installer,
@@ -211,7 +218,7 @@ final class Daemon implements AutoCloseable {
                         new MesosLaunch(
                                 host,
                                 inventory,
-                                cuda,
+                                needs,
                                 served,
                                 planner,
                                 new MesosClaims(parts.leases(), config::mesos, inventory)),
@@ -234,7 +241,7 @@ final class Daemon implements AutoCloseable {
                                 host,
                                 inventory,
                                 nodes,
-                                cuda,
+                                needs,
                                 volumes,
                                 served,
                                 planner,
@@ -254,7 +261,7 @@ final class Daemon implements AutoCloseable {
                                 host,
                                 inventory,
                                 nodes,
-                                cuda,
+                                needs,
                                 served,
                                 parts.leases(),
                                 parts.oci(),
@@ -356,7 +363,8 @@ final class Daemon implements AutoCloseable {
             DeviceNodes nodes,
             GpuInventory inventory,
             DockerEngine engine,
-            NvmlTraits traits)
+            GpuHealth health,
+            GpuMonitor monitor)
             throws IOException {
         Processes processes = Processes.ofThisMachine();
         return new LeaseParts.World(
@@ -367,8 +375,10 @@ final class Daemon implements AutoCloseable {
                 engine,
                 () -> inventory.read().gpus(),
                 new SeenUses(processes, engine, nodes, new DriverUse(host), config::ignored),
+                health,
+                monitor::processes,
                 config::policy,
-                traits::known,
+                new NvmlTraits(monitor)::known,
                 HostClock.OF_THIS_MACHINE,
                 Pace.REAL,
                 new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));

@@ -40,4 +40,9 @@ final class NvmlSource implements GpuMonitor.Source {
     public List<Gpu> gpus() throws IOException {
         return HostDriver.read(host).gpus();
     }
+
+    @Override
+    public String load() throws IOException {
+        return HostDriver.load(host);
+    }
 }

@@ -7,6 +7,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
@@ -36,6 +37,7 @@ public final class Doctor {
             DriverVolumeStore volumes,
             ServedVolumes served,
             Leases leases,
+            GpuHealth health,
             Supplier<GpuRequest> defaultGpus,
             Supplier<MesosPolicy> mesos,
             RuntimeInstaller runtimes,
@@ -56,7 +58,7 @@ public final class Doctor {
         GpuCheck.Board board = () -> around.leases().status(HostDriver.read(around.host()).gpus());
         return List.of(
                 new DriverCheck(around.host(), around.cuda()),
-                new GpuCheck(board),
+                new GpuCheck(board, around.health()::all),
                 new NodeCheck(around.host(), around.nodes(), around.daemon()),
                 new PersistenceCheck(around.host(), around.volumes()),
                 new EngineCheck(around.engine(), around.host(), around.nodes(), dockerless),

@@ -2,21 +2,35 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.nvml.GpuHealth.Health;
+import jnvdocker.words.Span;
 
 import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
  * Finds GPUs that cannot be given out, though nobody uses them, and GPUs that are lost while held.
  */
 final class GpuCheck implements Check {
+    /** NVML's bits for a GPU that is slowed down by heat, or by its power supply. */
+    private static final long SLOWED_BY_HEAT = 0x20 | 0x40;
+
+    private static final long SLOWED_BY_POWER = 0x80;
+    private static final Duration LATE = Duration.ofMinutes(1);
+
     private final Board board;
+    private final Supplier<Map<String, Health>> health;
 
     /** Supplies the current status of every GPU. */
     @FunctionalInterface
@@ -24,8 +38,12 @@ final class GpuCheck implements Check {
         List<GpuStatus> status() throws IOException;
     }
 
-    GpuCheck(Board board) {
+    /**
+     * @param health by UUID; nothing of a GPU that NVML has not told of
+     */
+    GpuCheck(Board board, Supplier<Map<String, Health>> health) {
         this.board = board;
+        this.health = health;
     }
 
     @Override
@@ -45,7 +63,64 @@ final class GpuCheck implements Check {
         List<Finding> found = new ArrayList<>();
         found.add(Finding.ok(count(all)));
         all.forEach(gpu -> trouble(gpu).ifPresent(found::add));
+        Map<String, Health> told = health.get();
+        for (GpuStatus status : all) {
+            if (status.gpu().isSound() && told.containsKey(status.gpu().uuid())) {
+                found.addAll(hints(status.gpu(), told.get(status.gpu().uuid()), Instant.now()));
+            }
+        }
         return found;
+    }
+
+    /** What is no reason to give a GPU to nobody. */
+    static List<Finding> hints(Gpu gpu, Health health, Instant now) {
+        String name = GpuText.name(gpu);
+        List<Finding> hints = new ArrayList<>();
+        long slowed = health.throttling().orElse(0);
+        if ((slowed & SLOWED_BY_HEAT) != 0) {
+            hints.add(
+                    Finding.hint(
+                            name + " is slowed down, since it is too hot",
+                            "look after its fans and the air around it"));
+        }
+        if ((slowed & SLOWED_BY_POWER) != 0) {
+            hints.add(
+                    Finding.hint(
+                            name + " is slowed down by its power supply",
+                            "look after its power cables and the host's power supply"));
+        }
+        long uncorrected = health.uncorrected().orElse(0);
+        if (uncorrected > 0) {
+            hints.add(
+                    Finding.hint(
+                            name
+                                    + " has had "
+                                    + (uncorrected == 1 ? "1 error" : uncorrected + " errors")
+                                    + " of its memory that could not be corrected, since the driver"
+                                    + " was loaded",
+                            "reset it when it is idle; have it replaced if that goes on"));
+        }
+        if (health.otherXid().isPresent()) {
+            hints.add(
+                    Finding.hint(
+                            "the driver has reported Xid "
+                                    + health.otherXid().getAsInt()
+                                    + " of "
+                                    + name,
+                            "look for it in dmesg and in NVIDIA's list of Xids"));
+        }
+        Optional<Instant> late =
+                health.toldAt().filter(at -> Duration.between(at, now).compareTo(LATE) > 0);
+        if (late.isPresent()) {
+            hints.add(
+                    Finding.hint(
+                            "NVML has not answered about "
+                                    + name
+                                    + " for "
+                                    + Span.between(late.get(), now),
+                            "look for Xid in dmesg: the driver may wait for the GPU"));
+        }
+        return hints;
     }
 
     private static String count(List<GpuStatus> all) {
@@ -68,16 +143,7 @@ final class GpuCheck implements Check {
         String name = LeaseText.name(gpu.index(), gpu.uuid());
         String held = status.lease().map(lease -> name + " " + LeaseText.held(lease)).orElse(name);
         return switch (status.state()) {
-            case SICK ->
-                    Optional.of(
-                            Finding.wrong(
-                                    "GPU "
-                                            + gpu.index()
-                                            + " at "
-                                            + gpu.pciAddress()
-                                            + " cannot be given out: "
-                                            + gpu.trouble(),
-                                    "look at the kernel log: dmesg | grep -i nvrm"));
+            case SICK -> Optional.of(Finding.wrong(GpuText.sick(gpu)));
             case MISSING ->
                     Optional.of(
                             Finding.wrong(
@@ -87,10 +153,17 @@ final class GpuCheck implements Check {
             case STUCK ->
                     Optional.of(
                             Finding.wrong(
-                                    held + ", whose killed process does not end",
-                                    "look for Xid in dmesg: it waits in the kernel, and it may"
-                                            + " take a restart of the host"));
-            case FREE, RESERVED, HELD, UNMANAGED, CORDONED ->
+                                    held + ": " + status.note(),
+                                    "end that process (kill -KILL PID); if it does not end, look"
+                                            + " for Xid in dmesg: it waits in the kernel, and it"
+                                            + " may take a restart of the host"));
+            case HELD, RESERVED ->
+                    gpu.trouble()
+                            .map(why ->
+                                    Finding.wrong(
+                                            held + ", and has a fault: " + why.what(),
+                                            why.remedy().orElseThrow()));
+            case FREE, UNMANAGED, CORDONED ->
                     gpu.hasUuid()
                             ? Optional.empty()
                             : Optional.of(

@@ -10,6 +10,7 @@ import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Pace;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
@@ -28,6 +29,7 @@ import jnvdocker.registry.HostClock;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.web.WebAnswer;
 import jnvdocker.web.WebRequest;
 import jnvdocker.words.RefusedException;
@@ -108,6 +110,8 @@ class MetricsPageTest {
                                 engine,
                                 () -> HostDriver.read(host).gpus(),
                                 new NoUses(),
+                                GpuTroubles.NONE,
+                                MemoryUsers.UNKNOWN,
                                 () ->
                                         new LeasePolicy(
                                                 OptionalInt.of(2),

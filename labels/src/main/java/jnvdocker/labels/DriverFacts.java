@@ -67,6 +67,11 @@ public final class DriverFacts {
         return Optional.ofNullable(cuda);
     }
 
+    /** The compute capability of the GPU, {@code 8.6}. */
+    public Optional<String> arch() {
+        return Optional.ofNullable(arch);
+    }
+
     public Optional<String> brand() {
         return Optional.ofNullable(brand);
     }

@@ -112,10 +112,18 @@ public final class GpuNeeds {
 
     /** Whether it matters for them which CUDA version the driver supports. */
     public boolean dependOnCuda() {
-        return minimumCuda != null
-                || requirements.stream()
-                        .flatMap(named -> named.requirement().alternatives().stream())
-                        .anyMatch(each -> each.properties().contains(Property.CUDA));
+        return minimumCuda != null || mention(Property.CUDA);
+    }
+
+    /** Whether it matters for them which GPU it is. */
+    public boolean dependOnGpu() {
+        return mention(Property.ARCH) || mention(Property.BRAND);
+    }
+
+    private boolean mention(Property property) {
+        return requirements.stream()
+                .flatMap(named -> named.requirement().alternatives().stream())
+                .anyMatch(each -> each.properties().contains(property));
     }
 
     /**

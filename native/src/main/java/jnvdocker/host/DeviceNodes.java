@@ -77,7 +77,7 @@ public final class DeviceNodes {
     public List<DeviceNode> all() throws IOException {
         List<DeviceNode> nodes = new ArrayList<>(control());
         for (Gpu gpu : new GpuInventory(host, this).read().gpus()) {
-            if (gpu.isSound()) {
+            if (gpu.isKnown()) {
                 nodes.add(of(gpu));
             }
         }
@@ -108,7 +108,7 @@ public final class DeviceNodes {
             look("nvidia-uvm-tools", uvm, 1, faults);
         }
         for (Gpu gpu : gpus) {
-            if (gpu.isSound()) {
+            if (gpu.isKnown()) {
                 look("nvidia" + gpu.minor(), major, gpu.minor(), faults);
             }
         }

@@ -1,5 +1,9 @@
 package jnvdocker.host;
 
+import jnvdocker.words.Refusal;
+
+import java.util.Optional;
+
 /**
  * One GPU. Its identity is the UUID; the other components are for people and device nodes, and may
  * change when the host is re-cabled.
@@ -11,19 +15,37 @@ package jnvdocker.host;
  *     driver names none
  * @param pciAddress {@code 0000:07:00.0}, lower case
  * @param model {@code NVIDIA A100-SXM4-40GB}
- * @param trouble the fault for which it cannot be given out; empty when it has none
+ * @param trouble the fault for which it cannot be given out, and what to do; empty when it has none
  */
 public record Gpu(
-        int index, String uuid, int minor, String pciAddress, String model, String trouble) {
+        int index,
+        String uuid,
+        int minor,
+        String pciAddress,
+        String model,
+        Optional<Refusal> trouble) {
     static final String UNKNOWN = "?";
+    private static final String LOOK = "look at the kernel log (dmesg | grep -i nvrm)";
 
     /** A GPU without a fault. */
     public Gpu(int index, String uuid, int minor, String pciAddress, String model) {
-        this(index, uuid, minor, pciAddress, model, "");
+        this(index, uuid, minor, pciAddress, model, Optional.empty());
     }
 
-    static Gpu troubled(int index, String pciAddress, String trouble) {
-        return new Gpu(index, UNKNOWN, -1, pciAddress, UNKNOWN, trouble);
+    /** One of which the driver does not say which it is. */
+    static Gpu unknown(int index, String pciAddress, String trouble) {
+        return new Gpu(
+                index, UNKNOWN, -1, pciAddress, UNKNOWN, Optional.of(new Refusal(trouble, LOOK)));
+    }
+
+    /** The same with a fault. */
+    public Gpu with(Refusal fault) {
+        return new Gpu(index, uuid, minor, pciAddress, model, Optional.of(fault));
+    }
+
+    /** Whether the driver says which it is: then it has a node, though it may have a fault. */
+    public boolean isKnown() {
+        return minor >= 0;
     }
 
     /** Whether it can be given out at all, whether held or free. */

@@ -67,6 +67,21 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     }
 
     /**
+     * Returns what is another value after each load of the driver's kernel module.
+     *
+     * @throws NoDriverException when no driver is loaded
+     */
+    public static String load(Host host) throws IOException {
+        Path module = host.resolve("/sys/module/nvidia");
+        try {
+            // The kernel gives the directories of sysfs ever new numbers.
+            return Files.getAttribute(module, "unix:ino").toString();
+        } catch (NoSuchFileException e) {
+            return readVersion(host).text();
+        }
+    }
+
+    /**
      * Returns the version alone, which takes one read; {@link #read} takes another for every GPU.
      *
      * @throws NoDriverException when no driver is loaded
@@ -140,7 +155,7 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
                     ? Optional.empty()
                     : Optional.of(parseGpu(index, address, text));
         } catch (IOException e) {
-            return Optional.of(Gpu.troubled(index, address, FileErrors.describe(e)));
+            return Optional.of(Gpu.unknown(index, address, FileErrors.describe(e)));
         }
     }
 
@@ -159,14 +174,14 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         }
         String uuid = facts.getOrDefault("GPU UUID", "");
         if (!UUID.matcher(uuid).matches()) {
-            return Gpu.troubled(
+            return Gpu.unknown(
                     index,
                     pciAddress,
                     "the driver shows no UUID for it (found " + Quote.quoted(uuid) + ")");
         }
         String minor = facts.getOrDefault("Device Minor", "");
         if (!minor.matches("[0-9]{1,3}")) {
-            return Gpu.troubled(
+            return Gpu.unknown(
                     index,
                     pciAddress,
                     "the driver shows no device minor for it (found " + Quote.quoted(minor) + ")");

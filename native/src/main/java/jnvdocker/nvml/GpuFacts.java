@@ -1,5 +1,6 @@
 package jnvdocker.nvml;
 
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -49,6 +50,7 @@ public record GpuFacts(
 
     /** In the order of {@code nvmlBrandType_t}. */
     public enum Brand {
+        /** Also one that is newer than this table. */
         UNKNOWN,
         QUADRO,
         TESLA,
@@ -67,11 +69,14 @@ public record GpuFacts(
         GEFORCE_RTX,
         TITAN_RTX;
 
-        /** Empty for one that is newer than this table. */
-        static Optional<Brand> of(int number) {
-            return number > 0 && number < values().length
-                    ? Optional.of(values()[number])
-                    : Optional.empty();
+        static Brand of(int number) {
+            return number > 0 && number < values().length ? values()[number] : UNKNOWN;
+        }
+
+        /** As images spell it in {@code NVIDIA_REQUIRE_*}: {@code nvidiartx}. */
+        @Override
+        public String toString() {
+            return name().replace("_", "").toLowerCase(Locale.ROOT);
         }
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.nvml;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.NoDriverException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,6 +31,7 @@ public final class GpuMonitor implements AutoCloseable {
 
     private final Source source;
     private final Pace pace;
+    private final GpuHealth health;
     private final Map<String, Reading> readings = new ConcurrentHashMap<>();
     private final Map<String, Watcher> watchers = new HashMap<>();
     private String said = "";
@@ -46,6 +48,9 @@ public final class GpuMonitor implements AutoCloseable {
         Optional<Path> library() throws IOException;
 
         List<Gpu> gpus() throws IOException;
+
+        /** Returns what is another value after each load of the driver. */
+        String load() throws IOException;
     }
 
     /**
@@ -79,15 +84,20 @@ public final class GpuMonitor implements AutoCloseable {
             Optional<GpuFigures> figures,
             Optional<String> trouble) {}
 
-    /** One that knows nothing before it is started. */
-    public GpuMonitor(Source source, Pace pace) {
+    /**
+     * One that knows nothing before it is started.
+     *
+     * @param health is told of every GPU's
+     */
+    public GpuMonitor(Source source, Pace pace, GpuHealth health) {
         this.source = source;
         this.pace = pace;
+        this.health = health;
     }
 
     /** Begins, without waiting for anything. */
-    public static GpuMonitor start(Source source, Pace pace) {
-        return new GpuMonitor(source, pace).start();
+    public static GpuMonitor start(Source source, Pace pace, GpuHealth health) {
+        return new GpuMonitor(source, pace, health).start();
     }
 
     /** Begins, without waiting for anything. */
@@ -119,6 +129,25 @@ public final class GpuMonitor implements AutoCloseable {
         return interconnect.known();
     }
 
+    /** What is known of a GPU by now; who asks does not count as somebody who looks. */
+    public Optional<GpuFacts> facts(Gpu gpu) {
+        return Optional.ofNullable(readings.get(gpu.pciAddress())).flatMap(Reading::facts);
+    }
+
+    /**
+     * The processes that have memory of a GPU; who asks does not count as somebody who looks.
+     *
+     * @return pids
+     */
+    public Set<Integer> processes(String uuid) {
+        return readings.values().stream()
+                .filter(reading -> reading.facts().filter(it -> it.uuid().equals(uuid)).isPresent())
+                .flatMap(reading -> reading.figures().stream())
+                .flatMap(figures -> figures.processes().stream())
+                .map(process -> Math.toIntExact(process.pid()))
+                .collect(Collectors.toSet());
+    }
+
     /** Stops asking. A call that does not return is left to itself. */
     @Override
     public void close() {
@@ -128,11 +157,12 @@ public final class GpuMonitor implements AutoCloseable {
     private void keepSession() {
         Duration pause = pace.idle();
         while (!closed) {
-            Session session = null;
+            NvmlSession session = null;
             try {
                 Optional<Path> library = source.library();
+                show();
                 if (library.isPresent()) {
-                    session = new Session(library.get(), Nvml.open(library.get()));
+                    session = new NvmlSession(library.get(), Nvml.open(library.get()));
                     said = "";
                     pause = pace.idle();
                     interconnect = session.interconnect;
@@ -147,6 +177,20 @@ public final class GpuMonitor implements AutoCloseable {
         }
     }
 
+    private List<Gpu> show() throws IOException {
+        List<Gpu> gpus = List.of();
+        String load = "";
+        try {
+            gpus = source.gpus();
+            load = source.load();
+        } catch (NoDriverException e) {
+            // Then it shows none.
+        }
+        health.shown(gpus, load);
+        health.save();
+        return gpus;
+    }
+
     /** Once for each reason: what fails goes on failing. */
     private void say(String reason) {
         if (!said.equals(reason)) {
@@ -156,9 +200,9 @@ public final class GpuMonitor implements AutoCloseable {
     }
 
     /** Has every GPU watched until the driver goes, or another comes. */
-    private void watch(Session session) throws IOException {
+    private void watch(NvmlSession session) throws IOException {
         while (!closed && !session.over && source.library().equals(Optional.of(session.file))) {
-            List<Gpu> gpus = source.gpus();
+            List<Gpu> gpus = show();
             Set<String> addresses = gpus.stream().map(Gpu::pciAddress).collect(Collectors.toSet());
             watchers.entrySet()
                     .removeIf(watcher -> {
@@ -175,7 +219,7 @@ public final class GpuMonitor implements AutoCloseable {
         }
     }
 
-    private void end(Session session) {
+    private void end(NvmlSession session) {
         watchers.values().forEach(watcher -> watcher.stopped = true);
         watchers.clear();
         readings.clear();
@@ -202,66 +246,55 @@ public final class GpuMonitor implements AutoCloseable {
         return watched ? pace.watched() : pace.idle();
     }
 
-    /** A session, which ends when nobody is amid a call of it. */
-    private static final class Session {
-        private final Path file;
-        private final Nvml nvml;
-        private final Interconnect interconnect = new Interconnect();
-        private int users;
-        private boolean ended;
-        private volatile boolean over;
-
-        Session(Path file, Nvml nvml) {
-            this.file = file;
-            this.nvml = nvml;
-        }
-
-        private synchronized boolean enter() {
-            if (ended) {
-                return false;
-            }
-            users++;
-            return true;
-        }
-
-        private synchronized void leave() {
-            users--;
-            closeIfUnused();
-        }
-
-        synchronized void end() {
-            ended = true;
-            closeIfUnused();
-        }
-
-        /** One whose calls do not return stays open. */
-        private void closeIfUnused() {
-            if (ended && users == 0) {
-                nvml.close();
-            }
-        }
-    }
-
     private final class Watcher {
-        private final Session session;
+        private final NvmlSession session;
         private final String address;
         private Optional<GpuFacts> facts = Optional.empty();
         private Thread learner = new Thread();
         private long learntAt = System.nanoTime();
         private volatile boolean stopped;
 
-        Watcher(Session session, String address) {
+        Watcher(NvmlSession session, String address) {
             this.session = session;
             this.address = address;
         }
 
         Watcher start() {
             Thread.ofPlatform().daemon().name("nvml-" + address).start(this::run);
+            Thread.ofPlatform().daemon().name("nvml-events-" + address).start(this::listen);
             return this;
         }
 
+        /** Hears of its errors, as long as it tells of them. */
+        private void listen() {
+            boolean tells = true;
+            while (tells && isNeeded() && session.enter()) {
+                try (GpuEvents events = session.nvml.gpu(address).events()) {
+                    while (isNeeded()) {
+                        events.await(pace.watched()).ifPresent(this::hear);
+                    }
+                } catch (NvmlException e) {
+                    tells = !e.isNotSupported();
+                    LOG.debug("no errors are heard of the GPU at {}: {}", address, e.getMessage());
+                } finally {
+                    session.leave();
+                }
+                rest(pace.idle());
+            }
+        }
+
+        private void hear(int xid) {
+            LOG.info("the driver reports Xid {} of the GPU at {}", xid, address);
+            health.reported(address, xid);
+            health.save();
+        }
+
+        private boolean isNeeded() {
+            return !closed && !stopped;
+        }
+
         private void run() {
-            while (!closed && !stopped && session.enter()) {
+            while (isNeeded() && session.enter()) {
                 Reading reading;
                 try {
                     reading = read();
@@ -304,14 +337,19 @@ public final class GpuMonitor implements AutoCloseable {
         }
 
         private Reading read() {
+            Instant begun = Instant.now();
             try {
                 NvmlGpu gpu = session.nvml.gpu(address);
                 if (facts.isEmpty()) {
                     facts = Optional.of(gpu.facts());
                 }
-                return new Reading(
-                        Instant.now(), facts, Optional.of(gpu.figures()), Optional.empty());
+                GpuFigures figures = gpu.figures();
+                health.answered(address, begun, figures);
+                return new Reading(Instant.now(), facts, Optional.of(figures), Optional.empty());
             } catch (NvmlException e) {
+                if (e.needsReset()) {
+                    health.silent(address, e.getMessage());
+                }
                 session.over |= e.isOfTheDriver();
                 return new Reading(
                         Instant.now(), facts, Optional.empty(), Optional.of(e.getMessage()));
@@ -329,7 +367,7 @@ public final class GpuMonitor implements AutoCloseable {
             long begin = System.nanoTime();
             do {
                 rest(pace.watched());
-            } while (!closed && !stopped && System.nanoTime() - begin < period().toNanos());
+            } while (isNeeded() && System.nanoTime() - begin < period().toNanos());
         }
     }
 }

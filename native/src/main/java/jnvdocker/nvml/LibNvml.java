@@ -34,7 +34,7 @@ interface LibNvml extends Library {
     /** Where its {@code smUtil} is. */
     int SAMPLE_UTILIZATION = 16;
 
-    /** Bytes of {@code nvmlEventData_t}, whose type and data are the second and third word. */
+    /** Bytes of {@code nvmlEventData_t}, whose type and data are its second and third 8 bytes. */
     int EVENT_DATA_SIZE = 32;
 
     /**

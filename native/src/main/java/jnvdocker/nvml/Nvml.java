@@ -61,10 +61,16 @@ public final class Nvml implements AutoCloseable {
      * @param newestFirst the versions of one entry point
      */
     void call(Entry... newestFirst) throws NvmlException {
+        callUnless(NvmlException.SUCCESS, newestFirst);
+    }
+
+    /** The same for a call by which one other code is an answer, too. */
+    int callUnless(int answer, Entry... newestFirst) throws NvmlException {
         int code = result(newestFirst);
-        if (code != NvmlException.SUCCESS) {
+        if (code != NvmlException.SUCCESS && code != answer) {
             throw new NvmlException(code, String.valueOf(library.nvmlErrorString(code)));
         }
+        return code;
     }
 
     /**

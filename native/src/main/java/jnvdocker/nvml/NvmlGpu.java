@@ -72,7 +72,7 @@ public final class NvmlGpu {
                 uuid,
                 model,
                 present(number((library, it) -> library.nvmlDeviceGetBrand(handle, it)))
-                        .flatMap(Brand::of),
+                        .map(Brand::of),
                 present(number((library, it) -> library.nvmlDeviceGetArchitecture(handle, it)))
                         .flatMap(Architecture::of),
                 computeCapability(),
@@ -124,6 +124,15 @@ public final class NvmlGpu {
     /** The driver takes a sample of what each process does every second or more often. */
     private static long recently() {
         return (System.currentTimeMillis() - SAMPLED_MILLIS) * 1000;
+    }
+
+    /**
+     * Listens for the GPU's errors from now on.
+     *
+     * @throws NvmlException also when it does not tell of them
+     */
+    public GpuEvents events() throws NvmlException {
+        return GpuEvents.of(nvml, handle);
     }
 
     /** The nearest part of the host that this GPU and another one of the session share. */

@@ -197,7 +197,12 @@ class HostDriverTest {
         proc.gpu("0000:0f:00.0", TestingProc.information(UUID, 1));
         List<Gpu> gpus = HostDriver.read(proc.host()).gpus();
         assertFalse(gpus.get(0).isSound());
-        assertTrue(gpus.get(0).trouble().contains("0000:07:00.0/information: No such file"));
+        assertTrue(
+                gpus.get(0)
+                        .trouble()
+                        .orElseThrow()
+                        .what()
+                        .contains("0000:07:00.0/information: No such file"));
         assertEquals(gpu(1, UUID, 1, "0000:0f:00.0"), gpus.get(1));
     }
 
@@ -241,7 +246,7 @@ class HostDriverTest {
     private static void assertTrouble(String text, String reason) {
         Gpu gpu = parse(text);
         assertFalse(gpu.isSound());
-        assertTrue(gpu.trouble().contains(reason), gpu.trouble());
+        assertTrue(gpu.trouble().orElseThrow().what().contains(reason), gpu::toString);
     }
 
     private String assertRefusal(String file) {

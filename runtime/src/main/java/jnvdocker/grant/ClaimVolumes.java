@@ -12,6 +12,7 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -25,6 +26,7 @@ import jnvdocker.volume.plugin.PluginVolumes;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.volume.plugin.VolumeInfo;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -309,6 +311,11 @@ public final class ClaimVolumes implements PluginVolumes {
         LeasePolicy rules = policy.get();
         Cordons cordons = new Cordons(rules, holdings.cordoned());
         for (Gpu gpu : gpus(claim, present)) {
+            if (!gpu.isSound()) {
+                Refusal why = GpuText.sick(gpu);
+                throw new VolumeException(
+                        why.what(), why.remedy().orElseThrow() + RemakeAdvice.of(claim));
+            }
             Optional<Cordon> cordon = cordons.of(gpu);
             if (cordon.isPresent()) {
                 throw new VolumeException(
@@ -436,7 +443,8 @@ public final class ClaimVolumes implements PluginVolumes {
     private VolumeException blocked(Claim claim, List<Lease> by) {
         return new VolumeException(
                 LeaseText.held(claim.gpus(), by)
-                        + (ender.isSettling(by) ? ", which may be restarting" : ""),
+                        + (ender.isSettling(by) ? ", which may be restarting" : "")
+                        + ender.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
                         + RemakeAdvice.of(claim));

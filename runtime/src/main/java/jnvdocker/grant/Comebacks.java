@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 
 /**
  * Finds out whether a container that has ended is about to start again, and ends its lease if it is
@@ -73,13 +74,23 @@ final class Comebacks {
     private final Evidence evidence;
     private final ContainerEngine engine;
     private final Pace pace;
+    private final Predicate<Lease> isLeftBehind;
     private final Map<String, Quiet> quiet = new ConcurrentHashMap<>();
 
-    Comebacks(LeaseRegistry registry, Evidence evidence, ContainerEngine engine, Pace pace) {
+    /**
+     * @param isLeftBehind whether a lease stays though it is over, for what its holder has left
+     */
+    Comebacks(
+            LeaseRegistry registry,
+            Evidence evidence,
+            ContainerEngine engine,
+            Pace pace,
+            Predicate<Lease> isLeftBehind) {
         this.registry = registry;
         this.evidence = evidence;
         this.engine = engine;
         this.pace = pace;
+        this.isLeftBehind = isLeftBehind;
     }
 
     /** A claim of whose container nothing runs. */
@@ -218,9 +229,14 @@ final class Comebacks {
         if (outlook instanceof Over(String why, boolean said)) {
             // Unless it was mounted meanwhile, or a start that was under way has come to something.
             boolean lives = evidence.of(lease.get()) instanceof Evidence.Alive;
+            if (!lives && isLeftBehind.test(lease.get())) {
+                // A sweep tries again.
+                return new Open(Optional.empty());
+            }
             if (lives || !registry.end(lease.get(), why, said)) {
                 return new Open(STEP);
             }
+            evidence.forget(lease.get());
             quiet.remove(claim, now);
         }
         return outlook;

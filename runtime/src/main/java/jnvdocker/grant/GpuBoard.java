@@ -11,6 +11,7 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
 
 import java.time.Instant;
 import java.util.ArrayList;
@@ -69,7 +70,7 @@ final class GpuBoard {
     private GpuStatus free(Gpu gpu) {
         Optional<Cordon> cordon = choice.cordon(gpu);
         if (!gpu.isSound()) {
-            return idle(gpu, GpuStatus.State.SICK, Optional.empty(), gpu.trouble());
+            return idle(gpu, GpuStatus.State.SICK, Optional.empty(), trouble(gpu));
         }
         List<GpuUse> uses = unmanaged.of(gpu);
         if (!uses.isEmpty()) {
@@ -105,6 +106,10 @@ final class GpuBoard {
         return Stream.of(notes).filter(note -> !note.isEmpty()).collect(Collectors.joining("; "));
     }
 
+    private static String trouble(Gpu gpu) {
+        return gpu.trouble().map(Refusal::what).orElse("");
+    }
+
     private static String more(int others) {
         return others == 0 ? "" : ", and " + others + " more";
     }
@@ -132,7 +137,7 @@ final class GpuBoard {
                 evidence.state(lease, finding),
                 Optional.of(lease),
                 Optional.empty(),
-                notes(note, also(uses), cordon.map(LeaseText::cordoned).orElse("")),
+                notes(trouble(gpu), note, also(uses), cordon.map(LeaseText::cordoned).orElse("")),
                 uses,
                 cordon);
     }

@@ -16,6 +16,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Ends leases whose holders are gone, and no others. A container that ends may be about to start
@@ -25,6 +26,7 @@ final class LeaseEnder {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseEnder.class);
     private final LeaseRegistry registry;
     private final Evidence evidence;
+    private final Leftovers leftovers;
     private final Comebacks comebacks;
     private final Pace pace;
     private final UnwrittenMounts unwritten;
@@ -33,10 +35,16 @@ final class LeaseEnder {
     /** Held from when a cgroup loses its rules until the lease has ended for which it had them. */
     private final Object rules = new Object();
 
-    LeaseEnder(LeaseRegistry registry, Evidence evidence, ContainerEngine engine, Pace pace) {
+    LeaseEnder(
+            LeaseRegistry registry,
+            Evidence evidence,
+            Leftovers leftovers,
+            ContainerEngine engine,
+            Pace pace) {
         this.registry = registry;
         this.evidence = evidence;
-        this.comebacks = new Comebacks(registry, evidence, engine, pace);
+        this.leftovers = leftovers;
+        this.comebacks = new Comebacks(registry, evidence, engine, pace, this::isLeftBehind);
         this.pace = pace;
         unwritten = new UnwrittenMounts(evidence);
         grace = new RestartGrace(pace);
@@ -111,6 +119,7 @@ final class LeaseEnder {
                     endNow(lease, why);
                 }
             } else if (finding instanceof Evidence.Alive) {
+                evidence.forget(lease);
                 unwritten.remove(claim);
                 comebacks.lives(claim);
             } else if (lease.isOfContainer() && !unwritten.has(claim)) {
@@ -170,11 +179,46 @@ final class LeaseEnder {
         }
     }
 
+    /** Whether a lease stays, since a process that its holder has left behind uses its GPUs. */
+    private boolean isLeftBehind(Lease lease) {
+        Optional<String> leftover =
+                lease.boot().equals(registry.boot()) ? leftovers.of(lease) : Optional.empty();
+        if (leftover.isPresent() && evidence.keep(lease, leftover.get())) {
+            LOG.warn(
+                    "lease {} of claim {} does not end yet: {}",
+                    lease.id(),
+                    lease.claim().id(),
+                    leftover.get());
+        }
+        return leftover.isPresent();
+    }
+
+    /** Whether one of the leases has not ended though its holder is gone. */
+    boolean keepsAny(Collection<Lease> leases) {
+        return leases.stream().anyMatch(lease -> evidence.kept(lease).isPresent());
+    }
+
     /**
-     * Ends a lease of which nothing can start again. One whose GPUs may still be opened by others
-     * that share its cgroup stays, until that can be put right.
+     * Why one of the leases has not ended, to be said after its holder: {@code , which has ended,
+     * but python3 (pid 4711) still uses GPU 2 (GPU-5c1a3009)}; empty when none is kept so.
+     */
+    String remark(Collection<Lease> leases) {
+        return leases.stream()
+                .flatMap(lease -> evidence.kept(lease).stream())
+                .findFirst()
+                .map(why -> ", which has ended, but " + why)
+                .orElse("");
+    }
+
+    /**
+     * Ends a lease of which nothing can start again. One whose GPUs are still used by a process of
+     * its holder stays, and one whose GPUs may still be opened by others that share its cgroup,
+     * until that can be put right.
      */
     void endNow(Lease lease, String why) throws IOException {
+        if (isLeftBehind(lease)) {
+            return;
+        }
         synchronized (rules) {
             try {
                 withdrawRules(lease);
@@ -203,6 +247,9 @@ final class LeaseEnder {
      * @return false when it has ended meanwhile, or is another one by now
      */
     boolean endUnused(Lease seen, String why) throws IOException {
+        if (isLeftBehind(seen)) {
+            return false;
+        }
         synchronized (rules) {
             withdrawRules(seen);
             return registry.end(seen, why);
@@ -269,6 +316,7 @@ final class LeaseEnder {
     boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
                 .filter(lease -> lease.isOfContainer() || mayStartAgain(lease))
+                .filter(lease -> evidence.kept(lease).isEmpty())
                 .filter(lease -> evidence.of(lease) instanceof Evidence.Gone)
                 .anyMatch(lease -> comebacks.isSettling(lease.claim().id()) || grace.lasts(lease));
     }

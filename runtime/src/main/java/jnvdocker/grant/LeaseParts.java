@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.process.Processes;
@@ -8,6 +9,7 @@ import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.RegistryException;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -37,6 +39,8 @@ public record LeaseParts(
      * @param boot this boot's id
      * @param volumeDriver the name of our volume plugin
      * @param uses the uses of GPUs, with and without leases
+     * @param troubles the faults of GPUs, as they are known by now
+     * @param memory the processes that have memory of GPUs, as they are known by now
      * @param policy the limits of the configuration, as they are now
      * @param traits the facts about GPUs that NVML has told by now
      * @param log told of each decision
@@ -49,6 +53,8 @@ public record LeaseParts(
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             GpuUses uses,
+            GpuTroubles troubles,
+            MemoryUsers memory,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
             HostClock clock,
@@ -64,9 +70,11 @@ public record LeaseParts(
     public static LeaseParts open(World world) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.tell(world.log());
+        ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
         try {
             ClaimFiles files = new ClaimFiles(world.state());
             Evidence evidence = new Evidence(world.processes(), world.boot(), world.state());
+            Leftovers leftovers = new Leftovers(evidence, world.memory());
             Decisions decisions = new Decisions();
             Unleased unleased = new Unleased(registry, evidence);
             ClaimRemover remover = new ClaimRemover(registry, files, evidence);
@@ -76,8 +84,10 @@ public record LeaseParts(
                             registry,
                             evidence,
                             unleased,
-                            new OtherClaims(world.processes(), evidence, world.pace()));
-            LeaseEnder ender = new LeaseEnder(registry, evidence, world.engine(), world.pace());
+                            new OtherClaims(world.processes(), evidence, world.pace()),
+                            leftovers);
+            LeaseEnder ender =
+                    new LeaseEnder(registry, evidence, leftovers, world.engine(), world.pace());
             Reconciler reconciler =
                     new Reconciler(
                             registry,
@@ -85,18 +95,20 @@ public record LeaseParts(
                             evidence,
                             ender,
                             world.engine(),
-                            world.inventory(),
+                            inventory,
                             unleased,
-                            remover);
+                            remover,
+                            leftovers,
+                            unmanagedLook);
             reconciler.start();
-            new LostTasks(registry, world.processes(), world.inventory(), evidence).restore();
+            new LostTasks(registry, world.processes(), inventory, evidence).restore();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =
                     new RefusedStarts(
                             registry,
                             world.engine(),
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             queue,
                             world.policy(),
@@ -109,7 +121,7 @@ public record LeaseParts(
                             cancellation,
                             queue,
                             ender,
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
@@ -124,7 +136,7 @@ public record LeaseParts(
                             reconciler,
                             queue,
                             keeper,
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             world.policy(),
                             world.traits(),
@@ -139,6 +151,7 @@ public record LeaseParts(
                             evidence,
                             queue,
                             unmanagedLook,
+                            world.troubles(),
                             world.policy(),
                             world.traits(),
                             world.volumeDriver(),
@@ -151,7 +164,7 @@ public record LeaseParts(
                             ender,
                             world.engine(),
                             reconciler,
-                            world.inventory(),
+                            inventory,
                             unmanagedLook,
                             world.policy(),
                             decisions,

@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
@@ -58,6 +59,7 @@ public final class Leases {
     private final Evidence evidence;
     private final WaitingQueue queue;
     private final UnmanagedLook unmanagedLook;
+    private final GpuTroubles troubles;
     private final Supplier<LeasePolicy> policy;
     private final Supplier<GpuTraits> traits;
     private final String volumeDriver;
@@ -70,6 +72,7 @@ public final class Leases {
             Evidence evidence,
             WaitingQueue queue,
             UnmanagedLook unmanagedLook,
+            GpuTroubles troubles,
             Supplier<LeasePolicy> policy,
             Supplier<GpuTraits> traits,
             String volumeDriver,
@@ -80,6 +83,7 @@ public final class Leases {
         this.evidence = evidence;
         this.queue = queue;
         this.unmanagedLook = unmanagedLook;
+        this.troubles = troubles;
         this.policy = policy;
         this.traits = traits;
         this.volumeDriver = volumeDriver;
@@ -257,8 +261,9 @@ public final class Leases {
                 .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease));
     }
 
-    private List<GpuStatus> status(List<Gpu> gpus, List<GpuUse> seen, Holdings holdings)
+    private List<GpuStatus> status(List<Gpu> shown, List<GpuUse> seen, Holdings holdings)
             throws IOException {
+        List<Gpu> gpus = troubles.mark(shown);
         UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
         GpuChoice choice =
                 new GpuChoice(gpus, traits.get(), holdings, unmanaged, queue.all(), policy.get());
@@ -286,7 +291,8 @@ public final class Leases {
     }
 
     /**
-     * GPUs get leases again.
+     * GPUs get leases again: those that were cordoned, and those of which an error was reported and
+     * that were reset since.
      *
      * @throws RefusedException when it is the configuration that cordons one
      */
@@ -301,6 +307,7 @@ public final class Leases {
             }
         }
         for (Gpu gpu : gpus) {
+            troubles.forgive(gpu);
             if (registry.uncordon(gpu.uuid())) {
                 LOG.info("GPU {} was uncordoned", gpu.uuid());
             }

@@ -64,7 +64,7 @@ final class LostTasks {
                 CgroupControllers.mounted().counterpart(allowed.folder(), "devices", "freezer");
         List<Gpu> gpus =
                 inventory.gpus().stream()
-                        .filter(gpu -> gpu.isSound() && allowed.minors().contains(gpu.minor()))
+                        .filter(gpu -> gpu.isKnown() && allowed.minors().contains(gpu.minor()))
                         .toList();
         Claim.ContainerRef container = new Claim.ContainerRef(id, id);
         endLeasesOfThePast(gpus, id);

@@ -71,6 +71,7 @@ public final class OciContainers {
      *
      * @param process our runtime, which waits for the answer and then becomes the real one
      * @param cgroup the directory that its cgroup will have, if that is known
+     * @param candidates the UUIDs of the only GPUs that it may be given; empty when it may any
      * @param reservation the claim that was made for it beforehand
      */
     public record Creation(
@@ -81,11 +82,47 @@ public final class OciContainers {
             Optional<String> cgroup,
             Owner owner,
             GpuRequest request,
+            Set<String> candidates,
             Optional<String> reservation) {
+        public Creation {
+            candidates = Set.copyOf(candidates);
+        }
+
+        /** Of one that may be given any GPU. */
+        public Creation(
+                Container container,
+                String name,
+                Optional<String> image,
+                ProcessId process,
+                Optional<String> cgroup,
+                Owner owner,
+                GpuRequest request,
+                Optional<String> reservation) {
+            this(container, name, image, process, cgroup, owner, request, Set.of(), reservation);
+        }
+
         /** The same for a container that a claim was made for beforehand. */
         public Creation with(String claim, Owner itsOwner) {
             return new Creation(
-                    container, name, image, process, cgroup, itsOwner, request, Optional.of(claim));
+                    container,
+                    name,
+                    image,
+                    process,
+                    cgroup,
+                    itsOwner,
+                    request,
+                    candidates,
+                    Optional.of(claim));
+        }
+
+        /**
+         * The same for a container that may be given only some GPUs.
+         *
+         * @param uuids of these; empty when it may be given any
+         */
+        public Creation among(Set<String> uuids) {
+            return new Creation(
+                    container, name, image, process, cgroup, owner, request, uuids, reservation);
         }
     }
 
@@ -244,7 +281,7 @@ public final class OciContainers {
                 reservations.claim(
                         new LeaseRequest(
                                 creation.request(),
-                                Set.of(),
+                                creation.candidates(),
                                 creation.owner(),
                                 creation.process(),
                                 new Origin.OciContainer(container.root(), creation.image()),

@@ -47,6 +47,8 @@ public final class Reconciler {
     private final Unleased unleased;
     private final Adoption adoption;
     private final ClaimRemover remover;
+    private final Leftovers leftovers;
+    private final UnmanagedLook unmanagedLook;
 
     Reconciler(
             LeaseRegistry registry,
@@ -56,7 +58,9 @@ public final class Reconciler {
             ContainerEngine engine,
             ClaimVolumes.Inventory inventory,
             Unleased unleased,
-            ClaimRemover remover) {
+            ClaimRemover remover,
+            Leftovers leftovers,
+            UnmanagedLook unmanagedLook) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
@@ -66,6 +70,8 @@ public final class Reconciler {
         this.unleased = unleased;
         this.adoption = new Adoption(registry, evidence, unleased);
         this.remover = remover;
+        this.leftovers = leftovers;
+        this.unmanagedLook = unmanagedLook;
     }
 
     /** Whether every claim is known that an engine may ask for. */
@@ -151,9 +157,14 @@ public final class Reconciler {
         for (String claim : ender.removeGroups()) {
             files.delete(claim);
         }
+        List<Lease> live = registry.live();
+        leftovers.look(live);
+        if (ender.keepsAny(live)) {
+            // Has what its holder left behind closed the GPU meanwhile?
+            unmanagedLook.lookWithoutEngine(inventory.gpus());
+        }
         boolean unclear =
-                registry.live().stream()
-                        .anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
+                live.stream().anyMatch(lease -> !(evidence.of(lease) instanceof Evidence.Alive));
         if (!unclear && isComplete() && !hasUnused() && unleased.running().isEmpty()) {
             return;
         }

@@ -181,7 +181,8 @@ public final class RefusedStarts {
                 && gpus.stream()
                         .filter(gpu -> isOf(claim, gpu))
                         .allMatch(gpu ->
-                                !holdings.held().containsKey(gpu.uuid())
+                                gpu.isSound()
+                                        && !holdings.held().containsKey(gpu.uuid())
                                         && (rules.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
                                         && choice.cordon(gpu).isEmpty()
                                         && choice.keptFor(gpu).isEmpty());

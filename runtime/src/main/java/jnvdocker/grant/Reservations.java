@@ -173,7 +173,8 @@ final class Reservations {
                 }
                 case Missed(GpuChoice.Busy busy) -> {
                     if (!queue.forgetTheDead(choice.keepers()) && !hope.isLeft(busy.leases())) {
-                        throw UnavailableException.of(busy, request.creation().isPresent());
+                        throw UnavailableException.of(
+                                busy, request.creation().isPresent(), ender.remark(busy.leases()));
                     }
                 }
             }
@@ -428,7 +429,7 @@ final class Reservations {
             Choice choice = new Choice(request, before);
             choice.look();
             return switch (choice.of(registry.holdings())) {
-                case GpuChoice.Busy busy -> ChoiceText.reason(busy);
+                case GpuChoice.Busy busy -> ChoiceText.reason(busy) + ender.remark(busy.leases());
                 case GpuChoice.Impossible why -> throw UnavailableException.of(why);
                 case GpuChoice.Chosen _ -> "the requested GPUs have just been given back";
             };
@@ -543,13 +544,23 @@ final class Reservations {
             GpuChoice choice =
                     new GpuChoice(gpus, traits.get(), holdings, unmanaged, before, rules);
             keepers = choice.keepers();
-            Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
+            Set<String> had = had();
             if (request.request() instanceof GpuRequest.Count count
                     && !had.isEmpty()
                     && outcome(choice, count, had) instanceof GpuChoice.Chosen same) {
                 return same;
             }
             return outcome(choice, request.candidates());
+        }
+
+        /** Those that it had and may be given. */
+        private Set<String> had() {
+            Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
+            return request.candidates().isEmpty()
+                    ? had
+                    : had.stream()
+                            .filter(request.candidates()::contains)
+                            .collect(Collectors.toSet());
         }
 
         /** Those of a lease, if they match the request. */

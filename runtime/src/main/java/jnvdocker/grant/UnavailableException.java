@@ -21,9 +21,11 @@ public final class UnavailableException extends RefusedException {
 
     /**
      * @param byEngine whether an engine asks, which does not wait
+     * @param remark what else is to be said of who has them
      */
-    static UnavailableException of(GpuChoice.Busy busy, boolean byEngine) {
-        Refusal refusal = byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy);
+    static UnavailableException of(GpuChoice.Busy busy, boolean byEngine, String remark) {
+        Refusal words = byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy);
+        Refusal refusal = new Refusal(words.what() + remark, words.remedy());
         return new UnavailableException(refusal, new Cause(busy, byEngine));
     }
 

@@ -98,7 +98,7 @@ public final class Unleased {
         for (Running one : running()) {
             GpuUse.User user = evidence.user(one.process());
             gpus.stream()
-                    .filter(gpu -> gpu.isSound() && one.mayUse(gpu))
+                    .filter(gpu -> gpu.isKnown() && one.mayUse(gpu))
                     .forEach(gpu ->
                             uses.add(
                                     new GpuUse(

@@ -45,18 +45,21 @@ final class UnmanagedLook {
     private final Evidence evidence;
     private final Unleased unleased;
     private final OtherClaims otherClaims;
+    private final Leftovers leftovers;
 
     UnmanagedLook(
             GpuUses uses,
             LeaseRegistry registry,
             Evidence evidence,
             Unleased unleased,
-            OtherClaims otherClaims) {
+            OtherClaims otherClaims,
+            Leftovers leftovers) {
         this.uses = uses;
         this.registry = registry;
         this.evidence = evidence;
         this.unleased = unleased;
         this.otherClaims = otherClaims;
+        this.leftovers = leftovers;
     }
 
     /**
@@ -77,6 +80,7 @@ final class UnmanagedLook {
      * lease, or one of another daemon.
      */
     private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
+        leftovers.opened(gpus, seen);
         List<GpuUse> all = withoutClaims(seen);
         all.addAll(unleased.uses(gpus));
         all.addAll(otherClaims.uses(gpus));
@@ -149,9 +153,21 @@ final class UnmanagedLook {
         boolean leased =
                 live.stream()
                         .filter(lease -> lease.isOf(use.gpu().uuid()))
-                        .anyMatch(lease -> evidence.isOfHolder(process, lease));
+                        .anyMatch(lease -> isOf(process, lease));
         // One that is gone may have had a lease that has ended since it was seen.
         return leased || !evidence.isAlive(process.id());
+    }
+
+    /** What has left its holder's cgroup since it was seen there is still the holder's. */
+    private boolean isOf(GpuUse.User process, Lease lease) {
+        if (leftovers.wasSeen(lease, process.id())) {
+            return true;
+        }
+        boolean its = evidence.isOfHolder(process, lease);
+        if (its) {
+            leftovers.remember(lease, process);
+        }
+        return its;
     }
 
     /** The GPUs of a container by its engine's word, which has a lease on them. */

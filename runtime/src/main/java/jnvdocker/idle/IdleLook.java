@@ -56,7 +56,7 @@ final class IdleLook {
             looks.put(
                     gpu,
                     new GpuLook(
-                            gpu.isSound() ? nodes : Use.UNKNOWN,
+                            gpu.isKnown() ? nodes : Use.UNKNOWN,
                             reading.filter(it -> isNew(gpu, it))
                                     .flatMap(Reading::figures)
                                     .map(IdleLook::use)

@@ -46,7 +46,7 @@ public record GpuStatus(
         /** For a docker run that has not started its container yet. */
         RESERVED,
         HELD,
-        /** Its container was killed and does not end. */
+        /** Its holder was killed and does not end, or has left a process behind that uses it. */
         STUCK,
         /** Somebody uses it without a lease. */
         UNMANAGED,

@@ -61,7 +61,7 @@ final class GrantedGpus {
         }
         Map<Gpu, GpuUse.Kind> kinds = new LinkedHashMap<>();
         gpus.stream()
-                .filter(gpu -> gpu.isSound() && byIndex.containsKey(gpu.index()))
+                .filter(gpu -> gpu.isKnown() && byIndex.containsKey(gpu.index()))
                 .forEach(gpu -> kinds.put(gpu, byIndex.get(gpu.index())));
         return kinds;
     }

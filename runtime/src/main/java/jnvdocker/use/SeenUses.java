@@ -176,7 +176,7 @@ public final class SeenUses implements GpuUses {
         GpuUse.User process =
                 new GpuUse.User(user, traits.name(), traits.uid(), traits.container());
         return gpus.stream()
-                .filter(gpu -> gpu.isSound() && its.test(gpu))
+                .filter(gpu -> gpu.isKnown() && its.test(gpu))
                 .map(gpu -> new GpuUse(gpu, kind, container, Optional.of(process)))
                 .toList();
     }

@@ -18,6 +18,7 @@ import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeInfo;
 
 import java.io.IOException;
@@ -245,7 +246,8 @@ final class ModelCheck {
                         registry,
                         evidence,
                         world.daemon.parts().unleased(),
-                        new OtherClaims(world.machine, evidence, Pace.REAL));
+                        new OtherClaims(world.machine, evidence, Pace.REAL),
+                        new Leftovers(evidence, MemoryUsers.UNKNOWN));
         UnmanagedUses unmanaged =
                 new UnmanagedUses(
                         unmanagedLook.among(

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuTraits;
@@ -16,6 +17,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -51,6 +53,8 @@ class MountLookTest {
                                 new NoEngine(),
                                 () -> List.of(A),
                                 new Seen(),
+                                GpuTroubles.NONE,
+                                MemoryUsers.UNKNOWN,
                                 () -> TestingLeases.POLICY,
                                 () -> GpuTraits.UNKNOWN,
                                 machine,

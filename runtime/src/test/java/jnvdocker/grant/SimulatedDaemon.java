@@ -4,11 +4,13 @@ import jnvdocker.grant.SimulatedEngine.Answer;
 import jnvdocker.grant.SimulatedEngine.Event;
 import jnvdocker.grant.SimulatedEngine.Mood;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Changes;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.plugin.VolumeException;
 import jnvdocker.words.RefusedException;
 
@@ -147,6 +149,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             connection,
                                             world::gpus,
                                             world.uses(),
+                                            GpuTroubles.NONE,
+                                            MemoryUsers.UNKNOWN,
                                             world::policy,
                                             () -> GpuTraits.UNKNOWN,
                                             machine,

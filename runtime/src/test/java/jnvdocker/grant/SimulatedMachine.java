@@ -129,6 +129,11 @@ final class SimulatedMachine implements Processes, HostClock {
         }
     }
 
+    /** A process leaves its container's cgroup and mounts, as root may have it do. */
+    void leave(ProcessId process) {
+        running.put(process.pid(), new Running(process, Optional.empty(), Optional.empty(), false));
+    }
+
     /**
      * A process has been sent SIGKILL, and hangs.
      *

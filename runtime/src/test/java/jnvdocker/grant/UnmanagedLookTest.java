@@ -17,6 +17,7 @@ import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUse.Kind;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.use.RunningContainer;
 
 import org.junit.jupiter.api.AfterEach;
@@ -56,7 +57,8 @@ class UnmanagedLookTest {
                         registry,
                         evidence,
                         new Unleased(registry, evidence),
-                        new OtherClaims(processes, evidence, Pace.REAL));
+                        new OtherClaims(processes, evidence, Pace.REAL),
+                        new Leftovers(evidence, MemoryUsers.UNKNOWN));
     }
 
     @AfterEach

@@ -21,6 +21,7 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
@@ -41,7 +42,8 @@ class GpuChoiceTest {
     private static final GpuRequest TWO = new GpuRequest.Count(2);
     private static final GpuRequest EVERY = new GpuRequest.All();
 
-    private static final Gpu SICK = new Gpu(0, "?", -1, "0000:00:00.0", "?", "it is lost");
+    private static final Gpu SICK =
+            new Gpu(0, "?", -1, "0000:00:00.0", "?").with(new Refusal("it is lost", "look for it"));
     private static final Gpu NAMELESS = gpu(0, "GPU-????????-????-????-????-????????????", 0);
 
     @Test
@@ -473,9 +475,7 @@ class GpuChoiceTest {
                         + " ('jnvdocker gpu ls' shows them)",
                 TWO,
                 gpus);
-        String refusal =
-                "GPU 0 at 0000:00:00.0 cannot be given out: it is lost; look at the kernel log"
-                        + " (dmesg | grep -i nvrm)";
+        String refusal = "GPU 0 at 0000:00:00.0 cannot be given out: it is lost; look for it";
         assertRefused(refusal, devices("0", "1"), gpus);
         assertRefused(refusal, ONE, List.of(SICK));
         assertRefused(refusal, EVERY, List.of(SICK));

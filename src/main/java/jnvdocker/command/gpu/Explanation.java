@@ -11,9 +11,11 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Tenure;
+import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.Span;
 
 import java.time.Instant;
@@ -71,6 +73,7 @@ final class Explanation {
                             + ".");
         }
         sentences.add("What keeps it: " + kept + ".");
+        status.gpu().trouble().ifPresent(why -> sentences.add(sick(why)));
         sharing().ifPresent(sentences::add);
         idle.ifPresent(sentences::add);
         sentences.add(whatToDo(lease));
@@ -82,6 +85,14 @@ final class Explanation {
                                         + ", and gets no new container after this one. "
                                         + uncordon(cordon)));
         return sentences;
+    }
+
+    private static String sick(Refusal why) {
+        return "It is given to nobody after this holder: "
+                + why.what()
+                + ". What to do then: "
+                + why.remedy().orElseThrow()
+                + ".";
     }
 
     /** Names the users of the GPU other than its holder. */
@@ -102,15 +113,8 @@ final class Explanation {
     List<String> free(Optional<Lease> last) {
         Gpu gpu = status.gpu();
         if (status.state() == GpuStatus.State.SICK) {
-            return List.of(
-                    "GPU "
-                            + gpu.index()
-                            + " at "
-                            + gpu.pciAddress()
-                            + " cannot be given out: "
-                            + gpu.trouble()
-                            + ".",
-                    "Look at the kernel log: dmesg | grep -i nvrm");
+            Refusal why = GpuText.sick(gpu);
+            return List.of(why.what() + ".", "What to do: " + why.remedy().orElseThrow() + ".");
         }
         if (status.user().isPresent()) {
             return used(status.user().get());
@@ -287,8 +291,9 @@ final class Explanation {
     }
 
     private static String stuck(Claim claim) {
-        return "Its process was killed and does not end: it waits in the kernel, most likely for"
-                + " the driver. Look for 'Xid' in dmesg; the host may have to be restarted."
+        return "It becomes free when that process is gone: kill -KILL PID. If it does not end, it"
+                + " waits in the kernel, most likely for the driver: look for 'Xid' in dmesg; the"
+                + " host may have to be restarted."
                 + switch (claim.origin()) {
                     case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "";

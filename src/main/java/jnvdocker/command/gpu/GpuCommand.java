@@ -12,6 +12,7 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.idle.IdleHolders;
 import jnvdocker.lease.Owner;
+import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.nvml.GpuPair;
 import jnvdocker.nvml.Topology;
@@ -200,6 +201,7 @@ public final class GpuCommand {
                                                 Caller.isRoot(request)
                                                         ? readingRoots
                                                         : readingArchives),
+                                        this::facts,
                                         screen))
                         .addSubcommand(new GpuVolume(host, volumes, served, screen))
                         .addSubcommand(new GpuDoctor(doctor, screen))
@@ -207,6 +209,10 @@ public final class GpuCommand {
                         .addSubcommand(new GpuReload(reload, request))
                         .addSubcommand(departure);
         return CommandGroup.of(gpu, request);
+    }
+
+    private Optional<GpuFacts> facts(jnvdocker.host.Gpu gpu) {
+        return Optional.ofNullable(readings.get().get(gpu.pciAddress())).flatMap(Reading::facts);
     }
 
     /** Root may end all uses, whoever their owner is. */

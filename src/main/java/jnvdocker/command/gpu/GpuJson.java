@@ -65,13 +65,13 @@ record GpuJson(
     static GpuJson of(GpuStatus status, Optional<Reading> reading, IdleNotes idle) {
         Gpu gpu = status.gpu();
         boolean missing = status.state() == GpuStatus.State.MISSING;
-        boolean sound = gpu.isSound();
+        boolean known = gpu.isKnown();
         Optional<Lease> lease = status.lease();
         return new GpuJson(
                 gpu.index(),
-                sound ? gpu.uuid() : null,
-                missing || !sound ? null : gpu.model(),
-                sound ? DeviceNodes.nameOf(gpu) : null,
+                known ? gpu.uuid() : null,
+                missing || !known ? null : gpu.model(),
+                known ? DeviceNodes.nameOf(gpu) : null,
                 missing ? null : gpu.pciAddress(),
                 word(status.state()),
                 status.idleSince().map(Instant::toString).orElse(null),

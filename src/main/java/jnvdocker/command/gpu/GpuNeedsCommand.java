@@ -1,10 +1,13 @@
 package jnvdocker.command.gpu;
 
+import jnvdocker.command.start.SuitedGpus;
 import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
-import jnvdocker.labels.DriverVersion;
+import jnvdocker.labels.DriverFacts;
+import jnvdocker.nvml.GpuFacts;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
@@ -19,8 +22,10 @@ import picocli.CommandLine.Spec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 
 @Command(
         name = "needs",
@@ -35,6 +40,7 @@ final class GpuNeedsCommand implements Callable<Integer> {
     private final Host host;
     private final CudaVersions cuda;
     private final ImageSource images;
+    private final Function<Gpu, Optional<GpuFacts>> told;
     private final Screen screen;
 
     @Spec private CommandSpec spec;
@@ -57,10 +63,19 @@ final class GpuNeedsCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print JSON.")
     private boolean json;
 
-    GpuNeedsCommand(Host host, CudaVersions cuda, ImageSource images, Screen screen) {
+    /**
+     * @param told what NVML has told of a GPU
+     */
+    GpuNeedsCommand(
+            Host host,
+            CudaVersions cuda,
+            ImageSource images,
+            Function<Gpu, Optional<GpuFacts>> told,
+            Screen screen) {
         this.host = host;
         this.cuda = cuda;
         this.images = images;
+        this.told = told;
         this.screen = screen;
     }
 
@@ -91,13 +106,19 @@ final class GpuNeedsCommand implements Callable<Integer> {
         return images.image(source);
     }
 
+    /** Of a host whose GPUs differ, the first counts that has what the image needs. */
     private NeedsReport report(ImageSource.Found found) throws IOException {
-        DriverVersion driver;
+        HostDriver driver;
         try {
-            driver = HostDriver.readVersion(host);
+            driver = HostDriver.read(host);
         } catch (NoDriverException e) {
             return NeedsReport.of(found, Optional.empty(), e.getMessage());
         }
-        return NeedsReport.of(found, Optional.of(cuda.facts(driver)), "");
+        List<DriverFacts> gpus =
+                SuitedGpus.facts(cuda.facts(driver.version()), driver.gpus(), told);
+        return gpus.stream()
+                .map(facts -> NeedsReport.of(found, Optional.of(facts), ""))
+                .reduce((one, other) -> one.isMet() ? one : other.isMet() ? other : one)
+                .orElseThrow();
     }
 }

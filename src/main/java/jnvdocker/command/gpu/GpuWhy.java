@@ -82,7 +82,7 @@ final class GpuWhy implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, RefusedException {
         IdleNotes notes = new IdleNotes(idle.idle(), Instant.now());
-        GpuStatus status = find(HostDriver.read(host).gpus());
+        GpuStatus status = find(leases.status(HostDriver.read(host).gpus()));
         List<Lease> past = leases.pastOf(status.gpu(), PAST);
         List<String> sentences = new ArrayList<>(sentences(status, past, notes));
         leases.refusedStarts().stream()
@@ -117,10 +117,13 @@ final class GpuWhy implements Callable<Integer> {
     }
 
     /** A GPU that the driver no longer shows is known by its UUID alone. */
-    private GpuStatus find(List<Gpu> present) throws IOException, RefusedException {
-        List<GpuStatus> all = leases.status(present);
+    private GpuStatus find(List<GpuStatus> all) throws RefusedException {
         boolean isUuid = id.toLowerCase(Locale.ROOT).startsWith("gpu-");
-        List<Gpu> candidates = isUuid ? all.stream().map(GpuStatus::gpu).toList() : present;
+        List<Gpu> candidates =
+                all.stream()
+                        .filter(status -> isUuid || status.state() != GpuStatus.State.MISSING)
+                        .map(GpuStatus::gpu)
+                        .toList();
         Gpu found = GpuResolver.resolve(List.of(id), candidates).getFirst();
         return all.stream().filter(status -> status.gpu().equals(found)).findFirst().orElseThrow();
     }

@@ -153,7 +153,9 @@ final class NeedsReport {
         return "driver "
                 + facts.driver()
                 + ", CUDA version "
-                + facts.cuda().map(CudaVersion::toString).orElse("unknown");
+                + facts.cuda().map(CudaVersion::toString).orElse("unknown")
+                + facts.arch().map(arch -> ", arch " + arch).orElse("")
+                + facts.brand().map(brand -> ", brand " + Quote.shown(brand)).orElse("");
     }
 
     private List<String> table(Screen screen) {

@@ -51,8 +51,8 @@ record TopologyJson(
         Gpu gpu = status.gpu();
         return new TopologyJson(
                 gpu.index(),
-                gpu.isSound() ? gpu.uuid() : null,
-                gpu.isSound() ? gpu.model() : null,
+                gpu.isKnown() ? gpu.uuid() : null,
+                gpu.isKnown() ? gpu.model() : null,
                 gpu.pciAddress(),
                 GpuJson.word(status.state()),
                 status.lease().map(Lease::id).orElse(null),

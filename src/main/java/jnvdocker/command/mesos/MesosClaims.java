@@ -61,11 +61,13 @@ public final class MesosClaims {
      * Gives a container the GPUs of its share, for as long as any of its processes lives. If it
      * asks again, it gets the same GPUs.
      *
+     * @param suited the UUIDs of the only GPUs that its image can use; empty when it can use any
      * @param taskId the task's, if it is known
      * @param process the process with which the agent has started the container, and which asks
      */
     Allocation claim(
             GpuShare share,
+            Set<String> suited,
             Optional<String> taskId,
             TaskCgroups cgroups,
             ProcessId process,
@@ -76,7 +78,10 @@ public final class MesosClaims {
         begin(id, client);
         try {
             Optional<Claim> known = leases.ofMesosContainer(id);
-            claim = known.isPresent() ? known.get() : make(share, taskId, cgroups, process, client);
+            claim =
+                    known.isPresent()
+                            ? known.get()
+                            : make(share, suited, taskId, cgroups, process, client);
         } finally {
             end(id);
         }
@@ -117,6 +122,7 @@ public final class MesosClaims {
 
     private Claim make(
             GpuShare share,
+            Set<String> suited,
             Optional<String> taskId,
             TaskCgroups cgroups,
             ProcessId process,
@@ -129,7 +135,7 @@ public final class MesosClaims {
                 leases.claim(
                                 new LeaseRequest(
                                         share.request(),
-                                        candidates(share.request()),
+                                        candidates(share.request(), suited),
                                         owner(config),
                                         process,
                                         new Origin.MesosTask(name),
@@ -155,13 +161,29 @@ public final class MesosClaims {
         }
     }
 
-    /** Returns the UUIDs of the GPUs that Mesos tasks get; none if they get any GPU. */
-    private Set<String> candidates(GpuRequest request) throws IOException, RefusedException {
+    /**
+     * Returns the UUIDs of the GPUs that Mesos tasks get and the image can use; none if they may be
+     * any.
+     */
+    private Set<String> candidates(GpuRequest request, Set<String> suited)
+            throws IOException, RefusedException {
         MesosPolicy now = policy.get();
         List<Gpu> given = now.givenOf(inventory.read().gpus(), request);
-        return now.isRestricted()
-                ? given.stream().map(Gpu::uuid).collect(Collectors.toSet())
-                : Set.of();
+        if (!now.isRestricted()) {
+            return suited;
+        }
+        Set<String> both =
+                given.stream()
+                        .map(Gpu::uuid)
+                        .filter(uuid -> suited.isEmpty() || suited.contains(uuid))
+                        .collect(Collectors.toSet());
+        if (both.isEmpty()) {
+            throw new RefusedException(
+                    "the image can use none of the GPUs that Mesos tasks get (mesos_gpus in the"
+                            + " configuration)",
+                    "use an image that can ('jnvdocker gpu needs IMAGE' shows what it requires)");
+        }
+        return both;
     }
 
     private ProcessId processOf(RuntimeFolder folder) throws IOException, RefusedException {

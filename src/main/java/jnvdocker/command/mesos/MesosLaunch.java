@@ -7,7 +7,6 @@ import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.UserSettings;
 import jnvdocker.container.VolumeMount;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -71,13 +70,13 @@ public final class MesosLaunch {
     public MesosLaunch(
             Host host,
             GpuInventory inventory,
-            CudaVersions cuda,
+            NeedsCheck needsCheck,
             ServedVolumes volumes,
             ContainerPlanner planner,
             MesosClaims claims) {
         this.host = host;
         this.inventory = inventory;
-        this.needsCheck = new NeedsCheck(cuda);
+        this.needsCheck = needsCheck;
         this.volumes = volumes;
         this.planner = planner;
         this.claims = claims;
@@ -151,13 +150,18 @@ public final class MesosLaunch {
             return;
         }
         HostDriver loaded = inventory.read();
-        if (driver) {
-            needsCheck.check(GpuNeeds.withGpus(image, info.environment()), loaded, client);
-        }
+        Set<String> suited =
+                driver
+                        ? needsCheck.check(
+                                GpuNeeds.withGpus(image, info.environment()),
+                                share.request(),
+                                loaded,
+                                client)
+                        : Set.of();
         TaskCgroups cgroups = TaskCgroups.of(process, folder, share.owner(), processes);
         Allocation allocation =
                 share.hasGpus()
-                        ? claims.claim(share, taskId(info, share), cgroups, process, client)
+                        ? claims.claim(share, suited, taskId(info, share), cgroups, process, client)
                         : Allocation.NONE;
         TaskEnvironment environment = TaskEnvironment.of(info, config);
         ContainerEdits edits =

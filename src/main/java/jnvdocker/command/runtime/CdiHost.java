@@ -25,7 +25,7 @@ public record CdiHost(
         HostDriver driver = inventory.read();
         List<CdiDevices.Device> devices = new ArrayList<>();
         for (Gpu gpu : driver.gpus()) {
-            if (gpu.isSound()) {
+            if (gpu.isKnown()) {
                 devices.add(new CdiDevices.Device(gpu, nodes.of(gpu)));
             }
         }

@@ -6,7 +6,6 @@ import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.VolumeMount;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.grant.ContainerEngine;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
@@ -89,7 +88,7 @@ public final class RuntimeCreate {
             Host host,
             GpuInventory inventory,
             DeviceNodes nodes,
-            CudaVersions cuda,
+            NeedsCheck needsCheck,
             DriverVolumeStore store,
             ServedVolumes volumes,
             ContainerPlanner planner,
@@ -103,7 +102,7 @@ public final class RuntimeCreate {
         this.host = host;
         this.inventory = inventory;
         this.nodes = nodes;
-        this.needsCheck = new NeedsCheck(cuda);
+        this.needsCheck = needsCheck;
         this.volumes = volumes;
         this.graphics = new Graphics(host, store, nodes);
         this.planner = planner;
@@ -274,7 +273,7 @@ public final class RuntimeCreate {
     }
 
     static Set<Integer> minors(List<Gpu> gpus) {
-        return gpus.stream().filter(Gpu::isSound).map(Gpu::minor).collect(Collectors.toSet());
+        return gpus.stream().filter(Gpu::isKnown).map(Gpu::minor).collect(Collectors.toSet());
     }
 
     private Optional<Lease> claim(OciContainers.Creation creation, GpuWish.Source source)
@@ -290,8 +289,13 @@ public final class RuntimeCreate {
             OciContainers.Creation creation, CreateCall call, GpuWish.Source source, Majors majors)
             throws RefusedException, IOException {
         HostDriver driver = inventory.read();
-        needsCheck.check(GpuNeeds.withGpus(call.merged(), Map.of()), driver, call.client());
-        Optional<Lease> lease = claim(creation, source);
+        Set<String> candidates =
+                needsCheck.check(
+                        GpuNeeds.withGpus(call.merged(), Map.of()),
+                        creation.request(),
+                        driver,
+                        call.client());
+        Optional<Lease> lease = claim(creation.among(candidates), source);
         try {
             edit(call, driver, lease, majors);
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());

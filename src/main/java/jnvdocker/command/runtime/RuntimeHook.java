@@ -3,7 +3,6 @@ package jnvdocker.command.runtime;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
@@ -25,6 +24,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -69,7 +69,7 @@ public final class RuntimeHook {
             Host host,
             GpuInventory inventory,
             DeviceNodes nodes,
-            CudaVersions cuda,
+            NeedsCheck needsCheck,
             ServedVolumes volumes,
             Leases leases,
             OciContainers containers,
@@ -79,7 +79,7 @@ public final class RuntimeHook {
         this.host = host;
         this.inventory = inventory;
         this.nodes = nodes;
-        this.needsCheck = new NeedsCheck(cuda);
+        this.needsCheck = needsCheck;
         this.volumes = volumes;
         this.leases = leases;
         this.containers = containers;
@@ -144,7 +144,9 @@ public final class RuntimeHook {
         if (given.isEmpty()) {
             return;
         }
-        needsCheck.check(GpuNeeds.withGpus(call.merged(), Map.of()), driver, call.client());
+        GpuRequest request = NamedNodes.of(given, driver.gpus());
+        needsCheck.check(
+                GpuNeeds.withGpus(call.merged(), Map.of()), request, driver, call.client());
         refuseAnotherDriver(call.spec(), driver, call.request().peer().pid());
         Lease lease =
                 containers
@@ -156,7 +158,7 @@ public final class RuntimeHook {
                                         Caller.process(call.request()),
                                         Optional.empty(),
                                         owners.guess(call.usersLabels()),
-                                        NamedNodes.of(given, driver.gpus()),
+                                        request,
                                         Optional.empty()),
                                 init)
                         .orElseThrow();

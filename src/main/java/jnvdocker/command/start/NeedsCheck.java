@@ -1,30 +1,61 @@
 package jnvdocker.command.start;
 
 import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.DriverFacts;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.Unchecked;
+import jnvdocker.nvml.GpuFacts;
 import jnvdocker.protocol.ClientConnection;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
 
-/** Checks the needs of an image against the loaded driver. */
+/** Checks the needs of an image against the loaded driver and the GPUs. */
 public final class NeedsCheck {
     private final CudaVersions cuda;
+    private final Function<Gpu, Optional<GpuFacts>> told;
 
-    public NeedsCheck(CudaVersions cuda) {
+    /**
+     * @param told what NVML has told of a GPU by now; must not wait for it
+     */
+    public NeedsCheck(CudaVersions cuda, Function<Gpu, Optional<GpuFacts>> told) {
         this.cuda = cuda;
+        this.told = told;
     }
 
     /**
-     * @param client is told of needs that passed only because a fact is unknown
-     * @throws RefusedException for a need that is not met
+     * @param client is told of needs that passed only because a fact is unknown, and of GPUs that
+     *     'all' leaves out
+     * @return the UUIDs of the only GPUs that the image may be given; empty when it may any
+     * @throws RefusedException for a need that is not met, by the driver or a GPU that is requested
      */
-    public void check(GpuNeeds needs, HostDriver driver, ClientConnection client)
+    public Set<String> check(
+            GpuNeeds needs, GpuRequest request, HostDriver driver, ClientConnection client)
             throws IOException, RefusedException {
-        for (Unchecked unchecked : needs.check(facts(driver, needs))) {
+        DriverFacts facts = facts(driver, needs);
+        if (!needs.dependOnGpu() || driver.gpus().isEmpty() || request instanceof GpuRequest.None) {
+            say(needs.check(facts), client);
+            return Set.of();
+        }
+        SuitedGpus suited = new SuitedGpus(needs, facts, driver.gpus(), told);
+        Set<String> candidates = suited.candidates(request);
+        say(suited.unchecked(), client);
+        if (request instanceof GpuRequest.All) {
+            for (String line : suited.leftOut()) {
+                client.message(line);
+            }
+        }
+        return candidates;
+    }
+
+    private static void say(Iterable<Unchecked> all, ClientConnection client) throws IOException {
+        for (Unchecked unchecked : all) {
             client.message(unchecked.message());
         }
     }

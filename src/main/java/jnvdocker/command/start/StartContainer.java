@@ -8,7 +8,6 @@ import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.UserSettings;
-import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.cli.DockerArguments;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
@@ -81,7 +80,7 @@ public final class StartContainer {
     public StartContainer(
             Host host,
             GpuInventory inventory,
-            CudaVersions cuda,
+            NeedsCheck needsCheck,
             DockerEngine engine,
             DriverVolumeStore volumes,
             ContainerPlanner planner,
@@ -91,7 +90,7 @@ public final class StartContainer {
             Predicate<String> guarded) {
         this.host = host;
         this.inventory = inventory;
-        this.needsCheck = new NeedsCheck(cuda);
+        this.needsCheck = needsCheck;
         this.engine = engine;
         this.volumes = volumes;
         this.planner = planner;
@@ -190,10 +189,10 @@ public final class StartContainer {
         Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);
-        needsCheck.check(checked, driver, client);
+        Set<String> candidates = needsCheck.check(checked, wanted.get().request(), driver, client);
         Optional<String> ours = runtime.ours(run, where);
         if (ours.isPresent()) {
-            startWithRuntime(ours.get(), run, wanted.get(), request, waiting, client);
+            startWithRuntime(ours.get(), run, wanted.get(), candidates, request, waiting, client);
             return;
         }
         volumes.build(host, driver.version());
@@ -203,6 +202,7 @@ public final class StartContainer {
                         wanted.get(),
                         new LeaseRequest(
                                 wanted.get().request(),
+                                candidates,
                                 Caller.owner(request),
                                 Caller.process(request),
                                 origin(where, Quote.shown(run.image())),
@@ -211,7 +211,7 @@ public final class StartContainer {
             // The client may have waited for days.
             HostDriver now = inventory.read();
             if (!now.version().equals(driver.version())) {
-                needsCheck.check(checked, now, client);
+                needsCheck.check(checked, wanted.get().request(), now, client);
                 volumes.build(host, now.version());
             }
             Allocation allocation =
@@ -240,6 +240,7 @@ public final class StartContainer {
             String name,
             RunCommand run,
             Wanted wanted,
+            Set<String> candidates,
             ClientRequest request,
             Optional<Waiting> waiting,
             ClientConnection client)
@@ -249,6 +250,7 @@ public final class StartContainer {
                         wanted,
                         new LeaseRequest(
                                 wanted.request(),
+                                candidates,
                                 Caller.owner(request),
                                 Caller.process(request),
                                 new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),

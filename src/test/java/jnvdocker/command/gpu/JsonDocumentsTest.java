@@ -20,6 +20,7 @@ import jnvdocker.grant.RefusalReason;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
@@ -32,6 +33,7 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuPair;
 import jnvdocker.nvml.Topology;
 import jnvdocker.nvml.Topology.Ancestor;
@@ -51,6 +53,7 @@ import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Refusal;
@@ -135,6 +138,8 @@ class JsonDocumentsTest {
                                 engine,
                                 this::gpus,
                                 new Uses(List.of(use)),
+                                GpuTroubles.NONE,
+                                MemoryUsers.UNKNOWN,
                                 () ->
                                         new LeasePolicy(
                                                 OptionalInt.empty(),
@@ -419,6 +424,7 @@ class JsonDocumentsTest {
                                 volumes,
                                 new ServedVolumes(volumes, state, run),
                                 leases(),
+                                GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),
                                 GpuRequest.All::new,
                                 MesosPolicy::standard,
                                 new RuntimeInstaller(

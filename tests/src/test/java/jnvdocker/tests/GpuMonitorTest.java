@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.nvml.GpuMonitor.Pace;
 import jnvdocker.nvml.GpuMonitor.Reading;
@@ -56,6 +57,11 @@ class GpuMonitorTest {
         public List<Gpu> gpus() {
             return gpus;
         }
+
+        @Override
+        public String load() {
+            return "1";
+        }
     }
 
     @AfterEach
@@ -67,7 +73,11 @@ class GpuMonitorTest {
         fake = FakeNvml.in(folder, machine);
         world.gpus = gpus(addresses);
         world.library = Optional.of(fake.library());
-        monitor = GpuMonitor.start(world, QUICK);
+        monitor = GpuMonitor.start(world, QUICK, health());
+    }
+
+    private GpuHealth health() {
+        return GpuHealth.keptIn(folder.resolve("gpu-errors"), "a boot");
     }
 
     private static List<Gpu> gpus(String... addresses) {
@@ -144,7 +154,7 @@ class GpuMonitorTest {
         fake.add("", "hang nvmlInit_v2");
         world.gpus = gpus("0000:00:1e.0");
         world.library = Optional.of(fake.library());
-        monitor = GpuMonitor.start(world, QUICK);
+        monitor = GpuMonitor.start(world, QUICK, health());
         assertEquals(Map.of(), monitor.readings());
         fake.change(text -> text.replace("hang nvmlInit_v2", ""));
         awaitTemperature("0000:00:1e.0", 33);

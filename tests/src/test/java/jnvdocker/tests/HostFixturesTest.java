@@ -73,7 +73,8 @@ class HostFixturesTest {
 
     private static String line(Gpu gpu) {
         if (!gpu.isSound()) {
-            return "GPU %d %s: %s\n".formatted(gpu.index(), gpu.pciAddress(), gpu.trouble());
+            return "GPU %d %s: %s\n"
+                    .formatted(gpu.index(), gpu.pciAddress(), gpu.trouble().orElseThrow().what());
         }
         return "GPU %d %s %s minor %d, %s\n"
                 .formatted(gpu.index(), gpu.uuid(), gpu.pciAddress(), gpu.minor(), gpu.model());

@@ -164,15 +164,7 @@ public final class ChoiceText {
             case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
                     new Refusal(asked(asked) + ", but " + LeaseText.rule(limit), "ask for fewer");
             case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", LOOK);
-            case GpuChoice.Sick(Gpu gpu) ->
-                    new Refusal(
-                            "GPU "
-                                    + gpu.index()
-                                    + " at "
-                                    + gpu.pciAddress()
-                                    + " cannot be given out: "
-                                    + gpu.trouble(),
-                            LOOK);
+            case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
             case GpuChoice.Nameless(Gpu gpu) ->
                     new Refusal(
                             "GPU "
@@ -286,8 +278,7 @@ public final class ChoiceText {
                             + Indices.text(gpus.stream().map(ClaimedGpu::index));
             case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
                     LeaseText.used(gpus, unmanaged);
-            case Obstacle.Sick(Gpu gpu) ->
-                    "GPU " + gpu.index() + " cannot be given out: " + gpu.trouble();
+            case Obstacle.Sick(Gpu gpu) -> GpuText.sick(gpu).what();
             case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
                     "GPU " + gpu.index() + " is " + LeaseText.cordoned(cordon);
             case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " has no UUID yet";

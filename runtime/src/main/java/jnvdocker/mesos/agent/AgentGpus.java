@@ -5,6 +5,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.util.ArrayList;
@@ -50,7 +51,7 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
             return status.note();
         }
         if (!status.gpu().isSound()) {
-            return status.gpu().trouble();
+            return status.gpu().trouble().map(Refusal::what).orElseThrow();
         }
         if (!status.gpu().hasUuid()) {
             return "it has no UUID yet";

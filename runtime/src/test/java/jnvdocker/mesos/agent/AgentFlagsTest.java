@@ -9,6 +9,7 @@ import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
@@ -50,7 +51,8 @@ class AgentFlagsTest {
                         status(gpu(2), GpuStatus.State.HELD, "", true),
                         status(gpu(3), GpuStatus.State.UNMANAGED, "used by bob's python3", false),
                         status(
-                                new Gpu(4, "?", -1, "0000:47:00.0", "?", "the driver is mute"),
+                                new Gpu(4, "?", -1, "0000:47:00.0", "?")
+                                        .with(new Refusal("the driver is mute", "look for it")),
                                 GpuStatus.State.SICK,
                                 "the driver is mute",
                                 false),

@@ -1,0 +1,28 @@
+package jnvdocker.host;
+
+import jnvdocker.words.Refusal;
+
+import java.util.List;
+import java.util.Optional;
+
+/** The faults for which GPUs are not given out, as they are known by now. Nothing is waited for. */
+@FunctionalInterface
+public interface GpuTroubles {
+    GpuTroubles NONE = _ -> Optional.empty();
+
+    Optional<Refusal> of(Gpu gpu);
+
+    /**
+     * Root says that a GPU was reset, or has no fault. A fault that is there stays all the same.
+     */
+    default void forgive(Gpu gpu) {}
+
+    /** The same GPUs, each with its fault. */
+    default List<Gpu> mark(List<Gpu> gpus) {
+        return gpus.stream().map(this::mark).toList();
+    }
+
+    private Gpu mark(Gpu gpu) {
+        return gpu.isSound() ? of(gpu).map(gpu::with).orElse(gpu) : gpu;
+    }
+}

@@ -1,0 +1,81 @@
+package jnvdocker.nvml;
+
+import jnvdocker.host.Gpu;
+
+import java.time.Instant;
+
+/** Something for which a GPU is given to nobody. */
+public sealed interface Fault {
+    /** NVML keeps a GPU from being reset, and so does whoever has it open. */
+    String RESET =
+            "stop jnvdockerd and reset the GPU (nvidia-smi --gpu-reset), or restart the host";
+
+    Instant since();
+
+    /** For people: {@code its driver reported Xid 79 (it fell off the bus)}. */
+    String what();
+
+    /** What to do about it. */
+    default String remedy(Gpu gpu) {
+        return RESET;
+    }
+
+    /**
+     * It does not answer.
+     *
+     * @param told NVML's reason: {@code GPU is lost}
+     */
+    record Silent(String told, Instant since) implements Fault {
+        @Override
+        public String what() {
+            return "NVML says '" + told + "'";
+        }
+
+        @Override
+        public String remedy(Gpu gpu) {
+            return "look for Xid in dmesg, then " + RESET;
+        }
+    }
+
+    /**
+     * Its driver has reported a serious error, after which it needs a reset.
+     *
+     * @param xid its number in NVIDIA's list
+     */
+    record Reported(int xid, Instant since) implements Fault {
+        @Override
+        public String what() {
+            return "its driver reported Xid "
+                    + xid
+                    + Xids.serious(xid).map(" (%s)"::formatted).orElse("");
+        }
+
+        @Override
+        public String remedy(Gpu gpu) {
+            return RESET
+                    + "; if the GPU stays SICK after a reset: jnvdocker gpu uncordon "
+                    + gpu.index();
+        }
+    }
+
+    /** A page or row of its memory is to be taken out of use, at its next reset. */
+    record ResetDue(Instant since) implements Fault {
+        @Override
+        public String what() {
+            return "a page or row of its memory waits to be taken out of use";
+        }
+    }
+
+    /** A row of its memory is broken, and no spare one is left. */
+    record Worn(Instant since) implements Fault {
+        @Override
+        public String what() {
+            return "a row of its memory is broken, and no spare row is left for it";
+        }
+
+        @Override
+        public String remedy(Gpu gpu) {
+            return "have the GPU replaced";
+        }
+    }
+}

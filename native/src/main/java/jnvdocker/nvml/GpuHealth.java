@@ -1,0 +1,215 @@
+package jnvdocker.nvml;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.nvml.GpuFigures.Errors;
+import jnvdocker.words.Refusal;
+
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+/**
+ * The faults of GPUs, as NVML has told of them by now: who asks waits for nothing.
+ *
+ * <p>A reported error counts until there is evidence that the GPU was reset since: it has not
+ * answered for a while and answers again, a counter that only a reset sets back was set back, what
+ * waited for a reset is done, the driver has begun anew with the GPU or was loaded anew, or root
+ * says so. No time is evidence.
+ */
+public final class GpuHealth implements GpuTroubles {
+    private final ReportedErrors reported;
+    private final Map<String, State> states = new HashMap<>();
+
+    private GpuHealth(ReportedErrors reported) {
+        this.reported = reported;
+    }
+
+    /**
+     * Reads what was reported since the host was started, and keeps what will be.
+     *
+     * @param file which need not be there
+     * @param boot this boot's id
+     */
+    public static GpuHealth keptIn(Path file, String boot) {
+        return new GpuHealth(ReportedErrors.read(file, boot));
+    }
+
+    /** What is known of the GPU at a PCI address. */
+    private static final class State {
+        private final String uuid;
+        private Optional<Fault> silent = Optional.empty();
+        private Optional<Fault> resetDue = Optional.empty();
+        private Optional<Fault> worn = Optional.empty();
+        private OptionalInt otherXid = OptionalInt.empty();
+        private Optional<GpuFigures> figures = Optional.empty();
+        private Optional<Instant> toldAt = Optional.empty();
+
+        State(String uuid) {
+            this.uuid = uuid;
+        }
+    }
+
+    /**
+     * How a GPU is.
+     *
+     * @param faults for which it is given to nobody, the worst first
+     * @param uncorrected errors of its memory since the driver was loaded
+     * @param throttling the reasons why it is slowed down, as a set of NVML's bits
+     * @param otherXid the last that was reported and is neither serious nor a program's fault
+     * @param toldAt when NVML last told of it; empty when it never has
+     */
+    public record Health(
+            List<Fault> faults,
+            OptionalLong uncorrected,
+            OptionalLong throttling,
+            OptionalInt otherXid,
+            Optional<Instant> toldAt) {
+        public Health {
+            faults = List.copyOf(faults);
+        }
+    }
+
+    /** Returns how each GPU is that the driver shows, by UUID. */
+    public synchronized Map<String, Health> all() {
+        Map<String, Health> all = new HashMap<>();
+        for (State state : states.values()) {
+            all.put(
+                    state.uuid,
+                    new Health(
+                            faults(state),
+                            state.figures
+                                    .map(it -> it.errors().uncorrected())
+                                    .orElse(OptionalLong.empty()),
+                            state.figures.map(GpuFigures::throttling).orElse(OptionalLong.empty()),
+                            state.otherXid,
+                            state.toldAt));
+        }
+        return all;
+    }
+
+    @Override
+    public synchronized Optional<Refusal> of(Gpu gpu) {
+        return Optional.ofNullable(states.get(gpu.pciAddress()))
+                .filter(state -> state.uuid.equals(gpu.uuid()))
+                .map(this::faults)
+                .orElseGet(() -> reported.of(gpu.uuid()).map(Fault.class::cast).stream().toList())
+                .stream()
+                .findFirst()
+                .map(fault -> new Refusal(fault.what(), fault.remedy(gpu)));
+    }
+
+    private List<Fault> faults(State state) {
+        List<Fault> faults = new ArrayList<>();
+        state.silent.ifPresent(faults::add);
+        reported.of(state.uuid).ifPresent(faults::add);
+        state.worn.ifPresent(faults::add);
+        state.resetDue.ifPresent(faults::add);
+        return faults;
+    }
+
+    @Override
+    public synchronized void forgive(Gpu gpu) {
+        reported.forget(gpu.uuid(), "root says so");
+    }
+
+    /**
+     * The driver shows these GPUs. Another that it shows later was begun anew with.
+     *
+     * @param load what is another value after each load of the driver
+     */
+    synchronized void shown(List<Gpu> gpus, String load) {
+        Map<String, State> before = new HashMap<>(states);
+        states.clear();
+        for (Gpu gpu : gpus) {
+            State known = before.get(gpu.pciAddress());
+            boolean same = known != null && known.uuid.equals(gpu.uuid());
+            states.put(gpu.pciAddress(), same ? known : new State(gpu.uuid()));
+        }
+        reported.loaded(load);
+        // One that shows no UUID may be any.
+        if (gpus.stream().allMatch(gpu -> gpu.isKnown() && gpu.hasUuid())) {
+            reported.keepOnly(gpus.stream().map(Gpu::uuid).toList());
+        }
+    }
+
+    /**
+     * It has answered.
+     *
+     * @param begun when it was asked
+     */
+    synchronized void answered(String address, Instant begun, GpuFigures figures) {
+        State state = states.get(address);
+        if (state == null) {
+            return;
+        }
+        Errors errors = figures.errors();
+        boolean due = errors.retirementPending();
+        if (state.silent.isPresent() || fellOffBefore(begun, state)) {
+            reported.forget(state.uuid, "it answers again");
+        }
+        if (state.resetDue.isPresent() && !due) {
+            reported.forget(state.uuid, "what waited for its reset is done");
+        }
+        reported.counted(state.uuid, count(errors));
+        state.silent = Optional.empty();
+        state.resetDue =
+                due ? since(state.resetDue, new Fault.ResetDue(Instant.now())) : Optional.empty();
+        state.worn =
+                errors.remappingFailed()
+                        ? since(state.worn, new Fault.Worn(Instant.now()))
+                        : Optional.empty();
+        state.figures = Optional.of(figures);
+        state.toldAt = Optional.of(Instant.now());
+    }
+
+    /** What is not on the bus does not answer. */
+    private boolean fellOffBefore(Instant begun, State state) {
+        return reported.of(state.uuid)
+                .filter(error -> error.xid() == Xids.OFF_THE_BUS && error.since().isBefore(begun))
+                .isPresent();
+    }
+
+    private static Optional<Fault> since(Optional<Fault> before, Fault now) {
+        return before.or(() -> Optional.of(now));
+    }
+
+    private static long count(Errors errors) {
+        return errors.corrected().orElse(0) + errors.uncorrected().orElse(0);
+    }
+
+    /** It does not answer, and will not before its next reset. */
+    synchronized void silent(String address, String told) {
+        State state = states.get(address);
+        if (state != null) {
+            state.silent = since(state.silent, new Fault.Silent(told, Instant.now()));
+            state.figures = Optional.empty();
+            state.toldAt = Optional.of(Instant.now());
+        }
+    }
+
+    /** Its driver has reported an error. */
+    synchronized void reported(String address, int xid) {
+        State state = states.get(address);
+        if (state == null) {
+            return;
+        }
+        if (Xids.serious(xid).isPresent()) {
+            long counted = state.figures.map(GpuFigures::errors).map(GpuHealth::count).orElse(0L);
+            reported.add(state.uuid, new Fault.Reported(xid, Instant.now()), counted);
+        } else if (!Xids.isOfPrograms(xid)) {
+            state.otherXid = OptionalInt.of(xid);
+        }
+    }
+
+    /** Writes what is to be known after a restart of the daemon; may wait for the disk. */
+    void save() {
+        reported.save();
+    }
+}

@@ -1,0 +1,106 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.FakeNvml;
+import jnvdocker.tests.world.TestDaemon;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/** A GPU whose driver reports a serious error is given to nobody until it was reset. */
+@Tag("tree")
+class SickGpuTest {
+    private static final String WHY =
+            "its driver reported Xid 95 (an uncorrected, uncontained error of its memory)";
+
+    private DriverRoot host;
+    private TestDaemon daemon;
+    private FakeNvml nvml;
+
+    @BeforeEach
+    void makeWorld() {
+        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
+        nvml = FakeNvml.of(host, "a100x8");
+        daemon = new TestDaemon(host);
+    }
+
+    @AfterEach
+    void close() {
+        daemon.close();
+        host.close();
+    }
+
+    private Command.Result gpu(String... arguments) {
+        List<String> words = new ArrayList<>(List.of("gpu"));
+        words.addAll(List.of(arguments));
+        return daemon.jnvdocker(words.toArray()).run();
+    }
+
+    private String line(int gpu) {
+        return gpu("ls").ok().out().lines().toList().get(1 + gpu);
+    }
+
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() < deadline, "it does not happen");
+            LockSupport.parkNanos(50_000_000);
+        }
+    }
+
+    /** Until somebody listens. */
+    private void report(String address, int gpu) {
+        await(() -> {
+            nvml.add(address, "xid 95");
+            LockSupport.parkNanos(200_000_000);
+            return line(gpu).contains("Xid 95");
+        });
+    }
+
+    @Test
+    void errorThatIsReportedTakesTheGpuOutOfServiceUntilRootTakesItBack() throws Exception {
+        await(() -> gpu("ls").ok().out().contains("UTIL"));
+        Process holder =
+                daemon.jnvdocker("gpu", "run", "--gpus", "device=0", "--", "sleep", "1000").start();
+        await(() -> line(0).contains("HELD"));
+        report("0000:07:00.0", 0);
+        report("0000:0f:00.0", 1);
+        assertTrue(line(0).contains("HELD"), line(0));
+        assertTrue(line(1).contains("SICK"), line(1));
+
+        Command.Result named = gpu("run", "--gpus", "device=1", "true");
+        assertEquals(125, named.exitCode());
+        assertEquals(
+                "jnvdocker: GPU 1 (GPU-5c1a1003) cannot be given out: "
+                        + WHY
+                        + "; stop jnvdockerd and reset the GPU (nvidia-smi --gpu-reset), or restart"
+                        + " the host; if the GPU stays SICK after a reset: jnvdocker gpu uncordon"
+                        + " 1\n",
+                named.err());
+        assertTrue(
+                gpu("run", "--gpus", "4", "true").err().contains("GPUs 0,1 are sick"),
+                "two of four");
+        assertTrue(gpu("why", "1").ok().out().contains(WHY), "the reason");
+        assertTrue(gpu("why", "0").ok().out().contains("after this holder"), "the holder stays");
+        assertTrue(
+                gpu("doctor").out().contains("GPU 1 (GPU-5c1a1003) cannot be given out"), "doctor");
+
+        daemon.stop();
+        assertTrue(line(1).contains("SICK"), "the report outlives the daemon");
+        gpu("uncordon", "1").ok();
+        gpu("run", "--gpus", "device=1", "true").ok();
+        holder.destroy();
+    }
+}
