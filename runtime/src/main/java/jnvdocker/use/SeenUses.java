@@ -197,7 +197,7 @@ public final class SeenUses implements GpuUses {
             this.paths = paths;
         }
 
-        private interface Look {
+        private interface Reach {
             DeviceNodes.Reached at(String path) throws IOException;
         }
 
@@ -211,7 +211,7 @@ public final class SeenUses implements GpuUses {
             return minors(path, paths::seen);
         }
 
-        private static Set<Integer> minors(String path, Look look) {
+        private static Set<Integer> minors(String path, Reach look) {
             try {
                 return look.at(path).minors();
             } catch (IOException e) {
