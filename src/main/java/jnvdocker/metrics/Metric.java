@@ -167,6 +167,7 @@ enum Metric {
         /** A GPU and its holder. */
         HELD(List.of("uuid", "gpu", "user", "container", "image", "claim"));
 
+        @SuppressWarnings("ImmutableEnumChecker") // made by List.of
         private final List<String> labels;
 
         Of(List<String> labels) {
@@ -187,7 +188,10 @@ enum Metric {
     private final String name;
     private final Kind kind;
     private final Of of;
+
+    @SuppressWarnings("ImmutableEnumChecker") // made by List.of
     private final List<String> own;
+
     private final String help;
 
     Metric(String name, Kind kind, Of of, String help) {
