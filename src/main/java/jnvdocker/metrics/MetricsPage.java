@@ -113,9 +113,9 @@ public final class MetricsPage implements WebPages {
         DecisionCounts.Counts now = counts.now();
         List<Lease> live = leases.live();
         samples.add(Metric.LEASES, live.size());
-        samples.add(Metric.GRANTED, now.granted());
-        samples.add(Metric.RECOVERED, now.recovered());
-        samples.add(Metric.RELEASED, now.released());
+        samples.add(Metric.GRANTED, (double) now.granted());
+        samples.add(Metric.RECOVERED, (double) now.recovered());
+        samples.add(Metric.RELEASED, (double) now.released());
         for (RefusalReason reason : RefusalReason.values()) {
             samples.add(
                     Metric.REFUSALS,
@@ -158,7 +158,7 @@ public final class MetricsPage implements WebPages {
         }
         for (GpuStatus.State state : GpuStatus.State.values()) {
             long count = gpus.stream().filter(gpu -> gpu.state() == state).count();
-            samples.add(Metric.GPUS, List.of(state.name()), count);
+            samples.add(Metric.GPUS, List.of(state.name()), (double) count);
         }
         Map<String, Reading> read = readings.get();
         List<IdleHolder> holders = idle.idle();
