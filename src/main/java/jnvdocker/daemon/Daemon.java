@@ -37,7 +37,6 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleKeeper;
 import jnvdocker.metrics.MetricsPage;
-import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -81,9 +80,7 @@ final class Daemon implements AutoCloseable {
 
     private static final String STATE_LOCK = "jnvdockerd.lock";
 
-    /**
-     * How long a run waits for the driver's answer; after that the table of its branches counts.
-     */
+    /** How long a run waits for the driver; then the table of its branches counts. */
     private static final Duration CUDA_PATIENCE = Duration.ofSeconds(3);
 
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
@@ -120,12 +117,8 @@ final class Daemon implements AutoCloseable {
         GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
         DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
-        GpuHealth health =
-                GpuHealth.keptIn(folders.state().resolve("gpu-errors"), BootId.read(host));
-        GpuMonitor monitor =
-                new GpuMonitor(new NvmlSource(host, volumes), GpuMonitor.Pace.USUAL, health);
-        LeaseParts.World world =
-                world(folders, config, host, nodes, inventory, engine, health, monitor);
+        GpuMonitor monitor = NvmlSource.monitor(folders, volumes);
+        LeaseParts.World world = world(folders, config, host, nodes, inventory, engine, monitor);
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
@@ -182,7 +175,7 @@ final class Daemon implements AutoCloseable {
                                 volumes,
                                 served,
                                 parts.leases(),
-                                health,
+                                monitor.health(),
                                 config::defaultGpus,
                                 config::mesos,
                                 installer,
@@ -363,7 +356,6 @@ final class Daemon implements AutoCloseable {
             DeviceNodes nodes,
             GpuInventory inventory,
             DockerEngine engine,
-            GpuHealth health,
             GpuMonitor monitor)
             throws IOException {
         Processes processes = Processes.ofThisMachine();
@@ -375,7 +367,7 @@ final class Daemon implements AutoCloseable {
                 engine,
                 () -> inventory.read().gpus(),
                 new SeenUses(processes, engine, nodes, new DriverUse(host), config::ignored),
-                health,
+                monitor.health(),
                 monitor::processes,
                 config::policy,
                 new NvmlTraits(monitor)::known,

@@ -1,10 +1,12 @@
 package jnvdocker.daemon;
 
+import jnvdocker.host.BootId;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.volume.DriverVolumeStore;
 
@@ -22,6 +24,15 @@ final class NvmlSource implements GpuMonitor.Source {
     NvmlSource(Host host, DriverVolumeStore volumes) {
         this.host = host;
         this.volumes = volumes;
+    }
+
+    /** A monitor of the host's GPUs, which is not started yet. */
+    static GpuMonitor monitor(Folders folders, DriverVolumeStore volumes) throws IOException {
+        Host host = folders.host();
+        return new GpuMonitor(
+                new NvmlSource(host, volumes),
+                GpuMonitor.Pace.USUAL,
+                GpuHealth.keptIn(folders.state().resolve("gpu-errors"), BootId.read(host)));
     }
 
     @Override

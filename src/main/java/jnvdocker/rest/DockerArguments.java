@@ -59,7 +59,11 @@ record DockerArguments(
             Gpu gpu = GpuResolver.resolve(List.of(id), all).getFirst();
             if (!gpu.isSound()) {
                 throw new RefusedException(
-                        "invalid device: " + Quote.shown(id) + " (" + gpu.trouble() + ")",
+                        "invalid device: "
+                                + Quote.shown(id)
+                                + " ("
+                                + gpu.trouble().orElseThrow().what()
+                                + ")",
                         "name another GPU");
             }
             named.add(gpu);

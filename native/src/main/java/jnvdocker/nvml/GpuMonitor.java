@@ -129,6 +129,11 @@ public final class GpuMonitor implements AutoCloseable {
         return interconnect.known();
     }
 
+    /** The faults of the GPUs. */
+    public GpuHealth health() {
+        return health;
+    }
+
     /** What is known of a GPU by now; who asks does not count as somebody who looks. */
     public Optional<GpuFacts> facts(Gpu gpu) {
         return Optional.ofNullable(readings.get(gpu.pciAddress())).flatMap(Reading::facts);

@@ -11,6 +11,7 @@ import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.Unchecked;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFacts.Brand;
+import jnvdocker.nvml.GpuFacts.Chip;
 import jnvdocker.nvml.GpuFacts.Clocks;
 import jnvdocker.nvml.GpuFacts.ComputeCapability;
 import jnvdocker.nvml.GpuFacts.PcieLink;
@@ -55,7 +56,8 @@ class SuitedGpusTest {
                 OptionalLong.empty(),
                 OptionalInt.empty(),
                 new Clocks(OptionalInt.empty(), OptionalInt.empty(), OptionalInt.empty()),
-                new PcieLink(OptionalInt.empty(), OptionalInt.empty()));
+                new PcieLink(OptionalInt.empty(), OptionalInt.empty()),
+                new Chip(OptionalInt.empty(), OptionalInt.empty()));
     }
 
     private static SuitedGpus of(String requirement, Map<Gpu, GpuFacts> told) throws Exception {

@@ -4,6 +4,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.CudaVersion;
+import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.nvml.GpuMonitor.Reading;
 
@@ -122,8 +123,14 @@ public final class MachineHost {
                             public List<Gpu> gpus() {
                                 return gpus;
                             }
+
+                            @Override
+                            public String load() {
+                                return "1";
+                            }
                         },
-                        GpuMonitor.Pace.USUAL);
+                        GpuMonitor.Pace.USUAL,
+                        GpuHealth.keptIn(host.resolve("/gpu-errors"), "a boot"));
         long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
         while (!isComplete(monitor, gpus.size())) {
             if (System.nanoTime() > deadline) {
