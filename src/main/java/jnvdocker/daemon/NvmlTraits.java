@@ -20,7 +20,7 @@ final class NvmlTraits {
     }
 
     GpuTraits known() {
-        return new GpuTraits(new Connections(monitor.topologies()), memory(monitor.latest()));
+        return new GpuTraits(new Connections(monitor.topologies()), memory(monitor.known()));
     }
 
     /** Of GPUs and of MIG instances, by their UUIDs. */

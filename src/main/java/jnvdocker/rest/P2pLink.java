@@ -4,22 +4,24 @@ import jnvdocker.nvml.Topology;
 
 /** What is between two GPUs, by nvidia-docker 1.0's numbers and words. */
 enum P2pLink {
-    UNKNOWN("N/A"),
-    CROSS_CPU("Cross CPU socket"),
-    SAME_CPU("Same CPU socket"),
-    HOST_BRIDGE("Host PCI bridge"),
-    MULTIPLE_SWITCHES("Multiple PCI switches"),
-    SINGLE_SWITCH("Single PCI switch"),
-    SAME_BOARD("Same board");
+    UNKNOWN(0, "N/A"),
+    CROSS_CPU(1, "Cross CPU socket"),
+    SAME_CPU(2, "Same CPU socket"),
+    HOST_BRIDGE(3, "Host PCI bridge"),
+    MULTIPLE_SWITCHES(4, "Multiple PCI switches"),
+    SINGLE_SWITCH(5, "Single PCI switch"),
+    SAME_BOARD(6, "Same board");
 
+    private final int number;
     private final String words;
 
-    P2pLink(String words) {
+    P2pLink(int number, String words) {
+        this.number = number;
         this.words = words;
     }
 
     int number() {
-        return ordinal();
+        return number;
     }
 
     @Override

@@ -119,11 +119,6 @@ public final class GpuMonitor implements AutoCloseable {
         return Map.copyOf(readings);
     }
 
-    /** Returns the same without having the GPUs asked more often. */
-    public Map<String, Reading> latest() {
-        return Map.copyOf(readings);
-    }
-
     /** Returns how near GPUs are to each other, of each pair of which it is known by now. */
     public Map<GpuPair, Topology> topologies() {
         return interconnect.known();
