@@ -82,7 +82,7 @@ record Target(String path, Map<String, List<String>> query) {
         if (high < 0 || low < 0) {
             throw new InvalidValueException(
                     Quote.quoted(text) + " has a % without two hexadecimal digits",
-                    "write % itself as %25");
+                    "write a percent sign as %25");
         }
         return high * HEXADECIMAL + low;
     }
