@@ -63,7 +63,7 @@ record Target(String path, Map<String, List<String>> query) {
             } else if (c <= ' ' || c >= 0x7f) {
                 throw new InvalidValueException(
                         Quote.quoted(text) + " has characters that a URL cannot have",
-                        "write them as %XX");
+                        "write them in hexadecimal, a blank as %20");
             } else {
                 bytes.write(plusIsBlank && c == '+' ? ' ' : c);
             }
