@@ -68,6 +68,9 @@ class OtherWaysTest {
         write("/usr/bin/runc", "#!/bin/sh\n");
         write("/etc/cdi/vendor.json", "{\"kind\":\"vendor.com/net\"}");
         write("/etc/containers/containers.conf", "not [ toml");
+        write("/etc/containers/containers.conf.d/a.conf", "engine = 1\n");
+        write("/etc/containers/containers.conf.d/b.conf", "[engine]\nruntimes = ['x']\n");
+        write("/etc/containerd/config.toml", "runtimes = 1\n[a.runtimes]\nb = 2\n");
         write("/etc/docker/daemon.json", "{");
         assertEquals(
                 List.of(),

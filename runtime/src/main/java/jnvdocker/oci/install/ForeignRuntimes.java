@@ -63,8 +63,7 @@ public final class ForeignRuntimes {
     public List<Named> named() throws IOException {
         List<Named> all = new ArrayList<>();
         for (Path file : podmans()) {
-            TomlTable runtimes = table(file).getTable(List.of("engine", "runtimes"));
-            if (runtimes != null) {
+            if (at(table(file), "engine", "runtimes") instanceof TomlTable runtimes) {
                 for (String name : new TreeSet<>(runtimes.keySet())) {
                     texts(runtimes.get(List.of(name))).stream()
                             .map(program -> new Named(EngineKind.PODMAN, file, name, program))
@@ -84,8 +83,7 @@ public final class ForeignRuntimes {
             if (table.get(List.of(key)) instanceof TomlTable inner) {
                 if (key.equals("runtimes")) {
                     for (String name : new TreeSet<>(inner.keySet())) {
-                        if (inner.get(List.of(name, "options", "BinaryName"))
-                                instanceof String it) {
+                        if (at(inner, name, "options", "BinaryName") instanceof String it) {
                             to.add(new Named(EngineKind.CONTAINERD, file, name, it));
                         }
                     }
@@ -101,7 +99,7 @@ public final class ForeignRuntimes {
         JsonNode docker = docker();
         docker.path("cdi-spec-dirs").forEach(each -> folders.add(each.asText()));
         for (Path file : podmans()) {
-            folders.addAll(texts(table(file).get(List.of("engine", "cdi_spec_dirs"))));
+            folders.addAll(texts(at(table(file), "engine", "cdi_spec_dirs")));
         }
         for (Path file : containerds()) {
             addCdi(table(file), folders);
@@ -227,6 +225,18 @@ public final class ForeignRuntimes {
         } catch (RefusedException e) {
             return "";
         }
+    }
+
+    /**
+     * Returns null, too, where something on the way is no table, which TOML's own getter throws
+     * for.
+     */
+    private static Object at(TomlTable table, String... keys) {
+        Object value = table;
+        for (String key : keys) {
+            value = value instanceof TomlTable inner ? inner.get(List.of(key)) : null;
+        }
+        return value;
     }
 
     private static List<String> texts(Object value) {

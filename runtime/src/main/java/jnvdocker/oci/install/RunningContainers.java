@@ -59,8 +59,8 @@ public final class RunningContainers {
     }
 
     private static Path state(Registration registration) throws IOException, RefusedException {
-        String state = Toml.parse(SettingsFile.read(registration.config())).getString("state");
-        return state != null && state.startsWith("/") ? Path.of(state) : STATE;
+        Object state = Toml.parse(SettingsFile.read(registration.config())).get("state");
+        return state instanceof String text && text.startsWith("/") ? Path.of(text) : STATE;
     }
 
     /**
