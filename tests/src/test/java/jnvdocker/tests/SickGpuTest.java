@@ -20,6 +20,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** A GPU whose driver reports a serious error is given to nobody until it was reset. */
+@Tag("root")
 @Tag("tree")
 class SickGpuTest {
     private static final String WHY =
