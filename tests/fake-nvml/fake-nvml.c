@@ -15,7 +15,8 @@
  *   link 0 0000:0f:00.0         the NVLink and the other end
  *   mig-mode 1 1                now, and from the next reset on
  *   xid 79                      an error that happens when the line is added; likewise double-bit-error
- *   mig 3 7 0 MIG-... 10468982784 0   an instance: place, GPU and compute instance, UUID, memory and what is used of it
+ *   mig 3 7 0 MIG-... 10468982784 0 2g.10gb   an instance: place, GPU and compute instance, UUID, memory and what is
+ *                               used of it, profile
  *
  * A field without a line is not supported. For any function, before the first GPU or for one GPU:
  *
@@ -328,15 +329,9 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *address, nvmlDevice_t 
     return leave(*device == NULL ? NVML_ERROR_NOT_FOUND : NVML_SUCCESS);
 }
 
-nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length)
-{
-    nvmlReturn_t result = enter(device, "nvmlDeviceGetName");
-    return leave(result != NVML_SUCCESS ? result : copy(find(device, "name", 0), name, length));
-}
-
 struct mig {
     unsigned gpu_instance, compute_instance;
-    char uuid[96];
+    char uuid[96], profile[24];
     unsigned long long total, used;
 };
 
@@ -349,8 +344,25 @@ static bool is_mig(nvmlDevice_t device, struct mig *mig)
     *mig = (struct mig){ 0 };
     snprintf(words, sizeof words, "mig %d", device->instance);
     return device->instance >= 0 && (text = find(device, words, 0)) != NULL &&
-           sscanf(text, "%u %u %95s %llu %llu", &mig->gpu_instance, &mig->compute_instance, mig->uuid, &mig->total,
-                  &mig->used) >= 3;
+           sscanf(text, "%u %u %95s %llu %llu %23s", &mig->gpu_instance, &mig->compute_instance, mig->uuid, &mig->total,
+                  &mig->used, mig->profile) >= 3;
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length)
+{
+    nvmlReturn_t result = enter(device, "nvmlDeviceGetName");
+    struct mig mig;
+    char words[128];
+    const char *model;
+
+    if (result != NVML_SUCCESS)
+        return leave(result);
+    model = find(device, "name", 0);
+    if (is_mig(device, &mig) && model != NULL) {
+        snprintf(words, sizeof words, "%s MIG %s", model, mig.profile);
+        model = words;
+    }
+    return leave(copy(model, name, length));
 }
 
 nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned *id)

@@ -117,7 +117,7 @@ final class Daemon implements AutoCloseable {
         GuardedRuntimes guarded = new GuardedRuntimes(folders.socket());
         DockerEngine engine = new DockerEngine(folders.dockerSocket(), guarded);
         started.push(engine);
-        GpuMonitor monitor = NvmlSource.monitor(folders, volumes);
+        GpuMonitor monitor = NvmlSource.monitor(host, folders, volumes);
         LeaseParts.World world = world(folders, config, host, nodes, inventory, engine, monitor);
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);

@@ -4,8 +4,10 @@ import jnvdocker.host.BootId;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
+import jnvdocker.host.MigMemory;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.labels.DriverVersion;
+import jnvdocker.nvml.GpuFigures.Mig;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.volume.DriverVolumeStore;
@@ -26,9 +28,13 @@ final class NvmlSource implements GpuMonitor.Source {
         this.volumes = volumes;
     }
 
-    /** A monitor of the host's GPUs, which is not started yet. */
-    static GpuMonitor monitor(Folders folders, DriverVolumeStore volumes) throws IOException {
-        Host host = folders.host();
+    /**
+     * A monitor of the host's GPUs, which is not started yet.
+     *
+     * @param host is told of MIG instances
+     */
+    static GpuMonitor monitor(Host host, Folders folders, DriverVolumeStore volumes)
+            throws IOException {
         return new GpuMonitor(
                 new NvmlSource(host, volumes),
                 GpuMonitor.Pace.USUAL,
@@ -55,5 +61,20 @@ final class NvmlSource implements GpuMonitor.Source {
     @Override
     public String load() throws IOException {
         return HostDriver.load(host);
+    }
+
+    @Override
+    public void hear(String pciAddress, Mig mig) {
+        List<MigMemory.Instance> instances =
+                mig.instances().stream()
+                        .map(instance ->
+                                new MigMemory.Instance(
+                                        instance.uuid(),
+                                        instance.number(),
+                                        instance.gpuInstance(),
+                                        instance.computeInstance(),
+                                        instance.model()))
+                        .toList();
+        host.mig().hear(pciAddress, new MigMemory.Mode(mig.enabled(), instances));
     }
 }

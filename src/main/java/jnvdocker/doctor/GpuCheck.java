@@ -140,7 +140,7 @@ final class GpuCheck implements Check {
 
     static Optional<Finding> trouble(GpuStatus status) {
         Gpu gpu = status.gpu();
-        String name = LeaseText.name(gpu.index(), gpu.uuid());
+        String name = LeaseText.name(gpu.number(), gpu.uuid());
         String held = status.lease().map(lease -> name + " " + LeaseText.held(lease)).orElse(name);
         return switch (status.state()) {
             case SICK -> Optional.of(Finding.wrong(GpuText.sick(gpu)));
@@ -169,7 +169,7 @@ final class GpuCheck implements Check {
                             : Optional.of(
                                     Finding.wrong(
                                             "GPU "
-                                                    + gpu.index()
+                                                    + gpu.number()
                                                     + " at "
                                                     + gpu.pciAddress()
                                                     + " has no UUID yet: nothing has opened it"

@@ -51,12 +51,14 @@ final class UnmanagedCheck implements Check {
     private static Finding finding(GpuStatus gpu, GpuUse use) {
         if (use.kind() == GpuUse.Kind.OTHER_CLAIM) {
             return Finding.wrong(
-                    LeaseText.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + LeaseText.used(use),
+                    LeaseText.name(gpu.gpu().number(), gpu.gpu().uuid())
+                            + " "
+                            + LeaseText.used(use),
                     "stop it with its own engine's docker; let two daemons of one host give out"
                             + " different GPUs: cordon the other's in each configuration");
         }
         return Finding.wrong(
-                LeaseText.name(gpu.gpu().index(), gpu.gpu().uuid()) + " " + LeaseText.used(use),
+                LeaseText.name(gpu.gpu().number(), gpu.gpu().uuid()) + " " + LeaseText.used(use),
                 use.container()
                                 .map(container -> "docker stop " + Quote.shown(container.name()))
                                 .orElseGet(() -> "ask its user to end it, or kill" + pid(use))

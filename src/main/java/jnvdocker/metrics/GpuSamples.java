@@ -1,6 +1,7 @@
 package jnvdocker.metrics;
 
 import jnvdocker.grant.DecisionCounts;
+import jnvdocker.host.Part;
 import jnvdocker.idle.IdleHolder;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
@@ -29,7 +30,7 @@ final class GpuSamples {
 
     GpuSamples(Samples samples, GpuStatus status) {
         this.samples = samples;
-        gpu = List.of(status.gpu().uuid(), String.valueOf(status.gpu().index()));
+        gpu = List.of(status.gpu().uuid(), status.gpu().number());
         held = new ArrayList<>(gpu);
         held.addAll(status.lease().map(GpuSamples::names).orElse(List.of("", "", "", "")));
     }
@@ -57,9 +58,10 @@ final class GpuSamples {
                 Metric.GPU,
                 List.of(
                         status.gpu().uuid(),
-                        String.valueOf(status.gpu().index()),
+                        status.gpu().number(),
                         status.gpu().model(),
-                        status.gpu().pciAddress()),
+                        status.gpu().pciAddress(),
+                        status.gpu().part().map(Part::parent).orElse("")),
                 1);
         samples.add(Metric.STATE, with(status.state().name()), 1);
         status.lease()

@@ -45,8 +45,8 @@ enum Metric {
             "gpu_info",
             INFO,
             Of.GPU,
-            List.of("model", "pci_address"),
-            "Model and PCI address of the GPU"),
+            List.of("model", "pci_address", "parent"),
+            "Model and PCI address of the GPU; parent is the UUID of a MIG instance's GPU"),
     STATE("gpu_state", GAUGE, Of.HELD, List.of("state"), "1 for the state of the GPU"),
     LEASE_START(
             "gpu_lease_start_time_seconds",

@@ -166,7 +166,9 @@ public final class MetricsPage implements WebPages {
             GpuSamples its = new GpuSamples(samples, gpu);
             its.addStatus(gpu);
             holders.stream().filter(it -> isOf(it, gpu)).forEach(its::addIdle);
-            Optional.ofNullable(read.get(gpu.gpu().pciAddress())).ifPresent(its::addReading);
+            Optional.ofNullable(read.get(gpu.gpu().pciAddress()))
+                    .map(reading -> reading.of(gpu.gpu()))
+                    .ifPresent(its::addReading);
         }
     }
 

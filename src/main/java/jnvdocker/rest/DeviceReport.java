@@ -72,7 +72,7 @@ public final class DeviceReport {
      */
     record Seen(List<Gpu> gpus, Map<String, Reading> readings, Map<GpuPair, Topology> topologies) {
         Optional<Reading> reading(Gpu gpu) {
-            return Optional.ofNullable(readings.get(gpu.pciAddress()));
+            return Optional.ofNullable(readings.get(gpu.pciAddress())).map(it -> it.of(gpu));
         }
 
         Optional<Topology> between(Gpu gpu, Gpu other) {

@@ -16,7 +16,6 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -45,9 +44,10 @@ record DockerArguments(
             devices.add(TOOLS);
         }
         for (Gpu gpu : gpus(dev, driver.gpus())) {
-            devices.add(DeviceNodes.nameOf(gpu));
+            devices.addAll(DeviceNodes.namesOf(gpu));
         }
-        return new DockerArguments(volumeDriver, volumes(vol, driver.version()), devices);
+        return new DockerArguments(
+                volumeDriver, volumes(vol, driver.version()), devices.stream().distinct().toList());
     }
 
     private static List<Gpu> gpus(String dev, List<Gpu> all) throws RefusedException {
@@ -68,7 +68,7 @@ record DockerArguments(
             }
             named.add(gpu);
         }
-        return named.stream().distinct().sorted(Comparator.comparingInt(Gpu::index)).toList();
+        return named.stream().distinct().sorted(Gpu.ORDER).toList();
     }
 
     private static List<String> volumes(String vol, DriverVersion driver) throws RefusedException {

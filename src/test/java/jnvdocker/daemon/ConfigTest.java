@@ -256,7 +256,7 @@ class ConfigTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"all", "none", "MIG-1", "/dev/nvidia0"})
+    @ValueSource(strings = {"all", "none", "MIG/1", "/dev/nvidia0"})
     void whatIsNoGpuIsNotForMesos(String id) {
         assertEquals(
                 FILE

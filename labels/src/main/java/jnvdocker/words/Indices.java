@@ -32,6 +32,19 @@ public final class Indices {
         return text.toString();
     }
 
+    /** The same with {@code 0:1} for a part of a GPU: {@code 0-2,3:0,3:1}. */
+    public static String numbers(Stream<String> numbers) {
+        List<String> all = numbers.distinct().toList();
+        String whole =
+                text(all.stream().filter(it -> INDEX.matcher(it).matches()).map(Integer::valueOf));
+        StringJoiner text = new StringJoiner(",");
+        Stream.concat(
+                        Stream.of(whole).filter(it -> !it.isEmpty()),
+                        all.stream().filter(it -> !INDEX.matcher(it).matches()))
+                .forEach(text::add);
+        return text.toString();
+    }
+
     /** Ids as they were typed: in the same way if they are indices, else one by one. */
     public static String typed(List<String> ids) {
         return ids.stream().allMatch(id -> INDEX.matcher(id).matches())

@@ -38,6 +38,13 @@ class IndicesTest {
     }
 
     @Test
+    void partsComeAfterWholeGpus() {
+        assertEquals("0-2,3:0,3:1", Indices.numbers(Stream.of("0", "1", "2", "3:0", "3:1")));
+        assertEquals("3:1", Indices.numbers(Stream.of("3:1", "3:1")));
+        assertEquals("", Indices.numbers(Stream.of()));
+    }
+
+    @Test
     void noneIsNothing() {
         assertEquals("", Indices.text(Stream.of()));
     }

@@ -1,9 +1,7 @@
 package jnvdocker.host;
 
-import jnvdocker.posix.Errno;
 import jnvdocker.posix.FileStatus;
 import jnvdocker.posix.Posix;
-import jnvdocker.posix.PosixException;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
@@ -12,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +29,7 @@ public final class DeviceNodes {
     private static final String UVM = "nvidia-uvm";
     private static final Pattern NAME = Pattern.compile("(?:.*/)?nvidia([0-9]{1,3})");
     private static final String MODESET = "nvidia-modeset";
+    private static final String CAPS = "nvidia-caps";
     private static final int CTL_MINOR = 255;
 
     /** The minor of nvidia-modeset; nvidiactl's is the next. */
@@ -39,6 +37,7 @@ public final class DeviceNodes {
 
     private final Host host;
     private final KernelModules modules;
+    private final MissingNodes missingNodes;
 
     public DeviceNodes(Host host) {
         this(host, KernelModules.of(host));
@@ -47,6 +46,7 @@ public final class DeviceNodes {
     DeviceNodes(Host host, KernelModules modules) {
         this.host = host;
         this.modules = modules;
+        this.missingNodes = new MissingNodes(host);
     }
 
     /**
@@ -78,10 +78,10 @@ public final class DeviceNodes {
         List<DeviceNode> nodes = new ArrayList<>(control());
         for (Gpu gpu : new GpuInventory(host, this).read().gpus()) {
             if (gpu.isKnown()) {
-                nodes.add(of(gpu));
+                nodes.addAll(allOf(gpu));
             }
         }
-        return nodes;
+        return nodes.stream().distinct().toList();
     }
 
     /**
@@ -107,8 +107,9 @@ public final class DeviceNodes {
             look("nvidia-uvm", uvm, 0, faults);
             look("nvidia-uvm-tools", uvm, 1, faults);
         }
+        Set<Integer> looked = new HashSet<>();
         for (Gpu gpu : gpus) {
-            if (gpu.isKnown()) {
+            if (gpu.isKnown() && looked.add(gpu.minor())) {
                 look("nvidia" + gpu.minor(), major, gpu.minor(), faults);
             }
         }
@@ -124,7 +125,7 @@ public final class DeviceNodes {
         Path path = host.resolve("/dev/" + name);
         boolean missing = !Files.exists(path);
         if (missing || deviceOf(path) != Posix.device(major, minor)) {
-            boolean made = parameters().modifyDeviceFiles();
+            boolean made = missingNodes.mayMake();
             faults.add(new Fault(path, missing, made, major, minor));
         }
     }
@@ -168,9 +169,59 @@ public final class DeviceNodes {
         return node("nvidia" + gpu.minor(), gpuMajor(), gpu.minor());
     }
 
+    /**
+     * Returns all nodes that a program needs for one GPU: its own, and of a MIG instance those of
+     * its two capabilities.
+     *
+     * @throws IOException when one is missing and cannot be made, or is not the device it should be
+     */
+    public List<DeviceNode> allOf(Gpu gpu) throws IOException {
+        DeviceNode whole = of(gpu);
+        if (gpu.part().isEmpty()) {
+            return List.of(whole);
+        }
+        Part part = gpu.part().get();
+        return List.of(whole, capability(part.gpuAccess()), capability(part.computeAccess()));
+    }
+
+    private DeviceNode capability(int minor) throws IOException {
+        OptionalInt major = capsMajor();
+        if (major.isEmpty()) {
+            throw new NoDriverException(
+                    host.resolve("/proc/devices") + " lists no device '" + CAPS + "'",
+                    "load the driver with the parameter nv_cap_enable_devfs=1");
+        }
+        String name = nameOfCapability(minor);
+        Path path = host.resolve("/dev/" + name);
+        if (!Files.exists(path)) {
+            missingNodes.makeCapability(path, major.getAsInt(), minor);
+        }
+        return node(name, major.getAsInt(), minor);
+    }
+
+    /** Returns the major of the nodes of MIG instances' capabilities. */
+    public OptionalInt capsMajor() throws IOException {
+        Integer major = majors().get(CAPS);
+        return major == null ? OptionalInt.empty() : OptionalInt.of(major);
+    }
+
     /** Returns the path of a GPU's node, whether it exists or not. */
     public static String nameOf(Gpu gpu) {
         return nameOf(gpu.minor());
+    }
+
+    /** Returns the paths of all nodes of {@link #allOf}, whether they exist or not. */
+    public static List<String> namesOf(Gpu gpu) {
+        List<String> names = new ArrayList<>(List.of(nameOf(gpu)));
+        for (Part part : gpu.part().stream().toList()) {
+            names.add("/dev/" + nameOfCapability(part.gpuAccess()));
+            names.add("/dev/" + nameOfCapability(part.computeAccess()));
+        }
+        return names;
+    }
+
+    private static String nameOfCapability(int minor) {
+        return CAPS + "/nvidia-cap" + minor;
     }
 
     /** Returns the path of the node of a GPU of which only the minor is known. */
@@ -246,7 +297,7 @@ public final class DeviceNodes {
         String spelled = "/dev/" + name;
         Path path = host.resolve(spelled);
         if (!Files.exists(path)) {
-            make(path, major, minor);
+            missingNodes.make(path, major, minor);
         }
         long found = deviceOf(path);
         if (found != Posix.device(major, minor)) {
@@ -268,13 +319,14 @@ public final class DeviceNodes {
      * that it hands to systemd, which applies them again at every reload.
      */
     public void linkByNumber(DeviceNode node) throws IOException {
+        Path dev = host.resolve("/dev");
         Path folder = host.resolve("/dev/char");
         Path link = folder.resolve(node.major() + ":" + node.minor());
         if (!Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
             Files.createDirectories(folder);
             try {
                 Files.createSymbolicLink(
-                        link, Path.of("..", node.hostPath().getFileName().toString()));
+                        link, Path.of("..").resolve(dev.relativize(node.hostPath())));
             } catch (FileAlreadyExistsException e) {
                 // Another process was quicker.
             }
@@ -284,40 +336,6 @@ public final class DeviceNodes {
     /** Returns 0, which no device of the driver has, for anything but a device node. */
     private static long deviceOf(Path path) throws IOException {
         return FileStatus.of(path).characterDevice();
-    }
-
-    private void make(Path path, int major, int minor) throws IOException {
-        NodeParameters parameters = parameters();
-        if (!parameters.modifyDeviceFiles()) {
-            throw new IOException(
-                    path
-                            + " is missing, and the driver's parameter ModifyDeviceFiles=0 says"
-                            + " that the administrator makes device nodes: mknod "
-                            + path
-                            + " c "
-                            + major
-                            + " "
-                            + minor);
-        }
-        try {
-            Posix.mknod(path, parameters.mode(), major, minor);
-        } catch (PosixException e) {
-            if (e.errno() == Errno.EEXIST) {
-                return;
-            }
-            throw new FailedException(
-                    "cannot make the missing device node: " + e.getMessage(),
-                    "make it by hand (mknod "
-                            + path
-                            + " c "
-                            + major
-                            + " "
-                            + minor
-                            + ") or with nvidia-modprobe",
-                    e);
-        }
-        Posix.chmod(path, parameters.mode());
-        Posix.chown(path, parameters.uid(), parameters.gid());
     }
 
     /**
@@ -374,27 +392,6 @@ public final class DeviceNodes {
     }
 
     private Map<String, Integer> majors() throws IOException {
-        return parseMajors(KernelText.read(host.resolve("/proc/devices")));
-    }
-
-    /** Parses the character devices in the text of {@code /proc/devices}: name to major. */
-    static Map<String, Integer> parseMajors(String text) {
-        Map<String, Integer> majors = new HashMap<>();
-        boolean characters = false;
-        for (String line : text.split("\n")) {
-            if (line.endsWith(":")) {
-                characters = line.startsWith("Character");
-                continue;
-            }
-            String[] words = line.strip().split("\\s+");
-            if (characters && words.length == 2 && words[0].matches("[0-9]{1,4}")) {
-                majors.putIfAbsent(words[1], Integer.parseInt(words[0]));
-            }
-        }
-        return majors;
-    }
-
-    private NodeParameters parameters() throws IOException {
-        return NodeParameters.read(host);
+        return DeviceMajors.read(host);
     }
 }

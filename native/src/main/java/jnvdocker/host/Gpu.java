@@ -2,20 +2,23 @@ package jnvdocker.host;
 
 import jnvdocker.words.Refusal;
 
+import java.util.Comparator;
 import java.util.Optional;
 
 /**
- * One GPU. Its identity is the UUID; the other components are for people and device nodes, and may
- * change when the host is re-cabled.
+ * One GPU, or one MIG instance, which counts as a GPU of its own. Its identity is the UUID; the
+ * other components are for people and device nodes, and may change when the host is re-cabled.
  *
- * @param index its place in the order of PCI addresses, as nvidia-smi numbers GPUs
- * @param uuid {@code GPU-5c1a1003-…}; with question marks until the GPU is first opened after a
- *     boot; {@value #UNKNOWN} when the driver names none
+ * @param index its place in the order of PCI addresses, as nvidia-smi numbers GPUs; an instance's
+ *     is that of the whole GPU
+ * @param uuid {@code GPU-5c1a1003-…}, or {@code MIG-…}; with question marks until the GPU is first
+ *     opened after a boot; {@value #UNKNOWN} when the driver names none
  * @param minor the number in the name of its device node {@code /dev/nvidia<minor>}; -1 when the
  *     driver names none
  * @param pciAddress {@code 0000:07:00.0}, lower case
  * @param model {@code NVIDIA A100-SXM4-40GB}
  * @param trouble the fault for which it cannot be given out, and what to do; empty when it has none
+ * @param part the part of the GPU that it is; empty for a whole one
  */
 public record Gpu(
         int index,
@@ -23,9 +26,26 @@ public record Gpu(
         int minor,
         String pciAddress,
         String model,
-        Optional<Refusal> trouble) {
+        Optional<Refusal> trouble,
+        Optional<Part> part) {
+    /** By index, and the instances of a GPU by their numbers. */
+    public static final Comparator<Gpu> ORDER =
+            Comparator.comparingInt(Gpu::index)
+                    .thenComparingInt(gpu -> gpu.part().map(Part::number).orElse(-1));
+
     static final String UNKNOWN = "?";
     private static final String LOOK = "look at the kernel log (dmesg | grep -i nvrm)";
+
+    /** A whole GPU. */
+    public Gpu(
+            int index,
+            String uuid,
+            int minor,
+            String pciAddress,
+            String model,
+            Optional<Refusal> trouble) {
+        this(index, uuid, minor, pciAddress, model, trouble, Optional.empty());
+    }
 
     /** A GPU without a fault. */
     public Gpu(int index, String uuid, int minor, String pciAddress, String model) {
@@ -40,7 +60,7 @@ public record Gpu(
 
     /** The same with a fault. */
     public Gpu with(Refusal fault) {
-        return new Gpu(index, uuid, minor, pciAddress, model, Optional.of(fault));
+        return new Gpu(index, uuid, minor, pciAddress, model, Optional.of(fault), part);
     }
 
     /** Whether the driver says which it is: then it has a node, though it may have a fault. */
@@ -51,6 +71,26 @@ public record Gpu(
     /** Whether it can be given out at all, whether held or free. */
     public boolean isSound() {
         return trouble.isEmpty();
+    }
+
+    /** Returns {@code 0}, or {@code 0:1} for an instance, which people type and messages show. */
+    public String number() {
+        return number(index, part);
+    }
+
+    /** Returns the same for a GPU that may no longer be here. */
+    public static String number(int index, Optional<Part> part) {
+        return index + part.map(it -> ":" + it.number()).orElse("");
+    }
+
+    /** Returns the UUID of the GPU that it is, or is a part of. */
+    public String wholeUuid() {
+        return part.map(Part::parent).orElse(uuid);
+    }
+
+    /** Returns an id that means it and no other, whether it has a UUID or not. */
+    public String id() {
+        return part.isPresent() ? number() : pciAddress;
     }
 
     /** Returns {@code GPU-5c1a1003}, which people type and messages show. */

@@ -17,6 +17,7 @@ public final class Host {
     private static final int MAX_LINKS = 40;
 
     private final Path root;
+    private final MigMemory mig = new MigMemory();
 
     private Host(Path root) {
         this.root = root;
@@ -33,6 +34,11 @@ public final class Host {
     /** Returns the directory that counts as {@code /}, with all links resolved. */
     public Path root() {
         return root;
+    }
+
+    /** Returns what was heard of its GPUs' MIG mode, which is not in its files. */
+    public MigMemory mig() {
+        return mig;
     }
 
     /** Whether {@code /} is this machine's own. */

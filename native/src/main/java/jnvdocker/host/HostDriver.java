@@ -23,7 +23,7 @@ import java.util.regex.Pattern;
  * /proc/driver/nvidia}.
  *
  * @param version the kernel module's
- * @param gpus in order of index
+ * @param gpus in order of index, with its instances in the place of each GPU in MIG mode
  */
 public record HostDriver(DriverVersion version, List<Gpu> gpus) {
     private static final String PROC_VERSION = "/proc/driver/nvidia/version";
@@ -143,7 +143,8 @@ public record HostDriver(DriverVersion version, List<Gpu> gpus) {
         for (Path gpu : found) {
             gpu(gpus.size(), gpu).ifPresent(gpus::add);
         }
-        return gpus;
+        MigParts parts = new MigParts(host);
+        return gpus.stream().flatMap(gpu -> parts.of(gpu).stream()).toList();
     }
 
     /** Skips a GPU that cannot be read, so that the others stay usable. */

@@ -28,6 +28,23 @@ public record GpuFacts(
         PcieLink maxLink,
         Chip chip) {
 
+    /** The same with another memory, and none that is mapped: that of a MIG instance. */
+    GpuFacts withMemory(OptionalLong other) {
+        return new GpuFacts(
+                uuid,
+                model,
+                brand,
+                architecture,
+                computeCapability,
+                minor,
+                other,
+                OptionalLong.empty(),
+                powerLimit,
+                maxClocks,
+                maxLink,
+                chip);
+    }
+
     /** A GPU's instruction set, {@code 8.0}. */
     public record ComputeCapability(int major, int minor) {
         @Override

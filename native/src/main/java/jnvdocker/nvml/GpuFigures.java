@@ -37,6 +37,41 @@ public record GpuFigures(
         processes = List.copyOf(processes);
     }
 
+    /**
+     * Returns what is known of a MIG instance: its own memory, and what is the whole GPU's but for
+     * the utilization, which the driver does not tell.
+     *
+     * @param uuid the instance's
+     */
+    public GpuFigures ofPart(String uuid) {
+        Optional<Memory> own =
+                mig.stream()
+                        .flatMap(it -> it.instances().stream())
+                        .filter(instance -> instance.uuid().equals(uuid))
+                        .findFirst()
+                        .flatMap(MigInstance::memory);
+        return new GpuFigures(
+                new Utilization(
+                        OptionalInt.empty(),
+                        OptionalInt.empty(),
+                        OptionalInt.empty(),
+                        OptionalInt.empty()),
+                own,
+                Optional.empty(),
+                power,
+                temperature,
+                fan,
+                clocks,
+                link,
+                throughput,
+                throttling,
+                errors,
+                processes,
+                computeMode,
+                persistent,
+                mig);
+    }
+
     /** Percent of the driver's last sample period, a sixth of a second to a second. */
     public record Utilization(
             OptionalInt gpu, OptionalInt memory, OptionalInt encoder, OptionalInt decoder) {}
@@ -58,10 +93,17 @@ public record GpuFigures(
      * A compute instance, which a program sees as a GPU of its own.
      *
      * @param uuid {@code MIG-…}
-     * @param gpuInstance the number of the part of the GPU, as in its device node's name
+     * @param number its number among the GPU's instances
+     * @param gpuInstance the number of the part of the GPU
+     * @param model {@code NVIDIA A100-SXM4-40GB MIG 1g.5gb}
      */
     public record MigInstance(
-            String uuid, int gpuInstance, int computeInstance, Optional<Memory> memory) {}
+            String uuid,
+            int number,
+            int gpuInstance,
+            int computeInstance,
+            String model,
+            Optional<Memory> memory) {}
 
     /** In bytes; what the driver keeps for itself counts as used. */
     public record Memory(long total, long used) {}

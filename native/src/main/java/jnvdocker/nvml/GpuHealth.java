@@ -97,9 +97,10 @@ public final class GpuHealth implements GpuTroubles {
     @Override
     public synchronized Optional<Refusal> of(Gpu gpu) {
         return Optional.ofNullable(states.get(gpu.pciAddress()))
-                .filter(state -> state.uuid.equals(gpu.uuid()))
+                .filter(state -> state.uuid.equals(gpu.wholeUuid()))
                 .map(this::faults)
-                .orElseGet(() -> reported.of(gpu.uuid()).map(Fault.class::cast).stream().toList())
+                .orElseGet(
+                        () -> reported.of(gpu.wholeUuid()).map(Fault.class::cast).stream().toList())
                 .stream()
                 .findFirst()
                 .map(fault -> new Refusal(fault.what(), fault.remedy(gpu)));
@@ -116,7 +117,7 @@ public final class GpuHealth implements GpuTroubles {
 
     @Override
     public synchronized void forgive(Gpu gpu) {
-        reported.forget(gpu.uuid(), "root says so");
+        reported.forget(gpu.wholeUuid(), "root says so");
     }
 
     /**
@@ -129,13 +130,13 @@ public final class GpuHealth implements GpuTroubles {
         states.clear();
         for (Gpu gpu : gpus) {
             State known = before.get(gpu.pciAddress());
-            boolean same = known != null && known.uuid.equals(gpu.uuid());
-            states.put(gpu.pciAddress(), same ? known : new State(gpu.uuid()));
+            boolean same = known != null && known.uuid.equals(gpu.wholeUuid());
+            states.put(gpu.pciAddress(), same ? known : new State(gpu.wholeUuid()));
         }
         reported.loaded(load);
         // One that shows no UUID may be any.
         if (gpus.stream().allMatch(gpu -> gpu.isKnown() && gpu.hasUuid())) {
-            reported.keepOnly(gpus.stream().map(Gpu::uuid).toList());
+            reported.keepOnly(gpus.stream().map(Gpu::wholeUuid).toList());
         }
     }
 

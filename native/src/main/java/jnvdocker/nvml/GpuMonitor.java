@@ -2,6 +2,7 @@ package jnvdocker.nvml;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.host.NoDriverException;
+import jnvdocker.nvml.GpuFigures.Mig;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -51,6 +53,9 @@ public final class GpuMonitor implements AutoCloseable {
 
         /** Returns what is another value after each load of the driver. */
         String load() throws IOException;
+
+        /** Is told what each GPU with MIG says of it, again and again. */
+        default void hear(String pciAddress, Mig mig) {}
     }
 
     /**
@@ -82,7 +87,21 @@ public final class GpuMonitor implements AutoCloseable {
             Instant at,
             Optional<GpuFacts> facts,
             Optional<GpuFigures> figures,
-            Optional<String> trouble) {}
+            Optional<String> trouble) {
+
+        /** Returns the same; for a MIG instance with its own memory in place of the GPU's. */
+        public Reading of(Gpu gpu) {
+            return gpu.part().isEmpty() ? this : of(figures.map(it -> it.ofPart(gpu.uuid())));
+        }
+
+        private Reading of(Optional<GpuFigures> part) {
+            OptionalLong memory =
+                    part.flatMap(GpuFigures::memory)
+                            .map(it -> OptionalLong.of(it.total()))
+                            .orElse(OptionalLong.empty());
+            return new Reading(at, facts.map(it -> it.withMemory(memory)), part, trouble);
+        }
+    }
 
     /**
      * One that knows nothing before it is started.
@@ -359,6 +378,9 @@ public final class GpuMonitor implements AutoCloseable {
         private void keep(Reading reading) {
             if (!stopped) {
                 readings.put(address, reading);
+                reading.figures()
+                        .flatMap(GpuFigures::mig)
+                        .ifPresent(mig -> source.hear(address, mig));
             }
         }
 

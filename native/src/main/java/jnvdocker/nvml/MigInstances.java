@@ -13,7 +13,7 @@ import java.util.Optional;
 
 /** Reads whether a GPU is parted into MIG instances, and which. */
 final class MigInstances {
-    private static final int UUID = 96;
+    private static final int TEXT = 96;
 
     private final Nvml nvml;
     private final Pointer handle;
@@ -53,32 +53,37 @@ final class MigInstances {
                                     library.nvmlDeviceGetMigDeviceHandleByIndex(
                                             handle, place, instance));
             if (result == NvmlException.SUCCESS) {
-                add(instance.getValue(), found);
+                add(place, instance.getValue(), found);
             }
         }
         return found;
     }
 
-    private void add(Pointer instance, List<MigInstance> found) {
+    private void add(int number, Pointer instance, List<MigInstance> found) {
         try {
-            found.add(instance(instance));
+            found.add(instance(number, instance));
         } catch (NvmlException e) {
             // It was removed meanwhile; a lost GPU shows by its other figures.
         }
     }
 
-    private MigInstance instance(Pointer instance) throws NvmlException {
+    private MigInstance instance(int number, Pointer instance) throws NvmlException {
         IntByReference gpuInstance = new IntByReference();
         IntByReference computeInstance = new IntByReference();
         nvml.call(library -> library.nvmlDeviceGetGpuInstanceId(instance, gpuInstance));
         nvml.call(library -> library.nvmlDeviceGetComputeInstanceId(instance, computeInstance));
         return new MigInstance(
                 nvml.text(
-                        UUID,
+                        TEXT,
                         (library, bytes) ->
                                 library.nvmlDeviceGetUUID(instance, bytes, bytes.length)),
+                number,
                 gpuInstance.getValue(),
                 computeInstance.getValue(),
+                nvml.text(
+                        TEXT,
+                        (library, bytes) ->
+                                library.nvmlDeviceGetName(instance, bytes, bytes.length)),
                 Fields.memory(
                         nvml,
                         (library, memory) -> library.nvmlDeviceGetMemoryInfo(instance, memory)));

@@ -29,6 +29,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
@@ -40,7 +41,8 @@ import java.util.regex.Pattern;
  */
 final class DeviceLook {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceLook.class);
-    private static final Pattern NODE_NAME = Pattern.compile(".*/nvidia[0-9]+( \\(deleted\\))?");
+    private static final Pattern NODE_NAME =
+            Pattern.compile(".*/nvidia(-cap)?[0-9]+( \\(deleted\\))?");
     private static final Set<String> OTHER_NODES =
             Set.of("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/tty");
     private static final Comparator<ProcessId> BY_AGE =
@@ -95,6 +97,15 @@ final class DeviceLook {
             goOnInBackground(major);
         }
         return new OpenDevices(users, beyond);
+    }
+
+    /** Returns the minors that a process has open; empty when not all can be looked at. */
+    Optional<SortedSet<Integer>> openBy(int pid, int major) {
+        SortedSet<Integer> minors = new TreeSet<>();
+        AtomicInteger left = new AtomicInteger(limits.process());
+        boolean complete =
+                look(String.valueOf(pid), major, minors, () -> left.getAndDecrement() > 0);
+        return complete ? Optional.of(minors) : Optional.empty();
     }
 
     private Optional<DeviceUser> user(

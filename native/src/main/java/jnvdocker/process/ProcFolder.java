@@ -160,6 +160,11 @@ final class ProcFolder implements Processes {
     }
 
     @Override
+    public Optional<SortedSet<Integer>> openBy(ProcessId process, int major) {
+        return deviceLook.openBy(process.pid(), major);
+    }
+
+    @Override
     public List<AllowedDevices> allowed(int major) {
         List<AllowedDevices> found = new ArrayList<>();
         hierarchy("devices")

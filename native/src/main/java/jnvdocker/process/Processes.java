@@ -144,10 +144,16 @@ public interface Processes {
     /**
      * Returns the processes, other than this one, that have character devices of a major open. The
      * device that a descriptor leads to counts, not its name; but only files named {@code /dev/…}
-     * or {@code nvidia<n>} are looked at, since a look at an arbitrary file might wait for a file
-     * system that does not answer.
+     * or {@code nvidia<n>}, or {@code nvidia-cap<n>}, are looked at, since a look at an arbitrary
+     * file might wait for a file system that does not answer.
      */
     OpenDevices usersOf(int major);
+
+    /**
+     * Returns the minors of the devices of a major that one process has open; empty when it has too
+     * many files open to look at them all.
+     */
+    Optional<SortedSet<Integer>> openBy(ProcessId process, int major);
 
     /**
      * Returns the outermost cgroups of version 1 that have processes and allow devices of a major

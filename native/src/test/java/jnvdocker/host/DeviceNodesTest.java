@@ -129,8 +129,38 @@ class DeviceNodesTest {
     }
 
     @Test
+    @Tag("root")
+    void instanceHasTheNodesOfItsCapabilitiesBesides() throws IOException {
+        Part part = new Part(GPU.uuid(), 0, 2, 0, 21, 22);
+        Gpu instance =
+                new Gpu(
+                        0,
+                        "MIG-22d5a1c4",
+                        3,
+                        "0000:07:00.0",
+                        "A100",
+                        Optional.empty(),
+                        Optional.of(part));
+        List<DeviceNode> all = nodes.allOf(instance);
+        assertEquals(
+                List.of(
+                        "/dev/nvidia3 195:3",
+                        "/dev/nvidia-caps/nvidia-cap21 511:21",
+                        "/dev/nvidia-caps/nvidia-cap22 511:22"),
+                all.stream()
+                        .map(node -> node.name() + " " + node.major() + ":" + node.minor())
+                        .toList());
+        Path made = proc.path("/dev/nvidia-caps/nvidia-cap22");
+        assertEquals(
+                PosixFilePermissions.fromString("r--r--r--"), Files.getPosixFilePermissions(made));
+        nodes.linkByNumber(all.getLast());
+        assertEquals(made.toRealPath(), proc.path("/dev/char/511:22").toRealPath());
+        assertEquals(List.of(all.getFirst()), nodes.allOf(GPU));
+    }
+
+    @Test
     void majorsAreThoseOfCharacterDevices() {
-        var majors = DeviceNodes.parseMajors(DEVICES);
+        var majors = DeviceMajors.parse(DEVICES);
         assertEquals(195, majors.get("nvidia"));
         assertEquals(195, majors.get("nvidiactl"));
         assertEquals(510, majors.get("nvidia-uvm"));
@@ -141,7 +171,7 @@ class DeviceNodesTest {
     @Test
     void majorsOfOlderDriversHaveTheFrontend() {
         var majors =
-                DeviceNodes.parseMajors(
+                DeviceMajors.parse(
                         "Character devices:\n195 nvidia-frontend\n508 nvidia-uvm\n\n"
                                 + "Block devices:\n  8 sd\n");
         assertEquals(195, majors.get("nvidia-frontend"));
@@ -157,7 +187,7 @@ class DeviceNodesTest {
         "'Character devices:\nx nvidia\n195\n-1 nvidia\n195 nvidia x'",
     })
     void otherTextHasNoMajors(String text) {
-        assertEquals(0, DeviceNodes.parseMajors(text).size());
+        assertEquals(0, DeviceMajors.parse(text).size());
     }
 
     @Test

@@ -66,9 +66,12 @@ public final class ContainerPlanner {
     private List<DeviceNode> devices(List<Gpu> gpus, UserSettings settings) throws IOException {
         List<DeviceNode> devices = new ArrayList<>(nodes.control());
         for (Gpu gpu : gpus) {
-            DeviceNode node = nodes.of(gpu);
-            if (!settings.gpuMinors().contains(gpu.minor())) {
-                devices.add(node);
+            DeviceNode whole = nodes.of(gpu);
+            for (DeviceNode node : nodes.allOf(gpu)) {
+                boolean given = node.equals(whole) && settings.gpuMinors().contains(gpu.minor());
+                if (!given && !devices.contains(node)) {
+                    devices.add(node);
+                }
             }
         }
         return devices;

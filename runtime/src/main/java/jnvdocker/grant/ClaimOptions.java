@@ -1,5 +1,6 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.Part;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Origin;
@@ -8,6 +9,7 @@ import jnvdocker.lease.text.Owners;
 
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +22,10 @@ import java.util.stream.Collectors;
  * by plus signs, since the options are part of a comma-separated line.
  */
 final class ClaimOptions {
-    private static final Pattern UUID = Pattern.compile("GPU-[0-9a-fA-F-]{8,64}");
+    private static final Pattern UUID =
+            Pattern.compile(
+                    "(GPU|MIG)-[0-9a-fA-F-]{8,64}|MIG-GPU-[0-9a-fA-F-]{8,64}(/[0-9]{1,4}){2}");
+    private static final String WHOLE = "-";
     private static final Pattern NUMBER = Pattern.compile("[0-9]{1,10}");
     private static final int MAX_GPUS = 256;
 
@@ -30,6 +35,9 @@ final class ClaimOptions {
         Map<String, String> options = new LinkedHashMap<>();
         options.put("gpus", joined(claim.gpus().stream().map(ClaimedGpu::uuid).toList()));
         options.put("minors", joined(claim.gpus().stream().map(ClaimedGpu::minor).toList()));
+        if (claim.gpus().stream().anyMatch(gpu -> gpu.part().isPresent())) {
+            options.put("parts", joined(claim.gpus().stream().map(ClaimOptions::part).toList()));
+        }
         options.put("uid", Integer.toUnsignedString(claim.owner().uid()));
         return options;
     }
@@ -49,6 +57,7 @@ final class ClaimOptions {
             Instant created) {
         List<String> uuids = List.of(options.getOrDefault("gpus", "").split("\\+"));
         List<String> minors = List.of(options.getOrDefault("minors", "").split("\\+"));
+        List<String> parts = parts(options, uuids.size());
         String uid = options.getOrDefault("uid", "");
         boolean good =
                 uuids.size() == minors.size()
@@ -56,6 +65,8 @@ final class ClaimOptions {
                         && uuids.stream().distinct().count() == uuids.size()
                         && uuids.stream().allMatch(UUID.asMatchPredicate())
                         && minors.stream().allMatch(NUMBER.asMatchPredicate())
+                        && parts.size() == uuids.size()
+                        && parts.stream().allMatch(ClaimOptions::isPart)
                         && NUMBER.matcher(uid).matches();
         if (!good) {
             return Optional.empty();
@@ -63,11 +74,31 @@ final class ClaimOptions {
         List<ClaimedGpu> gpus = new ArrayList<>();
         for (int i = 0; i < uuids.size(); i++) {
             int minor = (int) Long.parseLong(minors.get(i));
-            gpus.add(new ClaimedGpu(uuids.get(i), index.getOrDefault(uuids.get(i), minor), minor));
+            gpus.add(
+                    new ClaimedGpu(
+                            uuids.get(i),
+                            index.getOrDefault(uuids.get(i), minor),
+                            minor,
+                            Part.parse(parts.get(i))));
         }
         Owner owner = Owners.of((int) Long.parseLong(uid));
         Origin origin = new Origin.EngineContainer(engine, Optional.empty());
         return Optional.of(new Claim(id, origin, owner, gpus, created, Optional.empty()));
+    }
+
+    /** An earlier release has written none, nor does this one where all GPUs are whole. */
+    private static List<String> parts(Map<String, String> options, int gpus) {
+        return options.containsKey("parts")
+                ? List.of(options.get("parts").split("\\+"))
+                : Collections.nCopies(gpus, WHOLE);
+    }
+
+    private static boolean isPart(String text) {
+        return text.equals(WHOLE) || Part.parse(text).isPresent();
+    }
+
+    private static String part(ClaimedGpu gpu) {
+        return gpu.part().map(Part::toString).orElse(WHOLE);
     }
 
     private static String joined(List<?> values) {

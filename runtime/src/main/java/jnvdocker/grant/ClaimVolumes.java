@@ -319,7 +319,7 @@ public final class ClaimVolumes implements PluginVolumes {
             Optional<Cordon> cordon = cordons.of(gpu);
             if (cordon.isPresent()) {
                 throw new VolumeException(
-                        LeaseText.name(gpu.index(), gpu.uuid())
+                        LeaseText.name(gpu.number(), gpu.uuid())
                                 + " is "
                                 + LeaseText.cordoned(cordon.get()),
                         "start this container again when the cordon is lifted"

@@ -5,6 +5,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.volume.plugin.VolumeException;
+import jnvdocker.words.Refusal;
 
 import java.util.List;
 import java.util.Optional;
@@ -26,22 +27,45 @@ public final class ClaimedNodes {
                             .filter(candidate -> candidate.uuid().equals(claimed.uuid()))
                             .findFirst();
             if (gpu.isEmpty()) {
+                refuseUnknown(claimed, present);
                 throw new VolumeException(
-                        LeaseText.name(claimed.index(), claimed.uuid())
+                        LeaseText.name(claimed.number(), claimed.uuid())
                                 + " is no longer on this host, or the driver does not show it",
                         "create the container again with 'jnvdocker run', on another GPU");
             }
-            if (gpu.get().minor() != claimed.minor()) {
+            if (!claimed.hasNodesOf(gpu.get())) {
                 throw new VolumeException(
-                        LeaseText.name(gpu.get().index(), claimed.uuid())
-                                + " has become "
-                                + ClaimedGpu.of(gpu.get()).node()
-                                + ", and this container was given "
-                                + claimed.node()
-                                + ", which is another GPU now",
+                        LeaseText.name(gpu.get().number(), claimed.uuid())
+                                + changed(claimed, gpu.get()),
                         "create it again with 'jnvdocker run --gpus device="
                                 + Gpu.shortUuid(claimed.uuid())
                                 + "'");
+            }
+        }
+    }
+
+    private static String changed(ClaimedGpu claimed, Gpu now) {
+        return now.minor() == claimed.minor()
+                ? " has other nodes in /dev/nvidia-caps than this container was given"
+                : " has become "
+                        + ClaimedGpu.of(now).node()
+                        + ", and this container was given "
+                        + claimed.node()
+                        + ", which is another GPU now";
+    }
+
+    /** At the start of the host it takes a while until the instances of a GPU are known. */
+    private static void refuseUnknown(ClaimedGpu claimed, List<Gpu> present)
+            throws VolumeException {
+        for (Gpu gpu : present) {
+            if (claimed.isPartOf(gpu.uuid()) && !gpu.isSound()) {
+                throw new VolumeException(
+                        LeaseText.name(claimed.number(), claimed.uuid())
+                                + " is an instance of GPU "
+                                + gpu.index()
+                                + ", which cannot be given out: "
+                                + gpu.trouble().map(Refusal::what).orElseThrow(),
+                        "start this container again when 'jnvdocker gpu ls' shows the instance");
             }
         }
     }

@@ -175,8 +175,8 @@ public final class DecisionLog implements LeaseEvents {
 
     private static String gpus(List<ClaimedGpu> gpus) {
         return gpus.size() == 1
-                ? LeaseText.name(gpus.getFirst().index(), gpus.getFirst().uuid())
-                : "GPUs " + Indices.text(gpus.stream().map(ClaimedGpu::index));
+                ? LeaseText.name(gpus.getFirst().number(), gpus.getFirst().uuid())
+                : "GPUs " + Indices.numbers(gpus.stream().map(ClaimedGpu::number));
     }
 
     private static String uuids(List<ClaimedGpu> gpus) {

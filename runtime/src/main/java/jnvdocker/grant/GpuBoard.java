@@ -56,8 +56,8 @@ final class GpuBoard {
         Set<String> shown = new HashSet<>();
         for (Gpu gpu : gpus) {
             shown.add(gpu.uuid());
-            Lease lease = holdings.held().get(gpu.uuid());
-            all.add(lease == null ? free(gpu) : held(gpu, lease));
+            gpu.part().ifPresent(part -> shown.add(part.parent()));
+            all.add(holdings.of(gpu).map(lease -> held(gpu, lease)).orElseGet(() -> free(gpu)));
         }
         for (Map.Entry<String, Lease> held : holdings.held().entrySet()) {
             if (!shown.contains(held.getKey())) {
@@ -155,7 +155,14 @@ final class GpuBoard {
                         .findFirst()
                         .orElseThrow();
         return new GpuStatus(
-                new Gpu(claimed.index(), uuid, claimed.minor(), "?", "?"),
+                new Gpu(
+                        claimed.index(),
+                        uuid,
+                        claimed.minor(),
+                        "?",
+                        "?",
+                        Optional.empty(),
+                        claimed.part()),
                 GpuStatus.State.MISSING,
                 Optional.of(lease),
                 Optional.empty(),

@@ -251,13 +251,13 @@ public final class Leases {
         return new Activity(
                 status(gpus, seen, holdings),
                 seen.stream()
-                        .filter(use -> use.kind() == GpuUse.Kind.OPEN && use.process().isPresent())
+                        .filter(use -> use.kind().isOpen() && use.process().isPresent())
                         .map(use -> new GpuProcess(use, lease(use, holdings)))
                         .toList());
     }
 
     private Optional<Lease> lease(GpuUse use, Holdings holdings) {
-        return Optional.ofNullable(holdings.held().get(use.gpu().uuid()))
+        return holdings.of(use.gpu())
                 .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease));
     }
 
@@ -300,7 +300,7 @@ public final class Leases {
         for (Gpu gpu : gpus) {
             if (policy.get().cordons(gpu)) {
                 throw new RefusedException(
-                        LeaseText.name(gpu.index(), gpu.uuid())
+                        LeaseText.name(gpu.number(), gpu.uuid())
                                 + " is cordoned by "
                                 + policy.get().key("cordon"),
                         "take it out there, then run 'jnvdocker gpu reload'");

@@ -76,7 +76,7 @@ final class Leftovers {
         Set<Opened> now = new HashSet<>(opened);
         now.removeIf(each -> looked.contains(each.gpu()));
         for (GpuUse use : uses) {
-            if (use.kind() == GpuUse.Kind.OPEN) {
+            if (use.kind().isOpen()) {
                 use.process().ifPresent(user -> now.add(new Opened(use.gpu().uuid(), user.id())));
             }
         }
@@ -107,7 +107,7 @@ final class Leftovers {
                                 .map(user ->
                                         LeaseText.process(user)
                                                 + " still uses "
-                                                + LeaseText.name(gpu.index(), gpu.uuid())))
+                                                + LeaseText.name(gpu.number(), gpu.uuid())))
                 .findFirst();
     }
 

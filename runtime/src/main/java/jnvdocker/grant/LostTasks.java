@@ -85,7 +85,7 @@ final class LostTasks {
     /** A registry that was restored from a copy may give them to others that no longer run. */
     private void endLeasesOfThePast(List<Gpu> gpus, String id) throws IOException {
         for (Lease lease : registry.live()) {
-            boolean concerned = gpus.stream().anyMatch(gpu -> lease.isOf(gpu.uuid()));
+            boolean concerned = gpus.stream().map(ClaimedGpu::of).anyMatch(lease::excludes);
             if (concerned && !(evidence.of(lease) instanceof Evidence.Alive)) {
                 registry.end(lease, "Mesos container " + id + " runs with its GPU");
             }
@@ -99,7 +99,7 @@ final class LostTasks {
             Holdings holdings = registry.holdings();
             List<ClaimedGpu> free =
                     gpus.stream()
-                            .filter(gpu -> !holdings.held().containsKey(gpu.uuid()))
+                            .filter(gpu -> holdings.of(gpu).isEmpty())
                             .map(ClaimedGpu::of)
                             .toList();
             if (free.isEmpty()) {

@@ -55,7 +55,12 @@ final class OtherClaims {
      * @param process the oldest that has
      * @param gpus their UUIDs; empty when they cannot be learnt
      */
-    record Mounted(MountedFolder folder, ProcessId process, Set<String> gpus) {}
+    record Mounted(MountedFolder folder, ProcessId process, Set<String> gpus) {
+        private boolean has(Gpu gpu) {
+            return gpus.contains(gpu.uuid())
+                    || gpu.part().filter(part -> gpus.contains(part.parent())).isPresent();
+        }
+    }
 
     /**
      * All of them.
@@ -84,7 +89,7 @@ final class OtherClaims {
         for (Mounted mounted : mounted()) {
             Optional<GpuUse.User> user = user(mounted.process());
             for (Gpu gpu : gpus) {
-                if (user.isPresent() && mounted.gpus().contains(gpu.uuid())) {
+                if (user.isPresent() && mounted.has(gpu)) {
                     uses.add(new GpuUse(gpu, GpuUse.Kind.OTHER_CLAIM, Optional.empty(), user));
                 }
             }

@@ -232,7 +232,7 @@ public final class QueueKeeper {
      */
     private boolean isLookNeeded(List<Gpu> gpus, Holdings holdings, List<Place> places) {
         long since = pace.nanos() - lookedForUses;
-        boolean allHeld = gpus.stream().allMatch(gpu -> holdings.held().containsKey(gpu.uuid()));
+        boolean allHeld = gpus.stream().allMatch(gpu -> holdings.of(gpu).isPresent());
         boolean due = !allHeld && since >= Math.max(PERIOD.toNanos(), LOOK_SHARE * lookCost);
         boolean same =
                 last.filter(it ->

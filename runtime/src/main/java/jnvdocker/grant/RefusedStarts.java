@@ -182,7 +182,7 @@ public final class RefusedStarts {
                         .filter(gpu -> isOf(claim, gpu))
                         .allMatch(gpu ->
                                 gpu.isSound()
-                                        && !holdings.held().containsKey(gpu.uuid())
+                                        && holdings.of(gpu).isEmpty()
                                         && (rules.allowUnmanaged() || unmanaged.of(gpu).isEmpty())
                                         && choice.cordon(gpu).isEmpty()
                                         && choice.keptFor(gpu).isEmpty());

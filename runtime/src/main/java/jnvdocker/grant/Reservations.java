@@ -518,8 +518,7 @@ final class Reservations {
          * @return false when it was not looked before the leases were read, and is now
          */
         boolean hasLooked(Holdings holdings) throws IOException {
-            boolean needed =
-                    gpus.stream().anyMatch(gpu -> !holdings.held().containsKey(gpu.uuid()));
+            boolean needed = gpus.stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
             if (seen.isEmpty() && needed) {
                 look();
                 return false;

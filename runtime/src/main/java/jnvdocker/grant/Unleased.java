@@ -2,6 +2,7 @@ package jnvdocker.grant;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
@@ -42,7 +43,7 @@ public final class Unleased {
 
         boolean mayUse(Gpu gpu) {
             return claim.map(known ->
-                            known.gpus().stream().anyMatch(its -> its.uuid().equals(gpu.uuid())))
+                            known.gpus().stream().anyMatch(its -> its.excludes(ClaimedGpu.of(gpu))))
                     .orElseGet(() -> minors.map(some -> some.contains(gpu.minor())).orElse(true));
         }
     }

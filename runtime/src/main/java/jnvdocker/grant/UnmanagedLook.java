@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
@@ -30,7 +31,7 @@ final class UnmanagedLook {
     private static final Comparator<GpuUse> ORDER =
             Comparator.comparing((GpuUse use) -> use.container().isEmpty())
                     .thenComparing(use -> use.kind() == GpuUse.Kind.UNKNOWN)
-                    .thenComparing(use -> use.kind() == GpuUse.Kind.OPEN)
+                    .thenComparing(use -> use.kind().isOpen())
                     .thenComparing(use ->
                             use.process()
                                     .map(GpuUse.User::id)
@@ -94,7 +95,7 @@ final class UnmanagedLook {
     private List<GpuUse> withoutClaims(List<GpuUse> seen) throws IOException {
         List<GpuUse> others = new ArrayList<>();
         for (GpuUse use : seen) {
-            if (use.kind() == GpuUse.Kind.OPEN || !isClaimed(use)) {
+            if (use.kind().isOpen() || !isClaimed(use)) {
                 others.add(use);
             }
         }
@@ -104,7 +105,8 @@ final class UnmanagedLook {
     private boolean isClaimed(GpuUse use) throws IOException {
         Optional<String> claim =
                 use.container().flatMap(it -> ClaimNames.of(it.labels(), it.volumes()));
-        return claim.isPresent() && registry.claims().wasClaimed(claim.get(), use.gpu().uuid());
+        return claim.isPresent()
+                && registry.claims().wasClaimed(claim.get(), use.gpu().wholeUuid());
     }
 
     /** Whether it is known by now what docker has given to its containers. */
@@ -152,7 +154,7 @@ final class UnmanagedLook {
         GpuUse.User process = use.process().get();
         boolean leased =
                 live.stream()
-                        .filter(lease -> lease.isOf(use.gpu().uuid()))
+                        .filter(lease -> isOn(lease, use))
                         .anyMatch(lease -> isOf(process, lease));
         // One that is gone may have had a lease that has ended since it was seen.
         return leased || !evidence.isAlive(process.id());
@@ -170,9 +172,25 @@ final class UnmanagedLook {
         return its;
     }
 
+    /**
+     * Whether a use may be that of a lease's GPUs. The node of a GPU in MIG mode alone does not say
+     * which of its instances is used: it is the one that its holder has.
+     */
+    private static boolean isOn(Lease lease, GpuUse use) {
+        return switch (use.kind()) {
+            case NODE, OPEN_WHOLE ->
+                    lease.claim().gpus().stream()
+                            .anyMatch(gpu ->
+                                    gpu.excludes(ClaimedGpu.of(use.gpu()))
+                                            || gpu.isPartOf(use.gpu().wholeUuid()));
+            case REQUEST, CDI, RUNTIME, CLAIM, OTHER_CLAIM, OPEN, UNKNOWN ->
+                    lease.excludes(ClaimedGpu.of(use.gpu()));
+        };
+    }
+
     /** The GPUs of a container by its engine's word, which has a lease on them. */
     private static boolean isOfContainer(GpuUse use, Lease lease) {
-        return lease.isOf(use.gpu().uuid())
+        return isOn(lease, use)
                 && id(use).isPresent()
                 && id(use).equals(lease.claim().container().map(Claim.ContainerRef::id));
     }

@@ -164,7 +164,7 @@ final class Wait {
                     .hear(
                             "got "
                                     + claim.gpus().stream()
-                                            .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
+                                            .map(gpu -> LeaseText.name(gpu.number(), gpu.uuid()))
                                             .collect(Collectors.joining(", "))
                                     + " after "
                                     + Span.text(waited()));

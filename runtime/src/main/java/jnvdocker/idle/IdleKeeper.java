@@ -121,7 +121,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                 .filter(it -> it.time(time).compareTo(least) >= 0)
                 .sorted(
                         Comparator.comparing(IdleHolder::since)
-                                .thenComparingInt(it -> it.gpu().index()))
+                                .thenComparing(IdleHolder::gpu, Gpu.ORDER))
                 .toList();
     }
 

@@ -51,7 +51,8 @@ final class IdleLook {
         Map<String, Reading> read = readings.get();
         Map<Gpu, GpuLook> looks = new HashMap<>();
         for (Gpu gpu : gpus) {
-            Optional<Reading> reading = Optional.ofNullable(read.get(gpu.pciAddress()));
+            Optional<Reading> reading =
+                    Optional.ofNullable(read.get(gpu.pciAddress())).map(it -> it.of(gpu));
             Use nodes = used.contains(gpu) ? ifUsed : Use.IDLE;
             looks.put(
                     gpu,
@@ -62,6 +63,8 @@ final class IdleLook {
                                     .map(IdleLook::use)
                                     .orElse(Use.UNKNOWN),
                             reading.flatMap(Reading::figures)
+                                    // NVML tells the processes of a whole GPU only.
+                                    .filter(_ -> gpu.part().isEmpty())
                                     .map(IdleLook::memory)
                                     .orElse(OptionalLong.empty())));
         }

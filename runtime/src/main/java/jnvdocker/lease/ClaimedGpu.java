@@ -2,6 +2,10 @@ package jnvdocker.lease;
 
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.Part;
+
+import java.util.Comparator;
+import java.util.Optional;
 
 /**
  * One GPU of a claim, with the node that the container was given for it. A stopped container keeps
@@ -9,16 +13,75 @@ import jnvdocker.host.Gpu;
  *
  * @param index when it was claimed
  * @param minor of its node
+ * @param part the part of the GPU that it is, with its other nodes; empty for a whole one
  */
-public record ClaimedGpu(String uuid, int index, int minor) {
+public record ClaimedGpu(String uuid, int index, int minor, Optional<Part> part) {
+    /** By index, and the instances of a GPU by their numbers. */
+    public static final Comparator<ClaimedGpu> ORDER =
+            Comparator.comparingInt(ClaimedGpu::index)
+                    .thenComparingInt(gpu -> gpu.part().map(Part::number).orElse(-1));
 
-    public static ClaimedGpu of(Gpu gpu) {
-        return new ClaimedGpu(gpu.uuid(), gpu.index(), gpu.minor());
+    /** A whole GPU. */
+    public ClaimedGpu(String uuid, int index, int minor) {
+        this(uuid, index, minor, Optional.empty());
     }
 
-    /** Whether it is this one, under the same node. */
+    /**
+     * One that was written down.
+     *
+     * @param part what {@link #partWord} was; empty for a whole GPU
+     */
+    public static ClaimedGpu read(String uuid, int index, int minor, Optional<String> part) {
+        return new ClaimedGpu(uuid, index, minor, part.flatMap(Part::parse));
+    }
+
+    public static ClaimedGpu of(Gpu gpu) {
+        return new ClaimedGpu(gpu.uuid(), gpu.index(), gpu.minor(), gpu.part());
+    }
+
+    /** Whether it is this one, under the same nodes. */
     public boolean isStill(Gpu gpu) {
-        return gpu.uuid().equals(uuid) && gpu.minor() == minor;
+        return gpu.uuid().equals(uuid) && hasNodesOf(gpu);
+    }
+
+    /** Whether the nodes that it was given are those that a GPU has. */
+    public boolean hasNodesOf(Gpu gpu) {
+        return gpu.minor() == minor
+                && part.isPresent() == gpu.part().isPresent()
+                && (part.isEmpty() || part.get().hasNodesOf(gpu.part().orElseThrow()));
+    }
+
+    /**
+     * Whether nobody may have this one while somebody has the other: it is the same, or one is a
+     * part of the other.
+     */
+    public boolean excludes(ClaimedGpu other) {
+        return uuid.equals(other.uuid)
+                || isPartOf(other.uuid)
+                || other.isPartOf(uuid)
+                || part.isPresent()
+                        && other.part.isPresent()
+                        && part.get().isSameAs(other.part.get());
+    }
+
+    /** Whether it is a part of the GPU with that UUID. */
+    public boolean isPartOf(String whole) {
+        return part.isPresent() && part.get().parent().equals(whole);
+    }
+
+    /** All that is known of its part in one word, for {@link #read}. */
+    public Optional<String> partWord() {
+        return part.map(Part::toString);
+    }
+
+    /** The UUID of the GPU that it is a part of. */
+    public Optional<String> parent() {
+        return part.map(Part::parent);
+    }
+
+    /** {@code 0}, or {@code 0:1} for an instance. */
+    public String number() {
+        return Gpu.number(index, part);
     }
 
     /** {@code /dev/nvidia1}. */

@@ -16,6 +16,7 @@ public record Cordons(LeasePolicy policy, Map<String, Cordon.ByCommand> byComman
     public Optional<Cordon> of(Gpu gpu) {
         return policy.cordons(gpu)
                 ? Optional.of(new Cordon.ByFile(policy.key("cordon")))
-                : Optional.ofNullable(byCommand.get(gpu.uuid()));
+                : Optional.<Cordon>ofNullable(byCommand.get(gpu.uuid()))
+                        .or(() -> gpu.part().map(part -> byCommand.get(part.parent())));
     }
 }

@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
@@ -337,30 +336,36 @@ public final class GpuChoice {
     }
 
     /**
-     * The best connected, and among equals the ones idle longest, in order of index. Those without
-     * a UUID, which nobody can hold, are the last.
+     * The best connected, and among equals the ones idle longest, in order of index. MIG instances
+     * come after whole GPUs, and those without a UUID, which nobody can hold, are the last.
      *
      * @param some of the free ones
      */
     private List<Gpu> best(List<Gpu> some, int count) {
-        List<Gpu> named = some.stream().filter(Gpu::hasUuid).sorted(preference()).toList();
-        if (named.size() < count) {
+        List<Gpu> whole =
+                some.stream()
+                        .filter(gpu -> gpu.hasUuid() && gpu.part().isEmpty())
+                        .sorted(preference())
+                        .toList();
+        if (whole.size() < count) {
             return some.stream()
                     .sorted(
                             Comparator.comparing(Gpu::hasUuid)
                                     .reversed()
                                     .thenComparing(preference()))
                     .limit(count)
-                    .sorted(Comparator.comparingInt(Gpu::index))
+                    .sorted(Gpu.ORDER)
                     .toList();
         }
-        return BestSet.of(named, count, free(), traits.connections()).stream()
-                .sorted(Comparator.comparingInt(Gpu::index))
+        return BestSet.of(whole, count, free(), traits.connections()).stream()
+                .sorted(Gpu.ORDER)
                 .toList();
     }
 
     private Comparator<Gpu> preference() {
-        return Comparator.comparing(this::idleSince).thenComparingInt(Gpu::index);
+        return Comparator.comparing((Gpu gpu) -> gpu.part().isPresent())
+                .thenComparing(this::idleSince)
+                .thenComparing(Gpu.ORDER);
     }
 
     /** A GPU that cannot be held, since nothing says which it is. */
@@ -396,11 +401,7 @@ public final class GpuChoice {
      */
     private Taken taken(GpuRequest request, List<Gpu> busy, List<Gpu> free) {
         List<Lease> leases =
-                busy.stream()
-                        .map(gpu -> holdings.held().get(gpu.uuid()))
-                        .filter(Objects::nonNull)
-                        .distinct()
-                        .toList();
+                busy.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
         return new Taken(
                 request,
                 busy.stream().map(ClaimedGpu::of).toList(),
@@ -437,7 +438,7 @@ public final class GpuChoice {
     }
 
     private boolean isHeld(Gpu gpu) {
-        return holdings.held().containsKey(gpu.uuid());
+        return holdings.of(gpu).isPresent();
     }
 
     private Instant idleSince(Gpu gpu) {

@@ -1,8 +1,11 @@
 package jnvdocker.lease;
 
+import jnvdocker.host.Gpu;
+
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The facts that GPUs are chosen by.
@@ -15,6 +18,20 @@ public record Holdings(
         Map<String, Lease> held,
         Map<String, Instant> idleSince,
         Map<String, Cordon.ByCommand> cordoned) {
+
+    /**
+     * The lease for which nobody else may have a GPU now: its own, or that of the GPU that it is a
+     * part of, or of a part of it.
+     */
+    public Optional<Lease> of(Gpu gpu) {
+        return of(ClaimedGpu.of(gpu));
+    }
+
+    /** The same of a GPU that was claimed before. */
+    public Optional<Lease> of(ClaimedGpu gpu) {
+        return Optional.ofNullable(held.get(gpu.uuid()))
+                .or(() -> held.values().stream().filter(lease -> lease.excludes(gpu)).findFirst());
+    }
 
     /** As if one lease had ended. */
     public Holdings without(Lease lease) {

@@ -30,6 +30,11 @@ public record Lease(
         return claim.gpus().stream().anyMatch(gpu -> gpu.uuid().equals(uuid));
     }
 
+    /** Whether nobody else may have a GPU as long as it lives. */
+    public boolean excludes(ClaimedGpu other) {
+        return claim.gpus().stream().anyMatch(gpu -> gpu.excludes(other));
+    }
+
     /** For a client that has not yet become the program that is to use the GPUs. */
     public boolean isReservation() {
         return switch (holder) {

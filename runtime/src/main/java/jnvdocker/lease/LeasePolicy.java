@@ -52,15 +52,18 @@ public record LeasePolicy(
                 file);
     }
 
-    /** Whether the file cordons a GPU: a beginning that several UUIDs have cordons each of them. */
+    /**
+     * Whether the file cordons a GPU: a beginning that several UUIDs have cordons each of them, and
+     * a GPU in MIG mode is cordoned with all of its instances.
+     */
     public boolean cordons(Gpu gpu) {
-        return cordon.stream().anyMatch(id -> GpuResolver.means(id, gpu));
+        return cordon.stream().anyMatch(id -> GpuResolver.covers(id, gpu));
     }
 
     /** Ids that the file cordons, and that none of these GPUs has. */
     public List<String> cordonsNothing(List<Gpu> gpus) {
         return cordon.stream()
-                .filter(id -> gpus.stream().noneMatch(gpu -> GpuResolver.means(id, gpu)))
+                .filter(id -> gpus.stream().noneMatch(gpu -> GpuResolver.covers(id, gpu)))
                 .toList();
     }
 

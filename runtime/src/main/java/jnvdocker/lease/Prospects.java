@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -106,10 +105,10 @@ final class Prospects {
 
     /** A Mesos task does not end another; its agent has ended that, or would not offer the GPU. */
     private boolean isOwn(Gpu gpu, Ticket ticket) {
-        Lease lease = holdings.held().get(gpu.uuid());
-        return lease != null
-                && lease.claim().owner().uid() == ticket.owner().uid()
-                && !(lease.claim().origin().isScheduled() && ticket.isScheduled());
+        return holdings.of(gpu)
+                .filter(lease -> lease.claim().owner().uid() == ticket.owner().uid())
+                .filter(lease -> !(lease.claim().origin().isScheduled() && ticket.isScheduled()))
+                .isPresent();
     }
 
     /** The obstacles of a client that cannot be served. */
@@ -165,10 +164,6 @@ final class Prospects {
     }
 
     private List<Lease> leases(List<Gpu> held) {
-        return held.stream()
-                .map(gpu -> holdings.held().get(gpu.uuid()))
-                .filter(Objects::nonNull)
-                .distinct()
-                .toList();
+        return held.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
     }
 }

@@ -98,10 +98,9 @@ public final class ClaimFiles {
                 });
         ArrayNode gpus = root.putArray("gpus");
         for (ClaimedGpu gpu : claim.gpus()) {
-            gpus.addObject()
-                    .put("uuid", gpu.uuid())
-                    .put("index", gpu.index())
-                    .put("minor", gpu.minor());
+            ObjectNode entry = gpus.addObject();
+            entry.put("uuid", gpu.uuid()).put("index", gpu.index()).put("minor", gpu.minor());
+            gpu.partWord().ifPresent(part -> entry.put("part", part));
         }
         replace(claim.id(), folder.resolve(claim.id()).resolve(CLAIM), root, OURS);
     }
@@ -208,10 +207,11 @@ public final class ClaimFiles {
             List<ClaimedGpu> gpus = new ArrayList<>();
             for (JsonNode gpu : root.path("gpus")) {
                 gpus.add(
-                        new ClaimedGpu(
+                        ClaimedGpu.read(
                                 gpu.path("uuid").asText(),
                                 gpu.path("index").asInt(),
-                                gpu.path("minor").asInt()));
+                                gpu.path("minor").asInt(),
+                                text(gpu, "part")));
             }
             if (gpus.isEmpty()) {
                 throw new IOException("it names no GPU");

@@ -156,13 +156,13 @@ public final class ClaimStore {
         return database.transaction(transaction -> LeaseRows.claim(transaction, id));
     }
 
-    /** Whether a claim, be it forgotten, is for a GPU. */
+    /** Whether a claim, be it forgotten, is for a GPU, or for any of its parts. */
     public boolean wasClaimed(String claim, String gpu) throws IOException {
         return database.transaction(transaction ->
                 transaction
                         .first(
                                 row -> gpu,
-                                "SELECT 1 FROM claim_gpu WHERE claim = ? AND gpu = ?",
+                                "SELECT 1 FROM claim_gpu WHERE claim = ? AND ? IN (gpu, parent)",
                                 claim,
                                 gpu)
                         .isPresent());

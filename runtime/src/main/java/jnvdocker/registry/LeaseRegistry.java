@@ -223,7 +223,7 @@ public final class LeaseRegistry implements AutoCloseable {
                             own.get().id());
                 }
             } else {
-                List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
+                List<Lease> others = LeaseRows.liveOn(transaction, claim);
                 if (!others.isEmpty()) {
                     return new MountResult.Blocked(others);
                 }
@@ -371,7 +371,7 @@ public final class LeaseRegistry implements AutoCloseable {
             if (LeaseRows.liveOf(transaction, claim.id()).isPresent()) {
                 return List.of();
             }
-            List<Lease> others = LeaseRows.liveOn(transaction, uuids(claim));
+            List<Lease> others = LeaseRows.liveOn(transaction, claim);
             if (others.isEmpty()) {
                 insertLease(transaction, claim, holder, events::recovered);
             }
@@ -561,7 +561,11 @@ public final class LeaseRegistry implements AutoCloseable {
                     setContainer(transaction, id, init, cgroup);
         }
         for (ClaimedGpu gpu : claim.gpus()) {
-            transaction.update("INSERT INTO lease_gpu (lease, gpu) VALUES (?, ?)", id, gpu.uuid());
+            transaction.update(
+                    "INSERT INTO lease_gpu (lease, gpu, parent) VALUES (?, ?, ?)",
+                    id,
+                    gpu.uuid(),
+                    gpu.parent().orElse(null));
         }
         Lease lease = new Lease(id, claim, holder, boot, time.at(up), 0, Optional.empty());
         transaction.afterwards(() -> told.accept(lease));
@@ -615,10 +619,6 @@ public final class LeaseRegistry implements AutoCloseable {
             transaction.afterwards(() -> events.released(lease, at, evidence));
         }
         return ended;
-    }
-
-    private static List<String> uuids(Claim claim) {
-        return claim.gpus().stream().map(ClaimedGpu::uuid).toList();
     }
 
     @Override

@@ -16,19 +16,20 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Claims and leases as objects, out of their rows. */
 final class LeaseRows {
     /** A claim's GPUs come as one text, so that a list takes one query and not one more a claim. */
     private static final String CLAIM =
             "claim.id AS claim_id, origin, engine, image, uid, owner, created, container, name,"
-                    + " (SELECT group_concat(gpu || ' ' || position || ' ' || minor, ',')"
+                    + " (SELECT group_concat(gpu || ' ' || position || ' ' || minor"
+                    + " || coalesce(' ' || part, ''), ',')"
                     + " FROM (SELECT * FROM claim_gpu WHERE claim = claim.id ORDER BY position))"
                     + " AS gpus";
 
@@ -89,12 +90,10 @@ final class LeaseRows {
         return transaction.list(LeaseRows::lease, LEASE + "WHERE until IS NULL ORDER BY lease.id");
     }
 
-    /** Those that hold any of these GPUs. */
-    static List<Lease> liveOn(Transaction transaction, Collection<String> gpus)
-            throws SQLException {
+    /** Those for which nobody else may have the GPUs of a claim. */
+    static List<Lease> liveOn(Transaction transaction, Claim claim) throws SQLException {
         return live(transaction).stream()
-                .filter(lease ->
-                        lease.claim().gpus().stream().anyMatch(gpu -> gpus.contains(gpu.uuid())))
+                .filter(lease -> claim.gpus().stream().anyMatch(lease::excludes))
                 .toList();
     }
 
@@ -214,9 +213,13 @@ final class LeaseRows {
         for (String gpu : text.split(",")) {
             String[] words = gpu.split(" ");
             gpus.add(
-                    new ClaimedGpu(
-                            words[0], Integer.parseInt(words[1]), Integer.parseInt(words[2])));
+                    ClaimedGpu.read(
+                            words[0],
+                            Integer.parseInt(words[1]),
+                            Integer.parseInt(words[2]),
+                            Stream.of(words).skip(3).findFirst()));
         }
+        gpus.sort(ClaimedGpu.ORDER);
         return gpus;
     }
 
@@ -332,11 +335,14 @@ final class LeaseRows {
                 claim.container().map(Claim.ContainerRef::name).orElse(null));
         for (ClaimedGpu gpu : claim.gpus()) {
             transaction.update(
-                    "INSERT INTO claim_gpu (claim, gpu, position, minor) VALUES (?, ?, ?, ?)",
+                    "INSERT INTO claim_gpu (claim, gpu, position, minor, parent, part)"
+                            + " VALUES (?, ?, ?, ?, ?, ?)",
                     claim.id(),
                     gpu.uuid(),
                     gpu.index(),
-                    gpu.minor());
+                    gpu.minor(),
+                    gpu.parent().orElse(null),
+                    gpu.partWord().orElse(null));
         }
     }
 }

@@ -109,12 +109,15 @@ public sealed interface GpuRequest {
     }
 
     /**
-     * These GPUs, each named by its index, its UUID or the beginning of it, or its PCI address.
+     * These GPUs, each named by its index, its UUID or the beginning of it, or its PCI address; a
+     * MIG instance by {@code 0:1} or its UUID.
      *
      * @param ids in the order asked for
      */
     record Devices(List<String> ids) implements GpuRequest {
-        private static final Pattern ID = Pattern.compile("[A-Za-z0-9:.-]{1,64}");
+        private static final Pattern ID =
+                Pattern.compile(
+                        "[A-Za-z0-9:.-]{1,64}|(?i:MIG-GPU)-[0-9a-fA-F-]{1,40}(/[0-9]{1,4}){2}");
 
         public Devices {
             ids = List.copyOf(ids);

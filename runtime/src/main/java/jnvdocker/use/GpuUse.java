@@ -29,6 +29,10 @@ public record GpuUse(
         OTHER_CLAIM("a claim of another jnvdocker"),
         /** A process has its node open. */
         OPEN("an open node"),
+        /**
+         * A process has the whole GPU's node open, and none that says which MIG instance it uses.
+         */
+        OPEN_WHOLE("an open node of the whole GPU"),
         /** The open files of a process are not known yet, and it may open the node. */
         UNKNOWN("files that were not looked through yet");
 
@@ -36,6 +40,11 @@ public record GpuUse(
 
         Kind(String words) {
             this.words = words;
+        }
+
+        /** Whether a process has opened it. */
+        public boolean isOpen() {
+            return this == OPEN || this == OPEN_WHOLE;
         }
 
         /** Its name in messages. */

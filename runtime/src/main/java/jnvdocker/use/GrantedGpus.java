@@ -1,6 +1,7 @@
 package jnvdocker.use;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuResolver;
 
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -8,8 +9,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The GPUs that a container was given, whether it uses them or not. One that is privileged was
@@ -21,6 +23,8 @@ final class GrantedGpus {
 
     private static final Pattern NODE = Pattern.compile(".*/nvidia[0-9]+|/dev/char/[0-9:]+");
     private static final Pattern PLACE = Pattern.compile("/|/dev(/.*)?|.*/dev|.*/nvidia[0-9]+");
+
+    private static final Pattern CAPABILITY = Pattern.compile(".*/nvidia-cap([0-9]{1,7})");
 
     private final GpuAccess access;
     private final List<DeviceRule> rules;
@@ -47,23 +51,30 @@ final class GrantedGpus {
      * @return by what each was given, in order of index
      */
     Map<Gpu, GpuUse.Kind> kinds(List<Gpu> gpus, int major) {
-        Map<Integer, GpuUse.Kind> byIndex = new TreeMap<>();
+        Map<Gpu, GpuUse.Kind> kinds = new LinkedHashMap<>();
         Set<Integer> minors = minors(major);
-        for (Gpu gpu : gpus) {
+        Capabilities capabilities = capabilities();
+        for (Gpu gpu : gpus.stream().filter(Gpu::isKnown).toList()) {
             for (GpuAccess.Given given : access.given()) {
                 if (given.ids().stream().anyMatch(id -> means(id, gpu))) {
-                    byIndex.putIfAbsent(gpu.index(), given.kind());
+                    kinds.putIfAbsent(gpu, given.kind());
                 }
             }
-            if (minors.contains(gpu.minor()) || isNamedByRule(major, gpu.minor())) {
-                byIndex.putIfAbsent(gpu.index(), GpuUse.Kind.NODE);
+            boolean node = minors.contains(gpu.minor()) || isNamedByRule(major, gpu.minor());
+            if (node && capabilities.allow(gpu, gpus)) {
+                kinds.putIfAbsent(gpu, GpuUse.Kind.NODE);
             }
         }
-        Map<Gpu, GpuUse.Kind> kinds = new LinkedHashMap<>();
-        gpus.stream()
-                .filter(gpu -> gpu.isKnown() && byIndex.containsKey(gpu.index()))
-                .forEach(gpu -> kinds.put(gpu, byIndex.get(gpu.index())));
         return kinds;
+    }
+
+    private Capabilities capabilities() {
+        return new Capabilities(
+                access.devices().stream()
+                        .map(CAPABILITY::matcher)
+                        .filter(Matcher::matches)
+                        .map(node -> Integer.valueOf(node.group(1)))
+                        .collect(Collectors.toSet()));
     }
 
     private Set<Integer> minors(int major) {
@@ -98,6 +109,9 @@ final class GrantedGpus {
     /** {@code 0}, {@code 0:1} for a part of it, {@code GPU-5c1a1003}, {@code all}. */
     private static boolean means(String id, Gpu gpu) {
         String lower = id.toLowerCase(Locale.ROOT);
+        if (gpu.part().isPresent()) {
+            return lower.equals("all") || GpuResolver.covers(id, gpu);
+        }
         if (lower.matches("[0-9]{1,4}(:[0-9]+)?")) {
             return Integer.parseInt(lower.replaceFirst(":.*", "")) == gpu.index();
         }

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -143,8 +144,15 @@ public final class SeenUses implements GpuUses {
             List<Gpu> gpus, OpenDevices open, List<RunningContainer> containers) {
         List<GpuUse> uses = new ArrayList<>();
         for (DeviceUser user : open.users()) {
-            Predicate<Gpu> its = gpu -> user.minors().contains(gpu.minor());
-            uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN, its, containers));
+            List<Gpu> its =
+                    gpus.stream().filter(gpu -> user.minors().contains(gpu.minor())).toList();
+            Capabilities capabilities = capabilities(user.process(), its);
+            Predicate<Gpu> isClear = gpu -> gpu.part().isEmpty() || capabilities.tellOf(gpu, its);
+            Predicate<Gpu> used =
+                    gpu -> its.contains(gpu) && isClear.test(gpu) && capabilities.allow(gpu, its);
+            Predicate<Gpu> perhaps = gpu -> its.contains(gpu) && !isClear.test(gpu);
+            uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN, used, containers));
+            uses.addAll(uses(gpus, user.process(), GpuUse.Kind.OPEN_WHOLE, perhaps, containers));
         }
         for (OpenDevices.Beyond process : open.beyond()) {
             if (process.pending()) {
@@ -154,6 +162,23 @@ public final class SeenUses implements GpuUses {
             }
         }
         return uses;
+    }
+
+    /** None when they cannot be told, or no GPU is a MIG instance. */
+    private Capabilities capabilities(ProcessId process, List<Gpu> gpus) {
+        if (gpus.stream().allMatch(gpu -> gpu.part().isEmpty())) {
+            return Capabilities.NONE;
+        }
+        try {
+            OptionalInt major = nodes.capsMajor();
+            return major.isEmpty()
+                    ? Capabilities.NONE
+                    : new Capabilities(
+                            processes.openBy(process, major.getAsInt()).orElse(new TreeSet<>()));
+        } catch (IOException e) {
+            LOG.debug("the major of capabilities is not known: {}", FileErrors.describe(e));
+            return Capabilities.NONE;
+        }
     }
 
     private List<GpuUse> uses(

@@ -313,6 +313,11 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     @Override
+    public Optional<SortedSet<Integer>> openBy(ProcessId process, int major) {
+        return Optional.empty();
+    }
+
+    @Override
     public Optional<ProcessTraits> traits(ProcessId process) {
         return lives(process)
                 ? Optional.of(new ProcessTraits("python3", "python3", SOMEBODY, Optional.empty()))

@@ -14,6 +14,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUse.Kind;
 import jnvdocker.use.GpuUses;
@@ -145,6 +146,51 @@ class UnmanagedLookTest {
         assertEquals(Map.of(A.uuid(), List.of(both, other)), among(other, process, process, given));
     }
 
+    /** Its processes have the whole GPU's node open, as those of every other instance have. */
+    @Test
+    void holderOfAnInstanceUsesNoOther() throws IOException {
+        Gpu first = TestingLeases.part(A, 0);
+        Gpu second = TestingLeases.part(A, 1);
+        Lease lease = TestingLeases.held(1, ALICE, "train-7", first);
+        RunningContainer holder =
+                new RunningContainer(
+                        OF_THE_LEASE,
+                        "train-7",
+                        "cuda",
+                        Optional.empty(),
+                        Map.of(),
+                        List.of(),
+                        GpuAccess.NONE);
+        GpuUse unclear =
+                open(second, us, Optional.of(holder), Optional.of(OF_THE_LEASE), Kind.OPEN_WHOLE);
+        assertEquals(Map.of(), among(List.of(lease), unclear));
+        assertEquals(
+                Map.of(second.uuid(), List.of(unclear)),
+                among(List.of(TestingLeases.held(1, ALICE, "train-7", B)), unclear));
+        GpuUse clear = open(second, us, Optional.of(holder), Optional.of(OF_THE_LEASE), Kind.OPEN);
+        assertEquals(Map.of(second.uuid(), List.of(clear)), among(List.of(lease), clear));
+    }
+
+    @Test
+    void containerWithAClaimForAnInstanceHasTheNodeOfTheWhole() throws IOException {
+        registry.claims()
+                .restore(
+                        TestingLeases.claim("000000000002", ALICE, TestingLeases.part(A, 0)), true);
+        RunningContainer ours =
+                TestingLeases.running(
+                        "ours",
+                        Map.of(ClaimNames.CLAIM_LABEL, "000000000002"),
+                        List.of(ClaimNames.volume("000000000002")));
+        assertEquals(
+                Map.of(),
+                among(
+                        new GpuUse(
+                                TestingLeases.part(A, 1),
+                                Kind.NODE,
+                                Optional.of(ours),
+                                Optional.empty())));
+    }
+
     private static GpuUse given(Gpu gpu, RunningContainer container) {
         return new GpuUse(gpu, Kind.REQUEST, Optional.of(container), Optional.empty());
     }
@@ -154,8 +200,17 @@ class UnmanagedLookTest {
             ProcessId process,
             Optional<RunningContainer> container,
             Optional<String> containerId) {
+        return open(gpu, process, container, containerId, Kind.OPEN);
+    }
+
+    private static GpuUse open(
+            Gpu gpu,
+            ProcessId process,
+            Optional<RunningContainer> container,
+            Optional<String> containerId,
+            Kind kind) {
         GpuUse.User user = new GpuUse.User(process, "python3", 0, containerId);
-        return new GpuUse(gpu, Kind.OPEN, container, Optional.of(user));
+        return new GpuUse(gpu, kind, container, Optional.of(user));
     }
 
     private Map<String, List<GpuUse>> among(GpuUse... uses) throws IOException {

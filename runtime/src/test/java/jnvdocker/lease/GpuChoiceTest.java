@@ -9,6 +9,7 @@ import static jnvdocker.lease.TestingLeases.D;
 import static jnvdocker.lease.TestingLeases.POLICY;
 import static jnvdocker.lease.TestingLeases.gpu;
 import static jnvdocker.lease.TestingLeases.held;
+import static jnvdocker.lease.TestingLeases.part;
 import static jnvdocker.lease.TestingLeases.reserved;
 import static jnvdocker.lease.TestingLeases.time;
 
@@ -344,6 +345,63 @@ class GpuChoiceTest {
                             List.of(waits),
                             POLICY);
             assertEquals(new GpuChoice.Chosen(List.of(B)), without.of(ONE, BOB));
+        }
+    }
+
+    @Test
+    void countTakesWholeGpusBeforeInstancesHoweverLongTheseAreIdle() throws RefusedException {
+        List<Gpu> some = List.of(part(A, 0), part(A, 1), B);
+        assertEquals(List.of(B), chosen(ONE, some, List.of(), Map.of(B, time(11, 0))));
+        assertEquals(List.of(part(A, 0), B), chosen(TWO, some, List.of(), Map.of(B, time(11, 0))));
+        assertEquals(some, chosen(EVERY, some, List.of(), NEVER_USED));
+    }
+
+    @Test
+    void instancesOfAGpuAreHeldSingly() throws RefusedException {
+        List<Gpu> some = List.of(part(A, 0), part(A, 1));
+        List<Lease> leases = List.of(held(1, ALICE, "train-7", part(A, 0)));
+        assertEquals(List.of(part(A, 1)), chosen(ONE, some, leases, NEVER_USED));
+        assertEquals(List.of(part(A, 1)), chosen(devices("0:1"), some, leases, NEVER_USED));
+        assertEquals(
+                "GPU 0:0 (MIG-00000000) is held by alice's container train-7 since 2024-01-02"
+                        + " 09:12; wait with --gpu-wait, or take another (free: 0:1)",
+                busy(some, devices("0:0"), leases));
+    }
+
+    /** The mode of a GPU may be another than when it was leased. */
+    @Test
+    void gpuAndItsInstancesExcludeEachOther() throws RefusedException {
+        assertEquals(
+                "GPU 0 (GPU-5c1a1003) is held by alice's container train-7 since 2024-01-02 09:12;"
+                        + " wait with --gpu-wait, or take another (free: 1)",
+                busy(List.of(A, B), devices("0"), List.of(held(1, ALICE, "train-7", part(A, 1)))));
+        assertEquals(
+                "GPU 0:1 (MIG-01000000) is held by alice's container train-7 since 2024-01-02"
+                        + " 09:12; wait with --gpu-wait, or take another (free: 1)",
+                busy(
+                        List.of(part(A, 0), part(A, 1), B),
+                        devices("0:1"),
+                        List.of(held(1, ALICE, "train-7", A))));
+    }
+
+    private static String busy(List<Gpu> gpus, GpuRequest request, List<Lease> leases)
+            throws RefusedException {
+        var holdings = TestingLeases.holdings(leases, NEVER_USED);
+        var choice =
+                new GpuChoice(
+                        gpus, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), POLICY);
+        return ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, choice.of(request, BOB)))
+                .message();
+    }
+
+    @Test
+    void cordonOfAGpuIsOneOfItsInstances() {
+        for (String id : List.of("0", A.uuid(), A.pciAddress())) {
+            assertEquals(
+                    "GPU 0:1 (MIG-01000000) is cordoned (cordon in /etc/jnvdocker/config.toml) and"
+                            + " gets no new container; take another (free: 1), or ask an"
+                            + " administrator",
+                    refusal(choice(policy(0, id), part(A, 0), part(A, 1), B), devices("0:1"), BOB));
         }
     }
 

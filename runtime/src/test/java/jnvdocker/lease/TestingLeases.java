@@ -1,6 +1,7 @@
 package jnvdocker.lease;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.Part;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
@@ -45,6 +46,19 @@ public final class TestingLeases {
 
     public static Gpu gpu(int index, String uuid, int minor) {
         return new Gpu(index, uuid, minor, "0000:0" + index + ":00.0", "NVIDIA A100-SXM4-40GB");
+    }
+
+    /** A MIG instance of a GPU. */
+    public static Gpu part(Gpu whole, int number) {
+        return new Gpu(
+                whole.index(),
+                "MIG-%d%d000000-1d2c-4e5f-8a9b-012345678901".formatted(whole.index(), number),
+                whole.minor(),
+                whole.pciAddress(),
+                whole.model() + " MIG 3g.20gb",
+                Optional.empty(),
+                Optional.of(
+                        new Part(whole.uuid(), number, number + 1, 0, 21 + number, 22 + number)));
     }
 
     public static Instant time(int hour, int minute) {

@@ -9,6 +9,7 @@ import static jnvdocker.lease.TestingLeases.CLIENT;
 import static jnvdocker.lease.TestingLeases.D;
 import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static jnvdocker.lease.TestingLeases.claim;
+import static jnvdocker.lease.TestingLeases.part;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -27,6 +28,7 @@ import jnvdocker.posix.ProcessId;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -89,6 +91,61 @@ class LeaseRegistryTest extends OneRegistryTest {
                         "released " + ONE.id() + " " + now + " gone",
                         "recovered " + ONE.id()),
                 told);
+    }
+
+    @Test
+    void instanceIsKeptWithItsNodes() throws Exception {
+        Claim instances = claim("333333333333", ALICE, part(A, 0), part(A, 1), B);
+        reserve(instances);
+        assertEquals(instances, registry.liveOf(instances.id()).orElseThrow().claim());
+        assertTrue(registry.claims().wasClaimed(instances.id(), part(A, 1).uuid()));
+        assertTrue(registry.claims().wasClaimed(instances.id(), A.uuid()));
+        assertFalse(registry.claims().wasClaimed(instances.id(), C.uuid()));
+    }
+
+    @Test
+    void gpuAndItsInstancesExcludeEachOther() throws Exception {
+        Claim first = claim("333333333333", ALICE, part(A, 0));
+        Claim second = claim("444444444444", BOB, part(A, 1));
+        reserve(first);
+        reserve(second);
+        Lease lease = registry.liveOf(first.id()).orElseThrow();
+        assertThrows(RegistryException.class, () -> reserve(ONE));
+        assertEquals(
+                List.of(lease, registry.liveOf(second.id()).orElseThrow()),
+                registry.adopt(ONE, lease.holder()));
+        registry.end(lease, "gone");
+        registry.end(registry.liveOf(second.id()).orElseThrow(), "gone");
+        registry.claims().restore(ONE, true);
+        assertInstanceOf(
+                MountResult.Granted.class,
+                registry.mount(ONE, "use", DOCKERD, NOT_KNOWN, Optional.of(registry.holdings())));
+        assertEquals(
+                new MountResult.Blocked(List.of(registry.liveOf(ONE.id()).orElseThrow())),
+                registry.mount(first, "use", DOCKERD, NOT_KNOWN, Optional.of(registry.holdings())));
+    }
+
+    /** Each decides on the same facts, and one alone may write what it has decided. */
+    @Test
+    void oneOfManyGetsAGpuWholeOrInParts() throws Exception {
+        List<Claim> claims = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            claims.add(claim("%012x".formatted(i), BOB, i % 2 == 0 ? A : part(A, 0)));
+        }
+        Holdings nobody = registry.holdings();
+        long granted =
+                claims.parallelStream()
+                        .filter(claim -> {
+                            try {
+                                return registry.reserve(
+                                        nobody, new LeaseRegistry.Reservation(claim, CLIENT));
+                            } catch (IOException e) {
+                                throw new UncheckedIOException(e);
+                            }
+                        })
+                        .count();
+        assertEquals(1, granted);
+        assertEquals(1, registry.live().size());
     }
 
     @Test

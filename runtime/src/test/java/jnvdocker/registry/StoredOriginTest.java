@@ -120,7 +120,7 @@ class StoredOriginTest {
                     registry.history().past(9).stream().map(it -> it.claim().origin()).toList());
             assertEquals(1, registry.liveOf("000000000000").orElseThrow().mounts());
         }
-        assertEquals(8, number(folder, "PRAGMA user_version"));
+        assertEquals(9, number(folder, "PRAGMA user_version"));
         assertEquals(
                 0,
                 number(folder, "SELECT count(*) FROM pragma_foreign_key_check"),

@@ -2,8 +2,10 @@ package jnvdocker.request;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.Part;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
@@ -11,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.List;
+import java.util.Optional;
 
 class GpuResolverTest {
     @ParameterizedTest
@@ -108,6 +111,69 @@ class GpuResolverTest {
                         + Gpus.B.uuid()
                         + "), type more of it",
                 "GPU-5c1a");
+    }
+
+    private static final Gpu FIRST = part("MIG-22d5a1c4-0d6e-5d27-9b3e-6e5a1c1f0a01", 0, 1);
+    private static final Gpu SECOND = part("MIG-8b1f3f0a-5f07-5c55-bb06-0d9c1f2f0a02", 1, 2);
+    private static final List<Gpu> PARTED = List.of(FIRST, SECOND, Gpus.B);
+
+    private static Gpu part(String uuid, int number, int gpuInstance) {
+        return new Gpu(
+                0,
+                uuid,
+                3,
+                "0000:07:00.0",
+                "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
+                Optional.empty(),
+                Optional.of(new Part(Gpus.A.uuid(), number, gpuInstance, 0, 21, 22)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "0:1",
+                "MIG-8b1f3f0a-5f07-5c55-bb06-0d9c1f2f0a02",
+                "mig-8B1F",
+                "MIG-GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901/2/0"
+            })
+    void everyIdOfAnInstanceMeansIt(String id) throws RefusedException {
+        assertTrue(GpuResolver.isId(id));
+        assertEquals(List.of(SECOND), GpuResolver.resolve(List.of(id), PARTED));
+    }
+
+    @Test
+    void instancesAreInOrderAndUnlikeEachOther() throws RefusedException {
+        assertEquals(PARTED, GpuResolver.resolve(List.of("1", "0:1", "MIG-22"), PARTED));
+        var error =
+                assertThrows(
+                        RefusedException.class,
+                        () -> GpuResolver.resolve(List.of("0:1", "MIG-8b"), PARTED));
+        assertEquals(
+                "GPU 0:1 is named twice, as 0:1 and as MIG-8b; name each GPU once",
+                error.getMessage());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "GPU-5c1a1003", "07:00.0"})
+    void gpuInMigModeIsNotGivenOutWhole(String id) {
+        var error =
+                assertThrows(
+                        RefusedException.class, () -> GpuResolver.resolve(List.of(id), PARTED));
+        assertEquals(
+                "GPU 0 is in MIG mode and not given out whole; name an instance of it (0:0,0:1)",
+                error.getMessage());
+        assertTrue(PARTED.stream().filter(gpu -> GpuResolver.covers(id, gpu)).count() == 2);
+    }
+
+    @Test
+    void instanceThatIsNotThereIsRefusedWithTheChoiceThereIs() {
+        var error =
+                assertThrows(
+                        RefusedException.class, () -> GpuResolver.resolve(List.of("0:2"), PARTED));
+        assertEquals(
+                "invalid device: 0:2; this host has 1,0:0,0:1 ('jnvdocker gpu ls' shows their"
+                        + " UUIDs)",
+                error.getMessage());
     }
 
     @Test

@@ -3,6 +3,7 @@ package jnvdocker.use;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.host.Part;
 import jnvdocker.use.GpuUse.Kind;
 import jnvdocker.words.Refusal;
 
@@ -13,7 +14,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** GPU 0 has the minor 1 and GPU 1 the minor 0; GPU 2 cannot be given out. */
 class GrantedGpusTest {
@@ -108,6 +111,51 @@ class GrantedGpusTest {
         assertEquals(expected, kinds(access));
     }
 
+    /** GPU 0 is in MIG mode, and has the minor 1. */
+    @ParameterizedTest
+    @CsvSource({
+        "'', '', ''",
+        "'', all, 0:0 0:1 1",
+        "'', 0, 0:0 0:1",
+        "'', 0:1, 0:1",
+        "'', GPU-5c1a, 0:0 0:1",
+        "'', MIG-8b, 0:1",
+        "'', MIG-GPU-5c1a1003-1d2c/1/0, 0:0",
+        "/dev/char/195:1, '', 0:0 0:1",
+        "/dev/char/195:1 /dev/nvidia-caps/nvidia-cap22, '', 0:0",
+        "/dev/char/195:1 /dev/nvidia-caps/nvidia-cap21, '', 0:0 0:1",
+        "/dev/nvidia-caps/nvidia-cap22, '', ''",
+        "/dev/nvidia0 /dev/nvidia-caps/nvidia-cap22, '', 1",
+    })
+    void instanceIsGivenByItsNameOrItsCapability(String devices, String id, String numbers) {
+        List<Gpu> gpus = List.of(part("MIG-22", 0, 1, 22), part("MIG-8b", 1, 2, 32), GPUS.get(1));
+        GpuAccess access =
+                new GpuAccess(
+                        false,
+                        devices.isEmpty() ? List.of() : List.of(devices.split(" ")),
+                        List.of(),
+                        List.of(),
+                        id.isEmpty() ? List.of() : given(Kind.RUNTIME, id).given());
+        assertEquals(
+                numbers,
+                kinds(access, gpus).keySet().stream()
+                        .map(Gpu::number)
+                        .collect(Collectors.joining(" ")));
+    }
+
+    private static Gpu part(String uuid, int number, int gpuInstance, int computeAccess) {
+        String whole = GPUS.getFirst().uuid();
+        Part part = new Part(whole, number, gpuInstance, 0, computeAccess - 1, computeAccess);
+        return new Gpu(
+                0,
+                uuid,
+                1,
+                "0000:07:00.0",
+                "A100 MIG 3g.20gb",
+                Optional.empty(),
+                Optional.of(part));
+    }
+
     private static GpuAccess given(Kind kind, String... ids) {
         return new GpuAccess(
                 false,
@@ -123,6 +171,10 @@ class GrantedGpusTest {
     }
 
     private static Map<Gpu, Kind> kinds(GpuAccess access) {
+        return kinds(access, GPUS);
+    }
+
+    private static Map<Gpu, Kind> kinds(GpuAccess access, List<Gpu> gpus) {
         var paths =
                 new GrantedGpus.Paths() {
                     @Override
@@ -135,6 +187,6 @@ class GrantedGpusTest {
                         return PLACES.getOrDefault(path, Set.of());
                     }
                 };
-        return new GrantedGpus(access, paths).kinds(GPUS, MAJOR);
+        return new GrantedGpus(access, paths).kinds(gpus, MAJOR);
     }
 }

@@ -43,7 +43,7 @@ final class Values {
         switch (label) {
             case "GPU" -> {
                 List<Gpu> gpus = visible.gpus().stream().filter(gpu -> isNew(gpu, others)).toList();
-                gpus.forEach(gpu -> answer.add(before + gpu.index(), described(gpu)));
+                gpus.forEach(gpu -> answer.add(before + gpu.number(), described(gpu)));
                 uuids(before, gpus, answer);
             }
             case GPUS -> requests(typed, before, answer);
@@ -52,7 +52,7 @@ final class Values {
                 List<String> listed = List.of(list.split(","));
                 visible.gpus().stream()
                         .filter(gpu -> isNew(gpu, listed))
-                        .forEach(gpu -> answer.add(before + list + gpu.index(), described(gpu)));
+                        .forEach(gpu -> answer.add(before + list + gpu.number(), described(gpu)));
             }
             case "CLAIM" -> claims(before, answer);
             case "USER" -> visible.users().forEach(user -> answer.add(before + user, ""));
@@ -77,19 +77,19 @@ final class Values {
     }
 
     private static boolean isNew(Gpu gpu, List<String> others) {
-        return !others.contains(Integer.toString(gpu.index())) && !others.contains(gpu.uuid());
+        return !others.contains(gpu.number()) && !others.contains(gpu.uuid());
     }
 
     private static void uuids(String before, List<Gpu> gpus, Answer answer) {
         gpus.stream()
                 .filter(Gpu::hasUuid)
-                .forEach(gpu -> answer.add(before + gpu.uuid(), "GPU " + gpu.index()));
+                .forEach(gpu -> answer.add(before + gpu.uuid(), "GPU " + gpu.number()));
     }
 
     private void requests(String typed, String before, Answer answer) throws IOException {
         List<Gpu> gpus = visible.gpus();
         if (typed.startsWith(DEVICE)) {
-            gpus.forEach(gpu -> answer.add(before + DEVICE + gpu.index(), described(gpu)));
+            gpus.forEach(gpu -> answer.add(before + DEVICE + gpu.number(), described(gpu)));
             uuids(before + DEVICE, gpus, answer);
             return;
         }
@@ -98,7 +98,7 @@ final class Values {
         for (int count = 1; count <= gpus.size(); count++) {
             answer.add(before + count, count == 1 ? "a free GPU" : count + " free GPUs");
         }
-        gpus.forEach(gpu -> answer.add(before + DEVICE + gpu.index(), described(gpu)));
+        gpus.forEach(gpu -> answer.add(before + DEVICE + gpu.number(), described(gpu)));
     }
 
     private void claims(String before, Answer answer) throws IOException {
@@ -125,7 +125,7 @@ final class Values {
         Claim claim = lease.claim();
         return claim.owner().name()
                 + ", GPU "
-                + Indices.text(claim.gpus().stream().map(ClaimedGpu::index))
+                + Indices.numbers(claim.gpus().stream().map(ClaimedGpu::number))
                 + ", "
                 + claim.displayName();
     }

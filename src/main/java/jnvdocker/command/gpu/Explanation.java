@@ -133,7 +133,7 @@ final class Explanation {
         } else if (!status.note().isEmpty()) {
             sentences.add("It is " + status.note() + ".");
         } else {
-            sentences.add("To take it: jnvdocker run --gpus device=" + gpu.index() + " …");
+            sentences.add("To take it: jnvdocker run --gpus device=" + gpu.number() + " …");
         }
         return sentences;
     }
@@ -151,7 +151,7 @@ final class Explanation {
     }
 
     private String uncordon(Cordon cordon) {
-        return "To return it to service: " + LeaseText.toUncordon(cordon, status.gpu().index());
+        return "To return it to service: " + LeaseText.toUncordon(cordon, status.gpu());
     }
 
     private List<String> used(GpuUse use) {
@@ -226,7 +226,7 @@ final class Explanation {
     }
 
     private static String given(GpuUse use) {
-        return use.kind() == GpuUse.Kind.OPEN
+        return use.kind().isOpen()
                 ? ""
                 : " was given it by docker ("
                         + use.kind().words()
@@ -235,7 +235,7 @@ final class Explanation {
 
     private String subject() {
         Gpu gpu = status.gpu();
-        String name = LeaseText.name(gpu.index(), gpu.uuid());
+        String name = LeaseText.name(gpu.number(), gpu.uuid());
         return status.state() == GpuStatus.State.MISSING
                 ? name + ", which the driver no longer shows,"
                 : name + ", " + gpu.model() + ",";
@@ -323,7 +323,7 @@ final class Explanation {
             return "To get it: ask "
                     + asked(claim.owner())
                     + ", or wait for it: jnvdocker run --gpu-wait --gpus device="
-                    + status.gpu().index()
+                    + status.gpu().number()
                     + " …";
         }
         return switch (claim.origin()) {

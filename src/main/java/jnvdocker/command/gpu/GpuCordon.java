@@ -64,7 +64,7 @@ final class GpuCordon implements Callable<Integer> {
             if (!gpu.isKnown() || !gpu.hasUuid()) {
                 throw new RefusedException(
                         "GPU "
-                                + gpu.index()
+                                + gpu.number()
                                 + " at "
                                 + gpu.pciAddress()
                                 + " has no UUID by which to remember the cordon",
@@ -89,7 +89,7 @@ final class GpuCordon implements Callable<Integer> {
 
     static String names(List<Gpu> gpus) {
         return gpus.stream()
-                .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
+                .map(gpu -> LeaseText.name(gpu.number(), gpu.uuid()))
                 .collect(Collectors.joining(", "));
     }
 }

@@ -169,7 +169,7 @@ final class GpuHistory implements Callable<Integer> {
     private String uuid() throws IOException, RefusedException {
         String lower = gpu.toLowerCase(Locale.ROOT);
         List<Gpu> present = HostDriver.read(host).gpus();
-        if (!lower.startsWith("gpu-")) {
+        if (!GpuResolver.isUuid(gpu)) {
             return GpuResolver.resolve(List.of(gpu), present).getFirst().uuid();
         }
         List<Gpu> shown = leases.status(present).stream().map(GpuStatus::gpu).toList();

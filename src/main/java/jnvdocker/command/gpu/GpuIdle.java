@@ -101,7 +101,7 @@ final class GpuIdle implements Callable<Integer> {
                         Column.note("NOTE"));
         for (IdleHolder holder : holders) {
             table.row(
-                    holder.gpu().index(),
+                    holder.gpu().number(),
                     Holding.user(holder.lease()),
                     Holding.container(holder.lease()),
                     Span.text(holder.time(now)),

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonUnwrapped;
 
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
+import jnvdocker.host.Part;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.nvml.GpuFigures;
@@ -18,7 +19,9 @@ import java.util.OptionalLong;
 /** A GPU as {@code ls} and {@code why} print it. */
 record GpuJson(
         int index,
+        Integer instance,
         String uuid,
+        String parent,
         String model,
         String node,
         String pciAddress,
@@ -69,7 +72,9 @@ record GpuJson(
         Optional<Lease> lease = status.lease();
         return new GpuJson(
                 gpu.index(),
+                gpu.part().map(Part::number).orElse(null),
                 known ? gpu.uuid() : null,
+                gpu.part().map(Part::parent).orElse(null),
                 missing || !known ? null : gpu.model(),
                 known ? DeviceNodes.nameOf(gpu) : null,
                 missing ? null : gpu.pciAddress(),
@@ -78,7 +83,10 @@ record GpuJson(
                 lease.map(Lease::id).orElse(null),
                 lease.map(Lease::since).map(Instant::toString).orElse(null),
                 holder(status),
-                reading.flatMap(Reading::figures).map(FiguresJson::of).orElse(null),
+                reading.map(it -> it.of(gpu))
+                        .flatMap(Reading::figures)
+                        .map(FiguresJson::of)
+                        .orElse(null),
                 idle.of(status).map(IdleNotes.IdleJson::of).orElse(null),
                 status.note().isEmpty() ? null : status.note());
     }

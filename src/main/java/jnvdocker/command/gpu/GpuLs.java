@@ -131,7 +131,7 @@ final class GpuLs implements Callable<Integer> {
             List<Object> cells =
                     new ArrayList<>(
                             List.of(
-                                    gpu.index(),
+                                    gpu.number(),
                                     gpu.shortUuid(),
                                     model(gpu.model()),
                                     new TextTable.Cell(state, Colour.ofState(state)),
@@ -139,7 +139,8 @@ final class GpuLs implements Callable<Integer> {
                                     container(status),
                                     age(tenure.map(Tenure::since), status, now)));
             if (figures) {
-                Optional<Reading> reading = Optional.ofNullable(readings.get(gpu.pciAddress()));
+                Optional<Reading> reading =
+                        Optional.ofNullable(readings.get(gpu.pciAddress())).map(it -> it.of(gpu));
                 cells.addAll(FigureText.cells(reading.flatMap(Reading::figures)));
             }
             cells.add(note(tenure, status));

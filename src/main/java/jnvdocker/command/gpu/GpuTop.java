@@ -2,6 +2,7 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Leases.GpuProcess;
+import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolders;
@@ -124,12 +125,12 @@ final class GpuTop implements Callable<Integer>, Watch.Repeated {
                         Column.of("UTIL"),
                         Column.of("MEM"),
                         Column.of("AGE"));
-        Comparator<GpuProcess> byGpu = Comparator.comparingInt(it -> it.use().gpu().index());
+        Comparator<GpuProcess> byGpu = Comparator.comparing(it -> it.use().gpu(), Gpu.ORDER);
         for (GpuProcess process : processes.stream().sorted(byGpu).toList()) {
             GpuUse.User user = process.use().process().orElseThrow();
             Optional<GpuFigures.GpuProcess> figures = figures(process, readings);
             table.row(
-                    process.use().gpu().index(),
+                    process.use().gpu().number(),
                     user.id().pid(),
                     process.lease().map(Holding::user).orElseGet(() -> Holding.user(process.use())),
                     process.lease()

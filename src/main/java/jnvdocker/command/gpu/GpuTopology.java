@@ -121,7 +121,7 @@ final class GpuTopology implements Callable<Integer> {
     private static TextTable table(List<Member> members, List<List<Shown>> matrix) {
         List<Column> columns = new ArrayList<>(List.of(Column.of("GPU")));
         if (!matrix.isEmpty() && !matrix.getFirst().isEmpty()) {
-            members.forEach(it -> columns.add(Column.of("" + it.status().gpu().index())));
+            members.forEach(it -> columns.add(Column.of(it.status().gpu().number())));
         }
         columns.addAll(
                 List.of(
@@ -136,7 +136,7 @@ final class GpuTopology implements Callable<Integer> {
             PciPlace place = members.get(i).place();
             String state = status.state().toString();
             OptionalInt node = place.numaNode();
-            List<Object> cells = new ArrayList<>(List.of(status.gpu().index()));
+            List<Object> cells = new ArrayList<>(List.of(status.gpu().number()));
             cells.addAll(matrix.get(i));
             cells.add(place.cpus().orElse("-"));
             cells.add(node.isPresent() ? node.getAsInt() : "-");

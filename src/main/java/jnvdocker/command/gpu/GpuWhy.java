@@ -30,7 +30,6 @@ import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -118,7 +117,7 @@ final class GpuWhy implements Callable<Integer> {
 
     /** A GPU that the driver no longer shows is known by its UUID alone. */
     private GpuStatus find(List<GpuStatus> all) throws RefusedException {
-        boolean isUuid = id.toLowerCase(Locale.ROOT).startsWith("gpu-");
+        boolean isUuid = GpuResolver.isUuid(id);
         List<Gpu> candidates =
                 all.stream()
                         .filter(status -> isUuid || status.state() != GpuStatus.State.MISSING)

@@ -68,24 +68,24 @@ final class Holding {
     }
 
     static String indices(Lease lease) {
-        return Indices.text(lease.claim().gpus().stream().map(ClaimedGpu::index));
+        return Indices.numbers(lease.claim().gpus().stream().map(ClaimedGpu::number));
     }
 
     /** Returns {@code GPU 0 (GPU-5c1a0000), GPU 2 (GPU-5c1a2006)}. */
     static String gpus(Lease lease) {
         return lease.claim().gpus().stream()
-                .map(gpu -> LeaseText.name(gpu.index(), gpu.uuid()))
+                .map(gpu -> LeaseText.name(gpu.number(), gpu.uuid()))
                 .collect(Collectors.joining(", "));
     }
 
     /** Returns the other GPUs of the same claim. */
     static Optional<String> others(Lease lease, Gpu gpu) {
-        List<Integer> others =
+        List<String> others =
                 lease.claim().gpus().stream()
                         .filter(claimed -> !claimed.uuid().equals(gpu.uuid()))
-                        .map(ClaimedGpu::index)
+                        .map(ClaimedGpu::number)
                         .toList();
-        String indices = Indices.text(others.stream());
+        String indices = Indices.numbers(others.stream());
         return switch (others.size()) {
             case 0 -> Optional.empty();
             case 1 -> Optional.of("GPU " + indices);

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonSerializable;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.jsontype.TypeSerializer;
 
+import jnvdocker.host.Part;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
@@ -31,9 +32,14 @@ record LeaseJson(
         List<Device> gpus) {
 
     /** A GPU as it was claimed. */
-    record Device(int index, String uuid, String node) {
+    record Device(int index, Integer instance, String uuid, String parent, String node) {
         static Device of(ClaimedGpu gpu) {
-            return new Device(gpu.index(), gpu.uuid(), gpu.node());
+            return new Device(
+                    gpu.index(),
+                    gpu.part().map(Part::number).orElse(null),
+                    gpu.uuid(),
+                    gpu.part().map(Part::parent).orElse(null),
+                    gpu.node());
         }
     }
 

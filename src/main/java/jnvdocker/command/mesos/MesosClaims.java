@@ -168,8 +168,9 @@ public final class MesosClaims {
     private Set<String> candidates(GpuRequest request, Set<String> suited)
             throws IOException, RefusedException {
         MesosPolicy now = policy.get();
-        List<Gpu> given = now.givenOf(inventory.read().gpus(), request);
-        if (!now.isRestricted()) {
+        List<Gpu> host = inventory.read().gpus();
+        List<Gpu> given = now.givenOf(host, request);
+        if (!now.isRestricted() && given.size() == host.size()) {
             return suited;
         }
         Set<String> both =

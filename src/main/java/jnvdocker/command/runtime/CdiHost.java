@@ -25,7 +25,8 @@ public record CdiHost(
         HostDriver driver = inventory.read();
         List<CdiDevices.Device> devices = new ArrayList<>();
         for (Gpu gpu : driver.gpus()) {
-            if (gpu.isKnown()) {
+            // One node would not be enough for an instance, and no hook could tell which it has.
+            if (gpu.isKnown() && gpu.part().isEmpty()) {
                 devices.add(new CdiDevices.Device(gpu, nodes.of(gpu)));
             }
         }

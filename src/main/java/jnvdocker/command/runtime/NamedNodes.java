@@ -29,6 +29,7 @@ final class NamedNodes {
                 gpus.stream()
                         .filter(gpu -> minors.contains(gpu.minor()))
                         .map(Gpu::pciAddress)
+                        .distinct()
                         .toList();
         if (addresses.size() < minors.size()) {
             throw new RefusedException(
@@ -56,7 +57,7 @@ final class NamedNodes {
             case GpuRequest.All all -> all;
             case GpuRequest.Devices(List<String> ids) -> {
                 Set<String> addresses = new TreeSet<>(addresses(named, gpus));
-                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.pciAddress()));
+                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.id()));
                 yield new GpuRequest.Devices(List.copyOf(addresses));
             }
             case GpuRequest.Count _, GpuRequest.None _ ->

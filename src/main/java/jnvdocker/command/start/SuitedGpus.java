@@ -145,7 +145,7 @@ public final class SuitedGpus {
     }
 
     private String indices() {
-        return Indices.text(suited.stream().map(Gpu::index));
+        return Indices.numbers(suited.stream().map(Gpu::number));
     }
 
     private static String what(UnmetNeedException why) {
@@ -153,6 +153,6 @@ public final class SuitedGpus {
     }
 
     private static String name(Gpu gpu) {
-        return LeaseText.name(gpu.index(), gpu.uuid());
+        return LeaseText.name(gpu.number(), gpu.uuid());
     }
 }

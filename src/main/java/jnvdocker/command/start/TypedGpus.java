@@ -46,7 +46,7 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
         return switch (request.get()) {
             case GpuRequest.All all -> all;
             case GpuRequest.Devices(List<String> ids) -> {
-                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.pciAddress()));
+                GpuResolver.resolve(ids, gpus).forEach(gpu -> addresses.add(gpu.id()));
                 yield new GpuRequest.Devices(List.copyOf(addresses));
             }
             case GpuRequest.Count _, GpuRequest.None _ ->
@@ -78,9 +78,9 @@ record TypedGpus(Set<Integer> minors, Set<Integer> nodes, String option) {
                 throw new RefusedException(
                         option
                                 + " gives the container GPU "
-                                + gpu.index()
+                                + gpu.number()
                                 + ", which --gpus all leaves out ('jnvdocker gpu why "
-                                + gpu.index()
+                                + gpu.number()
                                 + "' tells why)",
                         "leave one of the two options out");
             }

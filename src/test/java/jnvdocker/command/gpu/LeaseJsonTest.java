@@ -21,7 +21,9 @@ class LeaseJsonTest {
     private static final List<String> GPU_KEYS =
             List.of(
                     "index",
+                    "instance",
                     "uuid",
+                    "parent",
                     "model",
                     "node",
                     "pci_address",

@@ -175,8 +175,8 @@ class NvmlTest {
             fake.add(
                     address,
                     "mig-mode 1 0\n"
-                            + "mig 0 1 0 MIG-0a1b 42949672960 1048576\n"
-                            + "mig 2 5 1 MIG-0a1c 10737418240 0");
+                            + "mig 0 1 0 MIG-0a1b 42949672960 1048576 3g.40gb\n"
+                            + "mig 2 5 1 MIG-0a1c 10737418240 0 1g.10gb");
             assertEquals(
                     Optional.of(
                             new Mig(
@@ -185,15 +185,19 @@ class NvmlTest {
                                     List.of(
                                             new MigInstance(
                                                     "MIG-0a1b",
+                                                    0,
                                                     1,
                                                     0,
+                                                    "NVIDIA H100 80GB HBM3 MIG 3g.40gb",
                                                     Optional.of(
                                                             new GpuFigures.Memory(
                                                                     40L << 30, 1L << 20))),
                                             new MigInstance(
                                                     "MIG-0a1c",
+                                                    2,
                                                     5,
                                                     1,
+                                                    "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
                                                     Optional.of(
                                                             new GpuFigures.Memory(
                                                                     10L << 30, 0)))))),

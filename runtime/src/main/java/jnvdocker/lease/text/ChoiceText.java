@@ -168,14 +168,14 @@ public final class ChoiceText {
             case GpuChoice.Nameless(Gpu gpu) ->
                     new Refusal(
                             "GPU "
-                                    + gpu.index()
+                                    + gpu.number()
                                     + " at "
                                     + gpu.pciAddress()
                                     + " has no UUID yet, so it cannot be leased",
                             "run nvidia-smi once as root, or start nvidia-persistenced at boot");
             case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) ->
                     new Refusal(
-                            LeaseText.name(gpu.index(), gpu.uuid())
+                            LeaseText.name(gpu.number(), gpu.uuid())
                                     + " is "
                                     + LeaseText.cordoned(cordon)
                                     + " and gets no new container",
@@ -234,7 +234,7 @@ public final class ChoiceText {
     }
 
     private static String indices(List<Gpu> gpus) {
-        return Indices.text(gpus.stream().map(Gpu::index));
+        return Indices.numbers(gpus.stream().map(Gpu::number));
     }
 
     /** Whether {@link #reason} names an obstacle. */
@@ -275,13 +275,13 @@ public final class ChoiceText {
                     Quote.shown(owner.name())
                             + " already holds "
                             + (gpus.size() == 1 ? "GPU " : "GPUs ")
-                            + Indices.text(gpus.stream().map(ClaimedGpu::index));
+                            + Indices.numbers(gpus.stream().map(ClaimedGpu::number));
             case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
                     LeaseText.used(gpus, unmanaged);
             case Obstacle.Sick(Gpu gpu) -> GpuText.sick(gpu).what();
             case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
-                    "GPU " + gpu.index() + " is " + LeaseText.cordoned(cordon);
-            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.index() + " has no UUID yet";
+                    "GPU " + gpu.number() + " is " + LeaseText.cordoned(cordon);
+            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.number() + " has no UUID yet";
             case Obstacle.Missing(List<String> ids) ->
                     "the driver does not show "
                             + (ids.size() == 1 ? "GPU " : "all of GPUs ")

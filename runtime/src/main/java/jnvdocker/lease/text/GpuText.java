@@ -10,8 +10,8 @@ public final class GpuText {
     /** {@code GPU 2 (GPU-5c1a3009)}, or {@code GPU 2 at 0000:47:00.0} of one without a name. */
     public static String name(Gpu gpu) {
         return gpu.isKnown()
-                ? LeaseText.name(gpu.index(), gpu.uuid())
-                : "GPU " + gpu.index() + " at " + gpu.pciAddress();
+                ? LeaseText.name(gpu.number(), gpu.uuid())
+                : "GPU " + gpu.number() + " at " + gpu.pciAddress();
     }
 
     /** Why a GPU is given to nobody, and what to do. */

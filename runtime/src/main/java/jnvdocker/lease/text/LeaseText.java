@@ -40,9 +40,9 @@ public final class LeaseText {
 
     private LeaseText() {}
 
-    /** {@code GPU 1 (GPU-5c1a1003)}. */
-    public static String name(int index, String uuid) {
-        return "GPU " + index + " (" + Gpu.shortUuid(uuid) + ")";
+    /** {@code GPU 1 (GPU-5c1a1003)}, {@code GPU 0:1 (MIG-22d5a1c4)}. */
+    public static String name(String number, String uuid) {
+        return "GPU " + number + " (" + Gpu.shortUuid(uuid) + ")";
     }
 
     /**
@@ -145,7 +145,7 @@ public final class LeaseText {
     private static List<String> clauses(List<ClaimedGpu> gpus, List<Lease> leases) {
         List<String> clauses = new ArrayList<>();
         for (Lease lease : leases) {
-            List<ClaimedGpu> its = gpus.stream().filter(gpu -> lease.isOf(gpu.uuid())).toList();
+            List<ClaimedGpu> its = gpus.stream().filter(lease::excludes).toList();
             if (!its.isEmpty()) {
                 clauses.add(clause(its, heldBy(lease)));
             }
@@ -155,9 +155,9 @@ public final class LeaseText {
 
     private static String clause(List<ClaimedGpu> gpus, String by) {
         if (gpus.size() == 1) {
-            return name(gpus.getFirst().index(), gpus.getFirst().uuid()) + " is " + by;
+            return name(gpus.getFirst().number(), gpus.getFirst().uuid()) + " is " + by;
         }
-        return "GPUs " + Indices.text(gpus.stream().map(ClaimedGpu::index)) + " are " + by;
+        return "GPUs " + Indices.numbers(gpus.stream().map(ClaimedGpu::number)) + " are " + by;
     }
 
     /** As many of them as are shown. */
@@ -246,7 +246,7 @@ public final class LeaseText {
     /** By what it is known that a GPU is used, in a few words. */
     public static String how(GpuUse use) {
         return switch (use.kind()) {
-            case OPEN -> opened(use);
+            case OPEN, OPEN_WHOLE -> opened(use);
             case CLAIM -> "its lease was lost, or is held by another";
             case OTHER_CLAIM -> "given by another jnvdocker of this host";
             case UNKNOWN -> "perhaps: not all of its open files have been checked yet";
@@ -274,11 +274,11 @@ public final class LeaseText {
     }
 
     /** The command that returns it to service. */
-    public static String toUncordon(Cordon cordon, int index) {
+    public static String toUncordon(Cordon cordon, Gpu gpu) {
         return switch (cordon) {
             case Cordon.ByFile(String key) ->
                     "take it out of " + key + ", then run 'jnvdocker gpu reload'";
-            case Cordon.ByCommand _ -> "jnvdocker gpu uncordon " + index;
+            case Cordon.ByCommand _ -> "jnvdocker gpu uncordon " + gpu.number();
         };
     }
 
@@ -328,7 +328,7 @@ public final class LeaseText {
         List<String> clauses = new ArrayList<>(clauses(gpus, leases));
         Map<String, List<ClaimedGpu>> others = new LinkedHashMap<>();
         for (ClaimedGpu gpu : gpus) {
-            if (leases.stream().noneMatch(lease -> lease.isOf(gpu.uuid()))) {
+            if (leases.stream().noneMatch(lease -> lease.excludes(gpu))) {
                 unmanaged
                         .first(gpu.uuid())
                         .map(LeaseText::usedBy)
@@ -345,7 +345,7 @@ public final class LeaseText {
     public static String vanished(List<ClaimedGpu> gpus) {
         String names =
                 gpus.stream()
-                        .map(gpu -> name(gpu.index(), gpu.uuid()))
+                        .map(gpu -> name(gpu.number(), gpu.uuid()))
                         .collect(Collectors.joining(", "));
         return gpus.size() == 1
                 ? names + " has just disappeared"

@@ -42,6 +42,6 @@ final class RequestText {
     static String unclear(List<Gpu> gpus) {
         return "NVML does not report the memory of "
                 + (gpus.size() == 1 ? "GPU " : "GPUs ")
-                + Indices.text(gpus.stream().map(Gpu::index));
+                + Indices.numbers(gpus.stream().map(Gpu::number));
     }
 }

@@ -32,13 +32,13 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
         List<String> leftOut = new ArrayList<>();
         for (GpuStatus status : host) {
             Gpu gpu = status.gpu();
-            if (wanted.test(gpu)) {
+            if (gpu.part().isEmpty() && wanted.test(gpu)) {
                 String trouble = trouble(status);
                 if (trouble.isEmpty()) {
                     offered.add(gpu);
                 } else {
                     leftOut.add(
-                            LeaseText.name(gpu.index(), gpu.uuid()) + " is left out: " + trouble);
+                            LeaseText.name(gpu.number(), gpu.uuid()) + " is left out: " + trouble);
                 }
             }
         }
@@ -62,11 +62,12 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
         return status.state() == GpuStatus.State.UNMANAGED ? status.note() : "";
     }
 
-    /** All that are there, given out or not. */
+    /** All whole ones that are there, given out or not. */
     static List<Gpu> present(List<GpuStatus> host) {
         return host.stream()
                 .filter(status -> status.state() != GpuStatus.State.MISSING)
                 .map(GpuStatus::gpu)
+                .filter(gpu -> gpu.part().isEmpty())
                 .toList();
     }
 
@@ -132,6 +133,6 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
     }
 
     static String indices(List<Gpu> gpus) {
-        return gpus.isEmpty() ? "none" : Indices.text(gpus.stream().map(Gpu::index));
+        return gpus.isEmpty() ? "none" : Indices.numbers(gpus.stream().map(Gpu::number));
     }
 }

@@ -47,9 +47,13 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         return !gpus.isEmpty();
     }
 
-    /** Whether tasks may get this GPU: a beginning that several UUIDs share means all of them. */
+    /**
+     * Whether tasks may get this GPU: a beginning that several UUIDs share means all of them. MIG
+     * instances are for containers of engines: an agent does not know them.
+     */
     public boolean gives(Gpu gpu) {
-        return gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.means(id, gpu));
+        return gpu.part().isEmpty()
+                && (gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.means(id, gpu)));
     }
 
     /**
@@ -62,7 +66,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
         switch (request) {
             case GpuRequest.Devices(List<String> ids) -> {
                 for (Gpu gpu : GpuResolver.resolve(ids, host)) {
-                    refuseUnless(gives(gpu), "GPU " + gpu.index() + " requested");
+                    refuseUnless(gives(gpu), "GPU " + gpu.number() + " requested");
                 }
             }
             case GpuRequest.Count(int count, _) ->
@@ -80,8 +84,9 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
             throw new RefusedException(
                     asked
                             + ", but Mesos tasks get only "
-                            + Indices.typed(gpus)
-                            + " (mesos_gpus in the configuration)",
+                            + (gpus.isEmpty()
+                                    ? "whole GPUs"
+                                    : Indices.typed(gpus) + " (mesos_gpus in the configuration)"),
                     "have the agent offer only these ('jnvdocker mesos flags')");
         }
     }
@@ -89,7 +94,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
     /** Ids that none of these GPUs has. */
     public List<String> givesNothing(List<Gpu> host) {
         return gpus.stream()
-                .filter(id -> host.stream().noneMatch(gpu -> GpuResolver.means(id, gpu)))
+                .filter(id -> host.stream().noneMatch(gpu -> GpuResolver.covers(id, gpu)))
                 .toList();
     }
 }

@@ -383,7 +383,7 @@ class GpuWishesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"MIG-GPU-1/0/0", "0;rm", "'GPU a'"})
+    @CsvSource({"MIG-GPU-1/0", "0;rm", "'GPU a'"})
     void visibleDevicesThatNameNoGpuAreRefused(String value) {
         visible(value);
         String message = assertThrows(RefusedException.class, this::ofDocker).getMessage();

@@ -109,6 +109,20 @@ public record DriverRoot(Path folder) implements AutoCloseable {
         write("sys/module/nvidia/version", other + "\n");
     }
 
+    /**
+     * Has the driver show a MIG instance.
+     *
+     * @param minor of the GPU's node
+     * @param access the minor of the GPU instance's capability; the compute instance's is the next
+     */
+    public void instance(int minor, int gpuInstance, int computeInstance, int access) {
+        String folder =
+                "proc/driver/nvidia/capabilities/gpu" + minor + "/mig/gi" + gpuInstance + "/";
+        String text = "DeviceFileMinor: %d\nDeviceFileMode: 292\nDeviceFileModify: 1\n";
+        write(folder + "access", text.formatted(access));
+        write(folder + "ci" + computeInstance + "/access", text.formatted(access + 1));
+    }
+
     @Override
     public void close() {
         Folders.remove(folder);

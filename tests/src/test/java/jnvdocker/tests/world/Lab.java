@@ -34,8 +34,13 @@ public final class Lab implements AutoCloseable {
 
     /** A lab with that many GPUs. */
     public Lab(TestEngine.Release release, int gpus) {
+        this(release, DriverRoot.make(DriverRoot.Release.DRIVER_535, gpus));
+    }
+
+    /** A lab on that host, which it closes. */
+    public Lab(TestEngine.Release release, DriverRoot host) {
         engine = new TestEngine(release);
-        host = DriverRoot.make(DriverRoot.Release.DRIVER_535, gpus);
+        this.host = host;
         daemon = new TestDaemon(engine, host);
         registry = new Registry(daemon);
         engine.image("plain", "--small");

@@ -1,0 +1,79 @@
+package jnvdocker.host;
+
+import jnvdocker.posix.Errno;
+import jnvdocker.posix.Posix;
+import jnvdocker.posix.PosixException;
+import jnvdocker.words.FailedException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Makes missing device nodes as nvidia-modprobe would. */
+final class MissingNodes {
+    /** Everybody may show that he has a capability, which a container has by its cgroup alone. */
+    private static final NodeParameters CAPABILITY = new NodeParameters(true, 0, 0, 0444);
+
+    private static final int FOLDER = 0755;
+
+    private final Host host;
+
+    MissingNodes(Host host) {
+        this.host = host;
+    }
+
+    /** Whether the driver's parameters allow that. */
+    boolean mayMake() throws IOException {
+        return NodeParameters.read(host).modifyDeviceFiles();
+    }
+
+    /** Makes a node with the owner and mode that the driver's parameters say. */
+    void make(Path path, int major, int minor) throws IOException {
+        NodeParameters parameters = NodeParameters.read(host);
+        if (!parameters.modifyDeviceFiles()) {
+            throw new IOException(
+                    path
+                            + " is missing, and the driver's parameter ModifyDeviceFiles=0 says"
+                            + " that the administrator makes device nodes: mknod "
+                            + path
+                            + " c "
+                            + major
+                            + " "
+                            + minor);
+        }
+        make(path, parameters, major, minor);
+    }
+
+    /** Makes the node of a capability, whose owner and mode these parameters do not concern. */
+    void makeCapability(Path path, int major, int minor) throws IOException {
+        Path folder = path.getParent();
+        if (!Files.isDirectory(folder)) {
+            Files.createDirectories(folder);
+            Posix.chmod(folder, FOLDER);
+        }
+        make(path, CAPABILITY, major, minor);
+    }
+
+    private static void make(Path path, NodeParameters parameters, int major, int minor)
+            throws IOException {
+        try {
+            Posix.mknod(path, parameters.mode(), major, minor);
+        } catch (PosixException e) {
+            if (e.errno() == Errno.EEXIST) {
+                return;
+            }
+            throw new FailedException(
+                    "cannot make the missing device node: " + e.getMessage(),
+                    "make it by hand (mknod "
+                            + path
+                            + " c "
+                            + major
+                            + " "
+                            + minor
+                            + ") or with nvidia-modprobe",
+                    e);
+        }
+        Posix.chmod(path, parameters.mode());
+        Posix.chown(path, parameters.uid(), parameters.gid());
+    }
+}
