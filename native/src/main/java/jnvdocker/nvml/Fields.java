@@ -1,8 +1,5 @@
 package jnvdocker.nvml;
 
-import com.sun.jna.ptr.IntByReference;
-import com.sun.jna.ptr.LongByReference;
-
 import jnvdocker.nvml.GpuFigures.Memory;
 
 import java.util.Optional;
@@ -19,13 +16,13 @@ final class Fields {
     /** A call that writes a number. */
     @FunctionalInterface
     interface NumberEntry {
-        int of(LibNvml library, IntByReference value);
+        int of(LibNvml library, int[] value);
     }
 
     /** A call that writes a number of 64 bits. */
     @FunctionalInterface
     interface LongEntry {
-        int of(LibNvml library, LongByReference value);
+        int of(LibNvml library, long[] value);
     }
 
     /** A call that writes the total, the free and the used bytes of a memory. */
@@ -46,16 +43,16 @@ final class Fields {
     }
 
     static OptionalInt number(Nvml nvml, NumberEntry entry) throws NvmlException {
-        IntByReference value = new IntByReference();
+        int[] value = new int[1];
         return has(nvml, library -> entry.of(library, value))
-                ? OptionalInt.of(value.getValue())
+                ? OptionalInt.of(value[0])
                 : OptionalInt.empty();
     }
 
     static OptionalLong large(Nvml nvml, LongEntry entry) throws NvmlException {
-        LongByReference value = new LongByReference();
+        long[] value = new long[1];
         return has(nvml, library -> entry.of(library, value))
-                ? OptionalLong.of(value.getValue())
+                ? OptionalLong.of(value[0])
                 : OptionalLong.empty();
     }
 }

@@ -2,7 +2,6 @@ package jnvdocker.nvml;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
-import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 import java.time.Duration;
@@ -28,9 +27,9 @@ public final class GpuEvents implements AutoCloseable {
     }
 
     static GpuEvents of(Nvml nvml, Pointer gpu) throws NvmlException {
-        LongByReference types = new LongByReference();
+        long[] types = new long[1];
         nvml.call(library -> library.nvmlDeviceGetSupportedEventTypes(gpu, types));
-        long wanted = types.getValue() & (XID | DOUBLE_BIT_ERROR);
+        long wanted = types[0] & (XID | DOUBLE_BIT_ERROR);
         if (wanted == 0) {
             throw new NvmlException(NvmlException.NOT_SUPPORTED, "no events of errors");
         }

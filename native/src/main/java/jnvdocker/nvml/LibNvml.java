@@ -3,15 +3,15 @@ package jnvdocker.nvml;
 import com.sun.jna.Library;
 import com.sun.jna.Native;
 import com.sun.jna.Pointer;
-import com.sun.jna.ptr.IntByReference;
-import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
  * The entry points of libnvidia-ml that are called; the C names stop here. The signatures are those
  * of NVIDIA's {@code nvml.h} of NVML 12; a driver has those of its own time only, and a call of
  * another throws {@link UnsatisfiedLinkError}. Each returns an {@code nvmlReturn_t}, unless it says
- * otherwise. A GPU's handle is a {@link Pointer}; arrays stand for structs of equal fields.
+ * otherwise. A GPU's handle is a {@link Pointer}; arrays stand for structs of equal fields, and for
+ * numbers that are written: references of JNA's would be so much garbage, each second, that the
+ * heap would grow to its limit.
  */
 interface LibNvml extends Library {
     /** Bytes of {@code nvmlPciInfo_t}, and where its {@code busId} is, of 32 bytes. */
@@ -53,7 +53,7 @@ interface LibNvml extends Library {
 
     int nvmlSystemGetDriverVersion(byte[] version, int length);
 
-    int nvmlSystemGetCudaDriverVersion(IntByReference version);
+    int nvmlSystemGetCudaDriverVersion(int[] version);
 
     int nvmlDeviceGetHandleByPciBusId_v2(String address, PointerByReference device);
 
@@ -61,18 +61,17 @@ interface LibNvml extends Library {
 
     int nvmlDeviceGetName(Pointer device, byte[] name, int length);
 
-    int nvmlDeviceGetBrand(Pointer device, IntByReference brand);
+    int nvmlDeviceGetBrand(Pointer device, int[] brand);
 
-    int nvmlDeviceGetArchitecture(Pointer device, IntByReference architecture);
+    int nvmlDeviceGetArchitecture(Pointer device, int[] architecture);
 
-    int nvmlDeviceGetCudaComputeCapability(
-            Pointer device, IntByReference major, IntByReference minor);
+    int nvmlDeviceGetCudaComputeCapability(Pointer device, int[] major, int[] minor);
 
-    int nvmlDeviceGetNumGpuCores(Pointer device, IntByReference count);
+    int nvmlDeviceGetNumGpuCores(Pointer device, int[] count);
 
-    int nvmlDeviceGetMemoryBusWidth(Pointer device, IntByReference bits);
+    int nvmlDeviceGetMemoryBusWidth(Pointer device, int[] bits);
 
-    int nvmlDeviceGetMinorNumber(Pointer device, IntByReference minor);
+    int nvmlDeviceGetMinorNumber(Pointer device, int[] minor);
 
     /** Total, free and used bytes; the used ones include those that the driver has reserved. */
     int nvmlDeviceGetMemoryInfo(Pointer device, long[] memory);
@@ -83,100 +82,89 @@ interface LibNvml extends Library {
     /** Percent of the last sample period in which a kernel ran, and memory was used. */
     int nvmlDeviceGetUtilizationRates(Pointer device, int[] percents);
 
-    int nvmlDeviceGetEncoderUtilization(
-            Pointer device, IntByReference percent, IntByReference periodMicros);
+    int nvmlDeviceGetEncoderUtilization(Pointer device, int[] percent, int[] periodMicros);
 
-    int nvmlDeviceGetDecoderUtilization(
-            Pointer device, IntByReference percent, IntByReference periodMicros);
+    int nvmlDeviceGetDecoderUtilization(Pointer device, int[] percent, int[] periodMicros);
 
-    int nvmlDeviceGetPowerUsage(Pointer device, IntByReference milliwatts);
+    int nvmlDeviceGetPowerUsage(Pointer device, int[] milliwatts);
 
-    int nvmlDeviceGetEnforcedPowerLimit(Pointer device, IntByReference milliwatts);
+    int nvmlDeviceGetEnforcedPowerLimit(Pointer device, int[] milliwatts);
 
-    int nvmlDeviceGetTemperature(Pointer device, int sensor, IntByReference celsius);
+    int nvmlDeviceGetTemperature(Pointer device, int sensor, int[] celsius);
 
-    int nvmlDeviceGetFanSpeed(Pointer device, IntByReference percent);
+    int nvmlDeviceGetFanSpeed(Pointer device, int[] percent);
 
-    int nvmlDeviceGetClockInfo(Pointer device, int clock, IntByReference megahertz);
+    int nvmlDeviceGetClockInfo(Pointer device, int clock, int[] megahertz);
 
-    int nvmlDeviceGetMaxClockInfo(Pointer device, int clock, IntByReference megahertz);
+    int nvmlDeviceGetMaxClockInfo(Pointer device, int clock, int[] megahertz);
 
-    int nvmlDeviceGetCurrentClocksThrottleReasons(Pointer device, LongByReference reasons);
+    int nvmlDeviceGetCurrentClocksThrottleReasons(Pointer device, long[] reasons);
 
-    int nvmlDeviceGetCurrPcieLinkGeneration(Pointer device, IntByReference generation);
+    int nvmlDeviceGetCurrPcieLinkGeneration(Pointer device, int[] generation);
 
-    int nvmlDeviceGetCurrPcieLinkWidth(Pointer device, IntByReference lanes);
+    int nvmlDeviceGetCurrPcieLinkWidth(Pointer device, int[] lanes);
 
-    int nvmlDeviceGetMaxPcieLinkGeneration(Pointer device, IntByReference generation);
+    int nvmlDeviceGetMaxPcieLinkGeneration(Pointer device, int[] generation);
 
-    int nvmlDeviceGetMaxPcieLinkWidth(Pointer device, IntByReference lanes);
+    int nvmlDeviceGetMaxPcieLinkWidth(Pointer device, int[] lanes);
 
     /** Measures for 20 ms. */
-    int nvmlDeviceGetPcieThroughput(Pointer device, int counter, IntByReference kilobytesPerSecond);
+    int nvmlDeviceGetPcieThroughput(Pointer device, int counter, int[] kilobytesPerSecond);
 
-    int nvmlDeviceGetEccMode(Pointer device, IntByReference current, IntByReference pending);
+    int nvmlDeviceGetEccMode(Pointer device, int[] current, int[] pending);
 
-    int nvmlDeviceGetTotalEccErrors(
-            Pointer device, int errorType, int counterType, LongByReference count);
+    int nvmlDeviceGetTotalEccErrors(Pointer device, int errorType, int counterType, long[] count);
 
     int nvmlDeviceGetMemoryErrorCounter(
-            Pointer device, int errorType, int counterType, int location, LongByReference count);
+            Pointer device, int errorType, int counterType, int location, long[] count);
 
-    int nvmlDeviceGetRetiredPages(Pointer device, int cause, IntByReference count, long[] pages);
+    int nvmlDeviceGetRetiredPages(Pointer device, int cause, int[] count, long[] pages);
 
-    int nvmlDeviceGetRetiredPagesPendingStatus(Pointer device, IntByReference pending);
+    int nvmlDeviceGetRetiredPagesPendingStatus(Pointer device, int[] pending);
 
     int nvmlDeviceGetRemappedRows(
-            Pointer device,
-            IntByReference corrected,
-            IntByReference uncorrected,
-            IntByReference pending,
-            IntByReference failed);
+            Pointer device, int[] corrected, int[] uncorrected, int[] pending, int[] failed);
 
-    int nvmlDeviceGetComputeRunningProcesses(Pointer device, IntByReference count, Pointer found);
+    int nvmlDeviceGetComputeRunningProcesses(Pointer device, int[] count, Pointer found);
 
-    int nvmlDeviceGetComputeRunningProcesses_v2(
-            Pointer device, IntByReference count, Pointer found);
+    int nvmlDeviceGetComputeRunningProcesses_v2(Pointer device, int[] count, Pointer found);
 
-    int nvmlDeviceGetComputeRunningProcesses_v3(
-            Pointer device, IntByReference count, Pointer found);
+    int nvmlDeviceGetComputeRunningProcesses_v3(Pointer device, int[] count, Pointer found);
 
-    int nvmlDeviceGetGraphicsRunningProcesses(Pointer device, IntByReference count, Pointer found);
+    int nvmlDeviceGetGraphicsRunningProcesses(Pointer device, int[] count, Pointer found);
 
-    int nvmlDeviceGetGraphicsRunningProcesses_v2(
-            Pointer device, IntByReference count, Pointer found);
+    int nvmlDeviceGetGraphicsRunningProcesses_v2(Pointer device, int[] count, Pointer found);
 
-    int nvmlDeviceGetGraphicsRunningProcesses_v3(
-            Pointer device, IntByReference count, Pointer found);
+    int nvmlDeviceGetGraphicsRunningProcesses_v3(Pointer device, int[] count, Pointer found);
 
     int nvmlDeviceGetProcessUtilization(
-            Pointer device, Pointer samples, IntByReference count, long sinceMicros);
+            Pointer device, Pointer samples, int[] count, long sinceMicros);
 
-    int nvmlDeviceGetComputeMode(Pointer device, IntByReference mode);
+    int nvmlDeviceGetComputeMode(Pointer device, int[] mode);
 
-    int nvmlDeviceGetPersistenceMode(Pointer device, IntByReference mode);
+    int nvmlDeviceGetPersistenceMode(Pointer device, int[] mode);
 
-    int nvmlDeviceGetTopologyCommonAncestor(Pointer one, Pointer other, IntByReference level);
+    int nvmlDeviceGetTopologyCommonAncestor(Pointer one, Pointer other, int[] level);
 
-    int nvmlDeviceGetNvLinkState(Pointer device, int link, IntByReference active);
+    int nvmlDeviceGetNvLinkState(Pointer device, int link, int[] active);
 
     int nvmlDeviceGetNvLinkRemotePciInfo(Pointer device, int link, byte[] info);
 
     int nvmlDeviceGetNvLinkRemotePciInfo_v2(Pointer device, int link, byte[] info);
 
-    int nvmlDeviceGetMigMode(Pointer device, IntByReference current, IntByReference pending);
+    int nvmlDeviceGetMigMode(Pointer device, int[] current, int[] pending);
 
-    int nvmlDeviceGetMaxMigDeviceCount(Pointer device, IntByReference count);
+    int nvmlDeviceGetMaxMigDeviceCount(Pointer device, int[] count);
 
     int nvmlDeviceGetMigDeviceHandleByIndex(Pointer device, int index, PointerByReference instance);
 
-    int nvmlDeviceGetGpuInstanceId(Pointer instance, IntByReference id);
+    int nvmlDeviceGetGpuInstanceId(Pointer instance, int[] id);
 
-    int nvmlDeviceGetComputeInstanceId(Pointer instance, IntByReference id);
+    int nvmlDeviceGetComputeInstanceId(Pointer instance, int[] id);
 
     int nvmlEventSetCreate(PointerByReference set);
 
-    int nvmlDeviceGetSupportedEventTypes(Pointer device, LongByReference types);
+    int nvmlDeviceGetSupportedEventTypes(Pointer device, long[] types);
 
     int nvmlDeviceRegisterEvents(Pointer device, long types, Pointer set);
 

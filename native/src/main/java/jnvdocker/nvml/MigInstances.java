@@ -1,7 +1,6 @@
 package jnvdocker.nvml;
 
 import com.sun.jna.Pointer;
-import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 import jnvdocker.nvml.GpuFigures.Mig;
@@ -25,14 +24,13 @@ final class MigInstances {
 
     /** Empty for a GPU without MIG. */
     Optional<Mig> read() throws NvmlException {
-        IntByReference current = new IntByReference();
-        IntByReference pending = new IntByReference();
+        int[] current = new int[1];
+        int[] pending = new int[1];
         if (!Fields.has(nvml, library -> library.nvmlDeviceGetMigMode(handle, current, pending))) {
             return Optional.empty();
         }
-        boolean enabled = current.getValue() != 0;
-        return Optional.of(
-                new Mig(enabled, pending.getValue() != 0, enabled ? instances() : List.of()));
+        boolean enabled = current[0] != 0;
+        return Optional.of(new Mig(enabled, pending[0] != 0, enabled ? instances() : List.of()));
     }
 
     private List<MigInstance> instances() throws NvmlException {
@@ -68,8 +66,8 @@ final class MigInstances {
     }
 
     private MigInstance instance(int number, Pointer instance) throws NvmlException {
-        IntByReference gpuInstance = new IntByReference();
-        IntByReference computeInstance = new IntByReference();
+        int[] gpuInstance = new int[1];
+        int[] computeInstance = new int[1];
         nvml.call(library -> library.nvmlDeviceGetGpuInstanceId(instance, gpuInstance));
         nvml.call(library -> library.nvmlDeviceGetComputeInstanceId(instance, computeInstance));
         return new MigInstance(
@@ -78,8 +76,8 @@ final class MigInstances {
                         (library, bytes) ->
                                 library.nvmlDeviceGetUUID(instance, bytes, bytes.length)),
                 number,
-                gpuInstance.getValue(),
-                computeInstance.getValue(),
+                gpuInstance[0],
+                computeInstance[0],
                 nvml.text(
                         TEXT,
                         (library, bytes) ->

@@ -1,7 +1,6 @@
 package jnvdocker.nvml;
 
 import com.sun.jna.Pointer;
-import com.sun.jna.ptr.IntByReference;
 
 import jnvdocker.nvml.GpuFacts.Architecture;
 import jnvdocker.nvml.GpuFacts.Brand;
@@ -196,12 +195,12 @@ public final class NvmlGpu {
     }
 
     private Optional<ComputeCapability> computeCapability() throws NvmlException {
-        IntByReference major = new IntByReference();
-        IntByReference minor = new IntByReference();
+        int[] major = new int[1];
+        int[] minor = new int[1];
         return Fields.has(
                         nvml,
                         library -> library.nvmlDeviceGetCudaComputeCapability(handle, major, minor))
-                ? Optional.of(new ComputeCapability(major.getValue(), minor.getValue()))
+                ? Optional.of(new ComputeCapability(major[0], minor[0]))
                 : Optional.empty();
     }
 
@@ -209,7 +208,7 @@ public final class NvmlGpu {
         int[] rates = new int[2];
         boolean known =
                 Fields.has(nvml, library -> library.nvmlDeviceGetUtilizationRates(handle, rates));
-        IntByReference period = new IntByReference();
+        int[] period = new int[1];
         return new Utilization(
                 known ? OptionalInt.of(rates[0]) : OptionalInt.empty(),
                 known ? OptionalInt.of(rates[1]) : OptionalInt.empty(),
@@ -242,11 +241,11 @@ public final class NvmlGpu {
     }
 
     private Errors errors() throws NvmlException {
-        IntByReference pendingMode = new IntByReference();
-        IntByReference corrected = new IntByReference();
-        IntByReference uncorrected = new IntByReference();
-        IntByReference pending = new IntByReference();
-        IntByReference failed = new IntByReference();
+        int[] pendingMode = new int[1];
+        int[] corrected = new int[1];
+        int[] uncorrected = new int[1];
+        int[] pending = new int[1];
+        int[] failed = new int[1];
         boolean remaps =
                 Fields.has(
                         nvml,
@@ -258,14 +257,12 @@ public final class NvmlGpu {
                 errors(CORRECTED),
                 errors(UNCORRECTED),
                 retiredPages(),
-                pending.getValue() != 0
+                pending[0] != 0
                         || flag((library, it) ->
                                         library.nvmlDeviceGetRetiredPagesPendingStatus(handle, it))
                                 .orElse(false),
-                remaps
-                        ? OptionalInt.of(corrected.getValue() + uncorrected.getValue())
-                        : OptionalInt.empty(),
-                failed.getValue() != 0,
+                remaps ? OptionalInt.of(corrected[0] + uncorrected[0]) : OptionalInt.empty(),
+                failed[0] != 0,
                 new GpuFigures.Places(
                         uncorrectedIn(L1_CACHE),
                         uncorrectedIn(L2_CACHE),
@@ -296,11 +293,11 @@ public final class NvmlGpu {
 
     /** With room for no page, the number is all that is told. */
     private OptionalInt retiredPages(int cause) throws NvmlException {
-        IntByReference count = new IntByReference();
+        int[] count = new int[1];
         int result =
                 nvml.ask(library -> library.nvmlDeviceGetRetiredPages(handle, cause, count, null));
         return result == NvmlException.SUCCESS || result == NvmlException.INSUFFICIENT_SIZE
-                ? OptionalInt.of(count.getValue())
+                ? OptionalInt.of(count[0])
                 : OptionalInt.empty();
     }
 }

@@ -2,7 +2,6 @@ package jnvdocker.nvml;
 
 import com.sun.jna.Memory;
 import com.sun.jna.Pointer;
-import com.sun.jna.ptr.IntByReference;
 
 import jnvdocker.nvml.GpuFigures.GpuProcess;
 
@@ -37,7 +36,7 @@ final class ProcessList {
     /** An entry point for processes that compute, or that draw. */
     @FunctionalInterface
     private interface ListEntry {
-        int of(LibNvml library, Pointer device, IntByReference count, Pointer found);
+        int of(LibNvml library, Pointer device, int[] count, Pointer found);
     }
 
     /**
@@ -77,7 +76,7 @@ final class ProcessList {
 
     /** Returns the latest of each process, in percent; empty when the GPU does not tell. */
     private Optional<Map<Long, Integer>> samples(long sinceMicros) throws NvmlException {
-        IntByReference count = new IntByReference(MOST_SAMPLES);
+        int[] count = new int[] {MOST_SAMPLES};
         try (Memory memory = new Memory((long) MOST_SAMPLES * LibNvml.SAMPLE_SIZE)) {
             int result =
                     nvml.askUnless(
@@ -87,7 +86,7 @@ final class ProcessList {
                                             handle, memory, count, sinceMicros));
             return switch (result) {
                 case NvmlException.SUCCESS ->
-                        Optional.of(samples(memory, Math.min(count.getValue(), MOST_SAMPLES)));
+                        Optional.of(samples(memory, Math.min(count[0], MOST_SAMPLES)));
                 case NvmlException.NOT_FOUND -> Optional.of(Map.of());
                 default -> Optional.empty();
             };
@@ -128,11 +127,11 @@ final class ProcessList {
             throws NvmlException {
         int room = USUAL;
         while (true) {
-            IntByReference count = new IntByReference(room);
+            int[] count = new int[] {room};
             try (Memory memory = new Memory((long) room * size)) {
                 int result = nvml.ask(library -> entry.of(library, handle, count, memory));
                 if (result == NvmlException.SUCCESS) {
-                    processes(memory, Math.min(count.getValue(), room), size, graphics)
+                    processes(memory, Math.min(count[0], room), size, graphics)
                             .forEach(process -> found.putIfAbsent(process.pid(), process));
                 }
                 if (result != NvmlException.INSUFFICIENT_SIZE || room == MOST) {

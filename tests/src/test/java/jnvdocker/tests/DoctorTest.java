@@ -204,7 +204,7 @@ class DoctorTest extends EachEngineTest {
             assertWrong(
                     "gpus",
                     "GPU 2 at 0000:17:00.0 cannot be given out: the driver shows no UUID for it"
-                            + " (found 'ERR!'); look at the kernel log: dmesg | grep -i nvrm");
+                            + " (found 'ERR!'); look at the kernel log (dmesg | grep -i nvrm)");
         } finally {
             Files.writeString(information, before);
         }
@@ -347,7 +347,7 @@ class DoctorTest extends EachEngineTest {
             assertWrong(
                     "engine",
                     "the engine's default runtime is nvidia, which gives GPUs to any image that"
-                            + " asks, past jnvdocker; take \"default-runtime\" out of"
+                            + " asks, bypassing jnvdocker; take \"default-runtime\" out of"
                             + " /etc/docker/daemon.json, and restart docker; or have jnvdocker's:"
                             + " 'jnvdocker runtime install --default'");
         } finally {
@@ -524,7 +524,7 @@ class DoctorTest extends EachEngineTest {
         try {
             assertWrong(
                     "claims",
-                    "container old cannot be started: GPU 3 (GPU-5c1a3009) is no longer in this"
+                    "container old cannot be started: GPU 3 (GPU-5c1a3009) is no longer on this"
                         + " host, or the driver does not show it; create the container again with"
                         + " 'jnvdocker run', on another GPU");
             Command.Result refused = lab.docker("start", "old");

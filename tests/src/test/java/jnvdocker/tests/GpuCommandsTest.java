@@ -347,7 +347,7 @@ class GpuCommandsTest {
     void everybodyMaySeeTheHistory() {
         run(as(ALICE, container("run", "train-7", "device=0")), "train-7");
         String history = as(BOB, "gpu", "history", "--user", "23456").run().ok().out();
-        assertMatches("^uid 23456 +0\\.\\d\\d +\\S+ +\\d+ +\\d+ +1 +now$", history);
+        assertMatches("^uid 23456 +0\\.\\d\\d +\\S+ +\\S+ +\\d+ +\\d+ +1 +now$", history);
     }
 
     @Test
