@@ -17,7 +17,8 @@ import java.util.Locale;
  * The cost of asking NVML about eight GPUs every second: the daemon's share of a core and its
  * memory, while {@code gpu ls --watch=1} looks, beside a daemon whose host has no NVML. Then the
  * time of a {@code gpu run} at both while a call of NVML for one of the GPUs does not return. The
- * library is that of tests/fake-nvml, which reads its file's status at every call.
+ * library is that of tests/fake-nvml, which reads its file's status at every call. At last the
+ * memory of the daemon that is watched so, while programs are run with GPUs one after another.
  */
 public final class NvmlBench {
     private static final int ROUNDS = 10;
@@ -28,10 +29,11 @@ public final class NvmlBench {
     private NvmlBench() {}
 
     /**
-     * @param arguments how many rounds
+     * @param arguments how many rounds, and how many programs at last; none if left out
      */
     public static void main(String[] arguments) throws Exception {
         int rounds = arguments.length == 0 ? ROUNDS : Integer.parseInt(arguments[0]);
+        int programs = arguments.length < 2 ? 0 : Integer.parseInt(arguments[1]);
         try (Subject asks = new Subject("NVML asked");
                 Subject has = new Subject("no NVML")) {
             List<Subject> both = List.of(asks, has);
@@ -59,6 +61,7 @@ public final class NvmlBench {
             }
             asks.sayRuns("one GPU's call hangs");
             has.sayRuns("no NVML");
+            asks.sayMemory(programs);
         }
     }
 
@@ -153,6 +156,19 @@ public final class NvmlBench {
             }
             // The GPU is free again once the end has been seen.
             Thread.sleep(300);
+        }
+
+        void sayMemory(int programs) throws InterruptedException {
+            for (int i = 0; i < programs; i++) {
+                if (i % Math.max(1, programs / 10) == 0) {
+                    System.out.printf(
+                            Locale.ROOT,
+                            "after %6d programs  %.1f MB resident%n",
+                            i,
+                            residentKilobytes() / 1e3);
+                }
+                run(false);
+            }
         }
 
         void sayRuns(String when) {
