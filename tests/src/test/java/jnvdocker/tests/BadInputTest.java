@@ -253,7 +253,7 @@ class BadInputTest extends OneEngineTest {
             assertEquals(
                     "GPU 1 at 0000:0f:00.0 cannot be given out: "
                             + trouble
-                            + ".\nLook at the kernel log: dmesg | grep -i nvrm\n",
+                            + ".\nWhat to do: look at the kernel log (dmesg | grep -i nvrm).\n",
                     lab.jnvdocker("gpu", "why", "1").ok().out());
             assertRefused(
                     "GPU 1 at 0000:0f:00.0 cannot be given out: "

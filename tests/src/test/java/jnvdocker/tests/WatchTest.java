@@ -88,7 +88,7 @@ class WatchTest extends OneEngineTest {
         Process process = gpu("leases", "--watch=1").start();
         started.add(process);
         BufferedReader out = process.inputReader();
-        String title = "LEASE   CLAIM   USER   CONTAINER   GPUS   STATE   SINCE   AGE";
+        String title = "LEASE   CLAIM   USER   CONTAINER   GPUS   STATE   SINCE   AGE   NOTE";
         assertEquals(
                 List.of(title, "", title), List.of(out.readLine(), out.readLine(), out.readLine()));
     }
