@@ -81,7 +81,6 @@ public final class NvmlBench {
             this.name = name;
         }
 
-        /** The machine gets the addresses that the host has. */
         void watch() {
             daemon.jnvdocker("gpu", "ls", "--json")
                     .run()
@@ -89,22 +88,10 @@ public final class NvmlBench {
                     .json()
                     .findValuesAsText("pci_address")
                     .forEach(addresses::add);
-            if (Files.exists(host.folder().resolve("machine.txt"))) {
-                nvml.change(this::readdressed);
-            }
             watch =
                     daemon.jnvdocker("gpu", "ls", "--watch=1", "--json")
                             .log(Path.of("/dev/null"))
                             .start();
-        }
-
-        private String readdressed(String machine) {
-            String[] parts = machine.split("(?m)^gpu \\S+");
-            StringBuilder text = new StringBuilder(parts[0]);
-            for (int i = 0; i < GPUS; i++) {
-                text.append("gpu ").append(addresses.get(i)).append(parts[i + 1]);
-            }
-            return text.toString();
         }
 
         void begin() throws IOException {
