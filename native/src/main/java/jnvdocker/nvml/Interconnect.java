@@ -23,7 +23,7 @@ final class Interconnect {
     }
 
     /** Forgets GPUs that are no more, and takes no other one for a switch. */
-    void setGpus(Set<String> addresses) {
+    synchronized void setGpus(Set<String> addresses) {
         gpus = Set.copyOf(addresses);
         members.keySet().retainAll(addresses);
         known.keySet()
@@ -38,17 +38,30 @@ final class Interconnect {
      */
     void learn(String address, NvmlGpu gpu) throws NvmlException {
         Member member = new Member(gpu, gpu.linkEnds());
-        members.put(address, member);
+        join(address, member);
         for (Map.Entry<String, Member> entry : members.entrySet()) {
             String otherAddress = entry.getKey();
             Member other = entry.getValue();
             if (!otherAddress.equals(address)) {
                 int direct = Math.min(member.linksTo(otherAddress), other.linksTo(address));
-                known.put(
+                keep(
                         new GpuPair(address, otherAddress),
                         new Topology(
                                 gpu.ancestor(other.gpu), direct + throughSwitches(member, other)));
             }
+        }
+    }
+
+    /** One that has gone while it answered stays forgotten. */
+    private synchronized void join(String address, Member member) {
+        if (gpus.contains(address)) {
+            members.put(address, member);
+        }
+    }
+
+    private synchronized void keep(GpuPair pair, Topology topology) {
+        if (gpus.contains(pair.one()) && gpus.contains(pair.other())) {
+            known.put(pair, topology);
         }
     }
 
