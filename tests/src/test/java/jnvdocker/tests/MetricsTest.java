@@ -8,6 +8,7 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
 import jnvdocker.tests.world.Http;
+import jnvdocker.tests.world.LoopbackPort;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDaemon;
 
@@ -37,19 +38,10 @@ class MetricsTest {
     /** Of a request that never comes whole. */
     private static final String BEGINNING = "GET /healthz HTTP/1.1\r\n";
 
-    private static final InetSocketAddress TCP =
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+    private static final InetSocketAddress TCP = LoopbackPort.free();
     private static final String LISTEN = "listen = \"127.0.0.1:" + TCP.getPort() + "\"\n";
     private static DriverRoot host;
     private static TestDaemon daemon;
-
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
-    }
 
     @BeforeAll
     static void start() {

@@ -9,6 +9,7 @@ import jnvdocker.rest.OpenApi;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.FakeNvml;
 import jnvdocker.tests.world.Http;
+import jnvdocker.tests.world.LoopbackPort;
 import jnvdocker.tests.world.TestDaemon;
 import jnvdocker.web.WebAnswer;
 
@@ -19,9 +20,7 @@ import org.junit.jupiter.api.Test;
 
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.UnixDomainSocketAddress;
 import java.net.http.HttpClient;
@@ -35,19 +34,10 @@ import java.util.function.Predicate;
 /** The REST pages of a daemon, over TCP and on its socket. */
 @Tag("root")
 class RestTest {
-    private static final InetSocketAddress TCP =
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+    private static final InetSocketAddress TCP = LoopbackPort.free();
     private static final String EVENTS = "/v2/events";
     private static DriverRoot host;
     private static TestDaemon daemon;
-
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
-    }
 
     @BeforeAll
     static void start() {
