@@ -1,0 +1,56 @@
+package jnvdocker.kubernetes;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+import jnvdocker.words.RefusedException;
+
+/**
+ * What a kubelet asks of a device plugin. Only {@link #start} waits; a kubelet admits no pod while
+ * one of the others does not answer.
+ */
+public interface DevicePlugin {
+    /**
+     * The devices, as they are known now. One that was in a list once is in every later one: a
+     * kubelet ends when a device that it is allocating has vanished.
+     */
+    List<Device> devices();
+
+    /**
+     * Has a listener told of each change of the list, never of two at once, until the watch is
+     * closed. It is told on a thread of the plugin's, and must not wait.
+     */
+    Watch watch(Consumer<List<Device>> listener);
+
+    /** A listener of {@link #watch}. */
+    interface Watch extends AutoCloseable {
+        @Override
+        void close();
+    }
+
+    /**
+     * The best of the devices that a kubelet has left. Never fails: a kubelet rejects the pod for
+     * good when it does.
+     *
+     * @param available the ids to choose from
+     * @param included those of them that must be among the answer
+     * @param size how many ids to answer
+     */
+    List<String> preferred(List<String> available, List<String> included, int size);
+
+    /**
+     * Lets a container have devices, and reserves those that are free. The kubelet does not tell
+     * which pod it is for.
+     *
+     * @throws RefusedException saying who has them; the kubelet rejects the pod for good
+     */
+    DeviceEdits allocate(List<String> ids) throws RefusedException;
+
+    /**
+     * Takes the lease for a container that is about to start, and waits until it can be had.
+     *
+     * @param patience after which the kubelet is to try again
+     * @throws RefusedException saying who has them; the kubelet tries again
+     */
+    void start(List<String> ids, Duration patience) throws RefusedException;
+}
