@@ -123,7 +123,8 @@ final class ClaimCheck implements Check {
                                     case Origin.MesosTask _ -> true;
                                     case Origin.DockerContainer _,
                                             Origin.HostProcess _,
-                                            Origin.OciContainer _ ->
+                                            Origin.OciContainer _,
+                                            Origin.Pod _ ->
                                             false;
                                 })
                         .count();

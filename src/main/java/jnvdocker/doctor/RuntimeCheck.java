@@ -124,7 +124,7 @@ final class RuntimeCheck implements Check {
                             (created.test(claim.id()) ? runtime : cdi).add(name);
                     case Origin.EngineContainer _, Origin.OtherEngineContainer _ ->
                             plugin.add(name);
-                    case Origin.HostProcess _, Origin.MesosTask _ -> {
+                    case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> {
                         // Not of an engine.
                     }
                 }

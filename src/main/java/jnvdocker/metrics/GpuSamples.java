@@ -40,16 +40,27 @@ final class GpuSamples {
         Claim claim = lease.claim();
         return List.of(
                 DecisionCounts.user(claim.owner()),
-                claim.container().map(Claim.ContainerRef::name).orElse(""),
+                container(claim),
                 image(claim.origin()).orElse(""),
                 claim.id());
+    }
+
+    private static String container(Claim claim) {
+        return switch (claim.origin()) {
+            case Origin.Pod pod -> pod.title();
+            case Origin.DockerContainer _,
+                    Origin.OciContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _ ->
+                    claim.container().map(Claim.ContainerRef::name).orElse("");
+        };
     }
 
     private static Optional<String> image(Origin origin) {
         return switch (origin) {
             case Origin.DockerContainer container -> container.image();
             case Origin.OciContainer(String _, Optional<String> image) -> image;
-            case Origin.HostProcess _, Origin.MesosTask _ -> Optional.empty();
+            case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> Optional.empty();
         };
     }
 

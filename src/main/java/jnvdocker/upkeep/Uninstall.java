@@ -205,7 +205,8 @@ public final class Uninstall {
             case Origin.EngineContainer _,
                     Origin.HostProcess _,
                     Origin.MesosTask _,
-                    Origin.OciContainer _ ->
+                    Origin.OciContainer _,
+                    Origin.Pod _ ->
                     Optional.empty();
         };
     }

@@ -135,6 +135,24 @@ final class ProcFolder implements Processes {
     }
 
     @Override
+    public Optional<ProcessId> oldest(String cgroup) {
+        Path folder = Path.of(cgroup);
+        try {
+            return oldest(new CgroupFolder(folder));
+        } catch (IOException e) {
+            // Reads of its files fail in several ways if it is removed meanwhile.
+            if (Files.notExists(folder)) {
+                return Optional.empty();
+            }
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private Optional<ProcessId> oldest(CgroupFolder folder) throws IOException {
+        return folder.pids().stream().flatMap(pid -> find(pid).stream()).min(BY_AGE);
+    }
+
+    @Override
     public boolean isAlone(ProcessId process, String cgroup) {
         try {
             return isAlive(process)
@@ -208,9 +226,7 @@ final class ProcFolder implements Processes {
                     addGroups(inner, name, found);
                 }
             } else if (Files.getAttribute(folder.path(), "unix:uid").equals(0)) {
-                folder.pids().stream()
-                        .flatMap(pid -> find(pid).stream())
-                        .min(BY_AGE)
+                oldest(folder)
                         .map(oldest -> new Group(folder.path().toString(), oldest))
                         .ifPresent(group -> found.put(matcher.group(1), group));
             }
@@ -229,9 +245,7 @@ final class ProcFolder implements Processes {
                 folder.below().forEach(inner -> addAllowed(inner, major, found));
                 return;
             }
-            folder.pids().stream()
-                    .flatMap(pid -> find(pid).stream())
-                    .min(BY_AGE)
+            oldest(folder)
                     .ifPresent(oldest ->
                             found.add(
                                     new AllowedDevices(folder.path().toString(), minors, oldest)));

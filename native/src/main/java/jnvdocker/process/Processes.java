@@ -78,6 +78,12 @@ public interface Processes {
      */
     boolean hasProcesses(String cgroup);
 
+    /**
+     * Returns the oldest process in a cgroup directory or below it; empty when {@link
+     * #hasProcesses} is false.
+     */
+    Optional<ProcessId> oldest(String cgroup);
+
     /** Whether a process is the only one in a cgroup directory and below it. */
     boolean isAlone(ProcessId process, String cgroup);
 

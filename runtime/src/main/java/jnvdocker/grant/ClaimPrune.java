@@ -161,7 +161,8 @@ public final class ClaimPrune {
             case Origin.EngineContainer _,
                     Origin.HostProcess _,
                     Origin.MesosTask _,
-                    Origin.OciContainer _ ->
+                    Origin.OciContainer _,
+                    Origin.Pod _ ->
                     Optional.empty();
         };
     }

@@ -14,6 +14,7 @@ import jnvdocker.lease.Quota;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
@@ -333,12 +334,12 @@ public final class ClaimVolumes implements PluginVolumes {
                     "this container has "
                             + gpus
                             + " GPUs, and "
-                            + LeaseText.rule(quota.limit(claim.owner())),
+                            + QuotaText.rule(quota.limit(claim.owner())),
                     "create it again with fewer");
         }
         if (!quota.allows(claim.owner(), gpus)) {
             throw new VolumeException(
-                    LeaseText.excess(
+                    QuotaText.excess(
                             claim.owner(), quota.leases(claim.owner()), quota.limit(claim.owner())),
                     "stop one of them, then start this container again" + MEANWHILE);
         }

@@ -163,7 +163,7 @@ public final class DecisionLog implements LeaseEvents {
 
     private static void putOwner(Map<String, String> fields, Owner owner) {
         fields.put("JNVDOCKER_USER", owner.name());
-        if (!owner.isUnknown()) {
+        if (!owner.isUnknown() && !owner.isKubernetes()) {
             fields.put("JNVDOCKER_UID", String.valueOf(owner.uid()));
         }
     }

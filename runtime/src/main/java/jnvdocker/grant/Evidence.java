@@ -21,17 +21,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Looks whether a lease's holder is gone, at nothing but this machine's processes and cgroups: that
  * takes no engine and no time. A holder that is not known to be gone counts as alive.
  */
 final class Evidence {
-    /** How {@link #group} names the cgroups of programs. */
-    private static final Pattern GROUP = Pattern.compile("jnvdocker-([0-9a-f]{12})");
-
     /** The controller with which an agent of Mesos tells its containers apart. */
     private static final String FREEZER = "freezer";
 
@@ -40,15 +35,18 @@ final class Evidence {
     private final Processes processes;
     private final String boot;
     private final ClaimMounts mounts;
+    private final PodEvidence pods;
     private final Map<Long, String> kept = new ConcurrentHashMap<>();
 
     /**
      * @param state the state directory, in which our claims are
+     * @param sights what the kubelet has told
      */
-    Evidence(Processes processes, String boot, Path state) {
+    Evidence(Processes processes, String boot, Path state, PodSights sights) {
         this.processes = processes;
         this.boot = boot;
         this.mounts = new ClaimMounts(processes, state);
+        this.pods = new PodEvidence(processes, sights);
     }
 
     /** The evidence of a holder. */
@@ -78,6 +76,8 @@ final class Evidence {
                 case Holder.MesosContainer container -> mesos(container);
                 case Holder.Container container -> container(lease, container);
                 case Holder.OciContainer container -> oci(lease, container);
+                case Holder.Kubelet _ -> pods.ofReservation(lease);
+                case Holder.Pod pod -> pods.of(lease, pod);
             };
         } catch (UncheckedIOException e) {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
@@ -116,7 +116,7 @@ final class Evidence {
         try {
             Map<String, Holder.Process> groups = new HashMap<>();
             processes
-                    .groups(GROUP)
+                    .groups(ProgramGroup.NAME)
                     .forEach((claim, group) ->
                             groups.put(claim, new Holder.Process(group.process(), group.folder())));
             return groups;
@@ -132,7 +132,7 @@ final class Evidence {
                 case Holder.Process(ProcessId first, String cgroup) ->
                         first.equals(process.id())
                                 || processes
-                                        .cgroup(process.id(), group(lease.claim()))
+                                        .cgroup(process.id(), ProgramGroup.of(lease.claim()))
                                         .filter(cgroup::equals)
                                         .isPresent();
                 case Holder.MesosContainer container ->
@@ -141,6 +141,9 @@ final class Evidence {
                                 .filter(cgroup -> isIn(cgroup, container.freezer()))
                                 .isPresent();
                 case Holder.Client _, Holder.Container _ -> isOfContainer(process, lease);
+                case Holder.Kubelet _ -> false;
+                case Holder.Pod pod ->
+                        pod.cgroup().filter(folder -> pods.isIn(process.id(), folder)).isPresent();
                 case Holder.OciContainer container ->
                         process.id().equals(container.process())
                                 || container.init().filter(process.id()::equals).isPresent()
@@ -150,6 +153,11 @@ final class Evidence {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
             return true;
         }
+    }
+
+    /** The evidence of pods. */
+    PodEvidence pods() {
+        return pods;
     }
 
     private static boolean isIn(String cgroup, String folder) {
@@ -171,7 +179,12 @@ final class Evidence {
                     holder.cgroup().filter(path -> path.contains(container)).isPresent();
             case Holder.OciContainer holder ->
                     holder.cgroup().filter(path -> path.contains(container)).isPresent();
-            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> false;
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
+                    false;
         };
     }
 
@@ -187,22 +200,6 @@ final class Evidence {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
             return false;
         }
-    }
-
-    /** The name of the cgroup that a process of the host and all it starts are in. */
-    static String group(Claim claim) {
-        return "jnvdocker-" + claim.id();
-    }
-
-    /** Whether a cgroup is called as such a one is. */
-    static boolean isGroup(String name) {
-        return GROUP.matcher(name).matches();
-    }
-
-    /** The claim of such a cgroup. */
-    static Optional<String> claimOfGroup(String folder) {
-        Matcher name = GROUP.matcher(Path.of(folder).getFileName().toString());
-        return name.matches() ? Optional.of(name.group(1)) : Optional.empty();
     }
 
     /** Whether what lives of a lease's holder, if anything, is of that container. */
@@ -287,7 +284,9 @@ final class Evidence {
                 case Holder.Client _,
                         Holder.Process _,
                         Holder.MesosContainer _,
-                        Holder.Container _ ->
+                        Holder.Container _,
+                        Holder.Kubelet _,
+                        Holder.Pod _ ->
                         false;
             };
         } catch (UncheckedIOException e) {

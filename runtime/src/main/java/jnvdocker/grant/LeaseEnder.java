@@ -135,7 +135,12 @@ final class LeaseEnder {
         return switch (lease.holder()) {
             case Holder.OciContainer container ->
                     container.init().isPresent() && lease.boot().equals(registry.boot());
-            case Holder.Client _, Holder.Process _, Holder.MesosContainer _, Holder.Container _ ->
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
                     false;
         };
     }
@@ -281,7 +286,12 @@ final class LeaseEnder {
                     DeviceRules.withdraw(container, lease.claim().gpus());
                 }
             }
-            case Holder.Client _, Holder.Process _, Holder.Container _, Holder.OciContainer _ -> {}
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.Container _,
+                    Holder.OciContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ -> {}
         }
     }
 
@@ -296,7 +306,7 @@ final class LeaseEnder {
         for (String group : registry.groupsOfEnded()) {
             if (ProcessGroup.remove(group)) {
                 registry.groupIsGone(group);
-                Evidence.claimOfGroup(group).ifPresent(claims::add);
+                ProgramGroup.claim(group).ifPresent(claims::add);
             }
         }
         return claims;

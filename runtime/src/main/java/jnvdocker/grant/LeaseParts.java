@@ -27,7 +27,8 @@ public record LeaseParts(
         ClaimPrune prune,
         Unleased unleased,
         OciContainers oci,
-        OciKeeper ociKeeper)
+        OciKeeper ociKeeper,
+        PodLeases pods)
         implements AutoCloseable {
     /** After a start, in which engines and their containers start, too. */
     private static final Duration CALM = Duration.ofSeconds(15);
@@ -73,7 +74,9 @@ public record LeaseParts(
         ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
         try {
             ClaimFiles files = new ClaimFiles(world.state());
-            Evidence evidence = new Evidence(world.processes(), world.boot(), world.state());
+            PodSights sights = new PodSights();
+            Evidence evidence =
+                    new Evidence(world.processes(), world.boot(), world.state(), sights);
             Leftovers leftovers = new Leftovers(evidence, world.memory());
             Decisions decisions = new Decisions();
             Unleased unleased = new Unleased(registry, evidence);
@@ -177,7 +180,19 @@ public record LeaseParts(
                             registry, files, remover, evidence, ender, world.engine(), reconciler),
                     unleased,
                     new OciContainers(registry, files, evidence, reservations, world.pace()),
-                    new OciKeeper(registry, files, evidence, ender, remover, world.pace()));
+                    new OciKeeper(registry, files, evidence, ender, remover, world.pace()),
+                    new PodLeases(
+                            registry,
+                            evidence,
+                            new PodReport(registry, evidence, sights, ender, inventory),
+                            ender,
+                            queue,
+                            inventory,
+                            unmanagedLook,
+                            world.policy(),
+                            world.traits(),
+                            decisions,
+                            world.pace()));
         } catch (IOException | RuntimeException | Error e) {
             registry.close();
             throw e;

@@ -140,7 +140,12 @@ public final class Leases {
     private static boolean isOfMesosContainer(Lease lease) {
         return switch (lease.holder()) {
             case Holder.MesosContainer _ -> true;
-            case Holder.Client _, Holder.Process _, Holder.Container _, Holder.OciContainer _ ->
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.Container _,
+                    Holder.OciContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
                     false;
         };
     }
@@ -398,7 +403,12 @@ public final class Leases {
         return switch (holder) {
             case Holder.Container container -> container.init();
             case Holder.OciContainer container -> container.init();
-            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> Optional.empty();
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
+                    Optional.empty();
         };
     }
 
@@ -445,6 +455,7 @@ public final class Leases {
                                         Origin.OciContainer _ ->
                                         " has not started its container yet";
                                 case Origin.HostProcess _ -> " has not started its command yet";
+                                case Origin.Pod _ -> " has not been started by the kubelet yet";
                             }
                             + stopped(process);
             case Evidence.Alive(ProcessId process) when evidence.isDying(process) ->
@@ -455,7 +466,18 @@ public final class Leases {
                             + evidence.kept(lease)
                                     .map(kept -> ", but " + kept)
                                     .orElse("; the engine may be about to start it again");
-            case Evidence.Unclear _ -> "docker has mounted its claim, and nothing of it runs yet";
+            case Evidence.Unclear _ ->
+                    switch (lease.holder()) {
+                        case Holder.Pod _, Holder.Kubelet _ ->
+                                "nothing of the pod runs, but the kubelet lists its GPU, or has not"
+                                        + " answered since";
+                        case Holder.Client _,
+                                Holder.Process _,
+                                Holder.MesosContainer _,
+                                Holder.Container _,
+                                Holder.OciContainer _ ->
+                                "docker has mounted its claim, and nothing of it runs yet";
+                    };
         };
     }
 
@@ -474,7 +496,8 @@ public final class Leases {
                             : "its first process has ended, but others run: "
                                     + cgroup.get()
                                     + "/cgroup.procs lists them";
-            case Holder.Client _ -> runs + stopped(process);
+            case Holder.Client _, Holder.Kubelet _ -> runs + stopped(process);
+            case Holder.Pod _ -> "a process of the pod " + pid + " runs";
             case Holder.Process(_, String cgroup) ->
                     evidence.isAlive(process)
                             ? runs + stopped(process)

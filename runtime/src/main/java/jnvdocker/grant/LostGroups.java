@@ -30,11 +30,11 @@ final class LostGroups {
     /** Takes those away in which there is no process. All cgroups are looked through for that. */
     void remove() throws IOException {
         // Before the leases: there is one of whatever has a cgroup by now.
-        List<String> groups = ProcessGroup.find(Evidence::isGroup);
+        List<String> groups = ProcessGroup.find(ProgramGroup::isName);
         Set<String> live =
                 registry.live().stream()
                         .map(Lease::claim)
-                        .map(Evidence::group)
+                        .map(ProgramGroup::of)
                         .collect(Collectors.toSet());
         for (String group : groups) {
             Path folder = Path.of(group);

@@ -66,7 +66,11 @@ final class LostProcesses {
     private static boolean isOfProcess(Claim claim) {
         return switch (claim.origin()) {
             case Origin.HostProcess _ -> true;
-            case Origin.DockerContainer _, Origin.MesosTask _, Origin.OciContainer _ -> false;
+            case Origin.DockerContainer _,
+                    Origin.MesosTask _,
+                    Origin.OciContainer _,
+                    Origin.Pod _ ->
+                    false;
         };
     }
 }

@@ -227,7 +227,10 @@ public final class OciContainers {
         return same
                 && switch (lease.claim().origin()) {
                     case Origin.OciContainer(String root, _) -> root.equals(container.root());
-                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                    case Origin.DockerContainer _,
+                            Origin.HostProcess _,
+                            Origin.MesosTask _,
+                            Origin.Pod _ ->
                             false;
                 };
     }
@@ -339,7 +342,8 @@ public final class OciContainers {
     private static String root(Lease lease) {
         return switch (lease.claim().origin()) {
             case Origin.OciContainer(String root, _) -> root;
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ -> "";
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ ->
+                    "";
         };
     }
 

@@ -112,7 +112,10 @@ public final class OciKeeper implements AutoCloseable {
         return created
                 && switch (lease.claim().origin()) {
                     case Origin.OciContainer _ -> true;
-                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                    case Origin.DockerContainer _,
+                            Origin.HostProcess _,
+                            Origin.MesosTask _,
+                            Origin.Pod _ ->
                             false;
                 };
     }

@@ -1,15 +1,35 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.GpuText;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.RefusedException;
+
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import jnvdocker.host.Gpu;
-import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
-import jnvdocker.process.ProcessId;
-import jnvdocker.words.RefusedException;
+import java.util.function.Supplier;
 
 /**
  * Leases of pods of Kubernetes: one for each pod and GPU, which all containers of the pod share.
@@ -17,34 +37,143 @@ import jnvdocker.words.RefusedException;
  * Dynamic Resource Allocation later.
  */
 public final class PodLeases {
+    private static final Duration STEP = Duration.ofMillis(100);
+
+    /** A kubelet does not ask again for a pod that was refused its devices. */
+    private static final String AT_ADMISSION = "make the pod again, which may get others then";
+
+    private static final String AT_START = "wait, or delete the pod";
+
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final PodReport report;
+    private final LeaseEnder ender;
+    private final WaitingQueue queue;
+    private final ClaimVolumes.Inventory inventory;
+    private final UnmanagedLook unmanagedLook;
+    private final Supplier<LeasePolicy> policy;
+    private final Supplier<GpuTraits> traits;
+    private final Decisions decisions;
+    private final Pace pace;
+
+    PodLeases(
+            LeaseRegistry registry,
+            Evidence evidence,
+            PodReport report,
+            LeaseEnder ender,
+            WaitingQueue queue,
+            ClaimVolumes.Inventory inventory,
+            UnmanagedLook unmanagedLook,
+            Supplier<LeasePolicy> policy,
+            Supplier<GpuTraits> traits,
+            Decisions decisions,
+            Pace pace) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.report = report;
+        this.ender = ender;
+        this.queue = queue;
+        this.inventory = inventory;
+        this.unmanagedLook = unmanagedLook;
+        this.policy = policy;
+        this.traits = traits;
+        this.decisions = decisions;
+        this.pace = pace;
+    }
+
     /**
      * A container of a pod that is about to start.
      *
-     * @param pod empty when the kubelet has not told, as long as it does not answer
+     * @param pod unknown as long as the kubelet has not told
      * @param container its name; empty when that is not known
      * @param kubelet the process that starts it
      */
     public record Start(
-            List<Gpu> gpus,
-            java.util.Optional<Origin.Pod> pod,
-            java.util.Optional<String> container,
-            ProcessId kubelet) {
+            List<Gpu> gpus, Origin.Pod pod, Optional<String> container, ProcessId kubelet) {
         public Start {
             gpus = List.copyOf(gpus);
         }
     }
 
-    /** The moment at which a kubelet was asked: leases that are made later are not in its answer. */
-    public record Sight(long newest, long nanos) {}
+    /**
+     * The moment at which a kubelet was asked: leases that are made later are not in its answer.
+     *
+     * @param newest the number of the last lease that had been made
+     */
+    public record Sight(long newest, Instant time) {}
 
     /**
      * Reserves those of the GPUs that are free for a pod that is not known yet; all of these, or
-     * none. Those that are reserved, or held by a pod, are its in {@link #take}.
+     * none. Those that are reserved, or held by a pod, are its in {@link #take}. Looks at nothing
+     * but the registry, so that it takes no time: {@link #take} looks at what else uses the GPUs.
      *
      * @throws RefusedException when another holds one of them, or it may not be given out
      */
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
-        throw new UnsupportedOperationException();
+        decisions.decide(() -> {
+            Holdings holdings = registry.holdings();
+            List<Lease> others = leases(gpus, holdings).stream().filter(this::isFinal).toList();
+            if (!others.isEmpty()) {
+                if (ender.end(others, LeaseEnder.Caller.WAITER)) {
+                    return Optional.empty();
+                }
+                throw new RefusedException(
+                        LeaseText.held(claimed(gpus), others) + ender.remark(others), AT_ADMISSION);
+            }
+            List<Gpu> free = free(gpus, holdings);
+            if (free.isEmpty()) {
+                return Optional.of(true);
+            }
+            switch (choose(free, holdings, UnmanagedUses.NONE)) {
+                case GpuChoice.Busy busy ->
+                        throw new RefusedException(ChoiceText.reason(busy), AT_ADMISSION);
+                case GpuChoice.Impossible why ->
+                        throw new RefusedException(ChoiceText.refusal(why).what(), AT_ADMISSION);
+                case GpuChoice.Chosen _ -> {}
+            }
+            List<Claim> claims =
+                    free.stream()
+                            .map(gpu -> PodReport.claim(gpu, Origin.Pod.UNKNOWN, holdings))
+                            .toList();
+            boolean done =
+                    decisions.write(() -> registry.pods().reserve(holdings, claims, kubelet));
+            return done ? Optional.of(true) : Optional.empty();
+        });
+    }
+
+    /** Whether a lease does not end soon, as far as a kubelet may wait for that. */
+    private boolean isFinal(Lease lease) {
+        return !lease.isReservation() && !isOfPod(lease);
+    }
+
+    private static boolean isOfPod(Lease lease) {
+        return PodReport.pod(lease).isPresent();
+    }
+
+    private static List<Lease> leases(List<Gpu> gpus, Holdings holdings) {
+        return gpus.stream().flatMap(gpu -> holdings.of(gpu).stream()).distinct().toList();
+    }
+
+    private static List<Gpu> free(List<Gpu> gpus, Holdings holdings) {
+        return gpus.stream().filter(gpu -> holdings.of(gpu).isEmpty()).toList();
+    }
+
+    private static List<ClaimedGpu> claimed(List<Gpu> gpus) {
+        return gpus.stream().map(ClaimedGpu::of).toList();
+    }
+
+    private GpuChoice.Outcome choose(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged)
+            throws RefusedException, IOException {
+        return new GpuChoice(
+                        inventory.gpus(),
+                        traits.get(),
+                        holdings,
+                        unmanaged,
+                        queue.all(),
+                        policy.get())
+                .of(
+                        new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
+                        Owner.KUBERNETES);
     }
 
     /**
@@ -52,30 +181,174 @@ public final class PodLeases {
      * lists them. The same pod again gets the same answer.
      *
      * @param patience how long it waits for the ends of others
+     * @return its leases of them
      * @throws RefusedException saying who has them
      */
     public List<Lease> take(Start start, Duration patience) throws RefusedException, IOException {
-        throw new UnsupportedOperationException();
+        long until = pace.nanos() + patience.toNanos();
+        while (true) {
+            long seen = registry.changes().count();
+            List<Gpu> all = inventory.gpus();
+            // Before the leases are looked at: a process that was seen has one by then, or none.
+            List<GpuUse> uses = unmanagedLook.lookWithoutEngine(all);
+            Optional<Processes.Group> group = evidence.pods().group(start.pod().uid());
+            List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
+            Attempt attempt = decisions.decide(() -> attempt(start, others, group));
+            switch (attempt) {
+                case Taken(List<Lease> leases) -> {
+                    return leases;
+                }
+                case Blocked(String why, List<Lease> by) -> {
+                    if (ender.end(by, LeaseEnder.Caller.WAITER)) {
+                        continue;
+                    }
+                    boolean waits = by.stream().noneMatch(this::isFinal);
+                    if (!waits || pace.nanos() - until >= 0) {
+                        throw new RefusedException(why + ender.remark(by), AT_START);
+                    }
+                    pace.sleep(STEP, registry.changes(), seen);
+                    if (Thread.currentThread().isInterrupted()) {
+                        throw new IOException("the daemon is stopping");
+                    }
+                }
+            }
+        }
+    }
+
+    private sealed interface Attempt {}
+
+    private record Taken(List<Lease> leases) implements Attempt {}
+
+    /**
+     * @param by the leases that keep the pod from its GPUs; empty when other things do
+     */
+    private record Blocked(String why, List<Lease> by) implements Attempt {}
+
+    private Optional<Attempt> attempt(
+            Start start, List<GpuUse> uses, Optional<Processes.Group> group)
+            throws RefusedException, IOException {
+        Holdings holdings = registry.holdings();
+        List<Lease> others =
+                leases(start.gpus(), holdings).stream()
+                        .filter(lease -> !isOf(start.pod(), lease))
+                        .toList();
+        if (!others.isEmpty()) {
+            return Optional.of(new Blocked(LeaseText.held(claimed(start.gpus()), others), others));
+        }
+        List<Gpu> open =
+                start.gpus().stream()
+                        .filter(gpu -> holdings.of(gpu).filter(it -> !it.isReservation()).isEmpty())
+                        .toList();
+        for (Gpu gpu : open) {
+            if (!gpu.isSound()) {
+                throw new RefusedException(GpuText.sick(gpu));
+            }
+        }
+        UnmanagedUses unmanaged = unmanagedLook.unmanaged(uses, holdings, policy.get());
+        Optional<Blocked> blocked = blocked(open, holdings, unmanaged);
+        if (blocked.isPresent()) {
+            return Optional.of(blocked.get());
+        }
+        List<Claim> claims =
+                free(start.gpus(), holdings).stream()
+                        .map(gpu -> PodReport.claim(gpu, start.pod(), holdings))
+                        .toList();
+        Holder.Pod holder =
+                new Holder.Pod(
+                        start.kubelet(),
+                        group.map(Processes.Group::folder),
+                        start.container().stream().toList());
+        Optional<List<Lease>> leases =
+                decisions.write(() ->
+                        registry.pods()
+                                .take(
+                                        holdings,
+                                        start.pod(),
+                                        holder,
+                                        leases(start.gpus(), holdings),
+                                        claims));
+        return leases.map(Taken::new);
+    }
+
+    /** What no lease tells: other users of GPUs that a pod has not had yet, and rules. */
+    private Optional<Blocked> blocked(List<Gpu> open, Holdings all, UnmanagedUses unmanaged)
+            throws RefusedException, IOException {
+        List<Gpu> free = free(open, all);
+        for (Gpu gpu : open) {
+            if (unmanaged.bars(gpu.uuid())) {
+                return Optional.of(
+                        new Blocked(
+                                LeaseText.name(gpu.number(), gpu.uuid())
+                                        + " "
+                                        + LeaseText.used(unmanaged.first(gpu.uuid()).orElseThrow()),
+                                List.of()));
+            }
+        }
+        if (free.isEmpty()) {
+            return Optional.empty();
+        }
+        return switch (choose(free, all, unmanaged)) {
+            case GpuChoice.Busy busy ->
+                    Optional.of(new Blocked(ChoiceText.reason(busy), busy.leases()));
+            case GpuChoice.Impossible why -> throw new RefusedException(ChoiceText.refusal(why));
+            case GpuChoice.Chosen _ -> Optional.empty();
+        };
+    }
+
+    /** Whether a pod has a lease, or may make it its own. */
+    private static boolean isOf(Origin.Pod pod, Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Kubelet _ -> true;
+            case Holder.Pod _ ->
+                    PodReport.pod(lease)
+                            .filter(its -> !its.uid().isEmpty() && its.uid().equals(pod.uid()))
+                            .isPresent();
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _ ->
+                    false;
+        };
+    }
+
+    /** A pod whose lease was lost has its own processes. */
+    private boolean isIn(Optional<Processes.Group> group, GpuUse use) {
+        return group.isPresent()
+                && use.process()
+                        .filter(process -> evidence.pods().isIn(process.id(), group.get().folder()))
+                        .isPresent();
     }
 
     /** Before the kubelet is asked. */
     public Sight look() throws IOException {
-        throw new UnsupportedOperationException();
+        return new Sight(
+                registry.live().stream().mapToLong(Lease::id).max().orElse(0), registry.now());
     }
 
     /**
      * What the kubelet has answered: ends the leases that are over, learns the names of pods, and
      * restores the leases of pods that run and whose leases were lost.
      *
-     * @param pods by the UUIDs of the GPUs that their containers have; one that the kubelet lists
-     *     with its name only has an empty uid
+     * @param listed by UUID, the pods that the kubelet lists with a GPU; the uid is empty where
+     *     only the name is known
+     * @param remembered likewise the pods of the kubelet's own file, some of which may be gone
      */
-    public void told(Sight begun, Map<String, Set<Origin.Pod>> pods) throws IOException {
-        throw new UnsupportedOperationException();
+    public void told(
+            Sight begun,
+            Map<String, Set<Origin.Pod>> listed,
+            Map<String, Set<Origin.Pod>> remembered)
+            throws IOException {
+        report.told(new PodSights.Answer(begun, listed, remembered));
     }
 
     /** The leases of a pod. */
     public List<Lease> of(String uid) throws IOException {
-        throw new UnsupportedOperationException();
+        return uid.isEmpty()
+                ? List.of()
+                : registry.live().stream()
+                        .filter(lease ->
+                                PodReport.pod(lease).filter(it -> it.uid().equals(uid)).isPresent())
+                        .toList();
     }
 }

@@ -409,7 +409,9 @@ public final class Reconciler {
             case Holder.Process _,
                     Holder.MesosContainer _,
                     Holder.Container _,
-                    Holder.OciContainer _ ->
+                    Holder.OciContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
                     false;
         };
     }
@@ -418,7 +420,12 @@ public final class Reconciler {
         return switch (lease.holder()) {
             case Holder.Container container -> container.init();
             case Holder.OciContainer container -> container.init();
-            case Holder.Client _, Holder.Process _, Holder.MesosContainer _ -> Optional.empty();
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
+                    Optional.empty();
         };
     }
 

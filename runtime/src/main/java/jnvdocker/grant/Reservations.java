@@ -322,7 +322,7 @@ final class Reservations {
         files.write(claim);
         String cgroup;
         try {
-            cgroup = ProcessGroup.make(client, Evidence.group(claim));
+            cgroup = ProcessGroup.make(client, ProgramGroup.of(claim));
         } catch (IOException e) {
             files.delete(claim.id());
             throw e;
@@ -475,7 +475,7 @@ final class Reservations {
                 switch (claim.origin()) {
                     case Origin.DockerContainer _ -> "docker";
                     case Origin.HostProcess _ -> "its command";
-                    case Origin.MesosTask _, Origin.OciContainer _ -> "it";
+                    case Origin.MesosTask _, Origin.OciContainer _, Origin.Pod _ -> "it";
                 };
         cancel(claim, what + " was not run");
     }

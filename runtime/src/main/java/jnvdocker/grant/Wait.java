@@ -145,6 +145,8 @@ final class Wait {
                 switch (request.origin()) {
                     case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                             "wait " + (longest.isEmpty() ? "longer" : "again") + " with --gpu-wait";
+                    case Origin.Pod _ ->
+                            "the kubelet tries again ('jnvdocker gpu ls' shows who holds the GPUs)";
                     case Origin.MesosTask _ ->
                             "start the task again later ('jnvdocker gpu ls' shows who holds the"
                                     + " GPUs)";

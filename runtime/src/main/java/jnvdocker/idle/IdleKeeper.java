@@ -228,7 +228,9 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
                     case Holder.Client _,
                             Holder.OciContainer _,
                             Holder.Process _,
-                            Holder.MesosContainer _ ->
+                            Holder.MesosContainer _,
+                            Holder.Kubelet _,
+                            Holder.Pod _ ->
                             true;
                 };
     }

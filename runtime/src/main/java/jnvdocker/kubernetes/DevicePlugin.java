@@ -1,9 +1,10 @@
 package jnvdocker.kubernetes;
 
+import jnvdocker.words.RefusedException;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
-import jnvdocker.words.RefusedException;
 
 /**
  * What a kubelet asks of a device plugin. Only {@link #start} waits; a kubelet admits no pod while

@@ -1,10 +1,11 @@
 package jnvdocker.kubernetes;
 
+import jnvdocker.posix.ProcessId;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import jnvdocker.process.ProcessId;
 
 /** The kubelet of this host, as far as it can be asked. */
 public interface Kubelet {
@@ -16,8 +17,8 @@ public interface Kubelet {
     ProcessId process() throws IOException;
 
     /**
-     * The devices that containers of pods have (podresources v1 List): one entry for each
-     * container and resource. Ordinary init containers are missing.
+     * The devices that containers of pods have (podresources v1 List): one entry for each container
+     * and resource. Ordinary init containers are missing.
      *
      * @param limit for the whole answer
      * @throws IOException when the kubelet does not answer in time, or not in full

@@ -1,5 +1,5 @@
 /**
- * Pods of Kubernetes: what a device plugin tells a kubelet, and what it answers. Decides, and speaks
- * no protocol.
+ * Pods of Kubernetes: what a device plugin tells a kubelet, and what it answers. Decides, and
+ * speaks no protocol.
  */
 package jnvdocker.kubernetes;

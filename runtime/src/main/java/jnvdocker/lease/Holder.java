@@ -2,6 +2,7 @@ package jnvdocker.lease;
 
 import jnvdocker.posix.ProcessId;
 
+import java.util.List;
 import java.util.Optional;
 
 /** The process or container that a lease depends on. */
@@ -51,4 +52,24 @@ public sealed interface Holder {
      */
     record OciContainer(ProcessId process, Optional<ProcessId> init, Optional<String> cgroup)
             implements Holder {}
+
+    /**
+     * A kubelet that has reserved GPUs for a pod which it is about to start, or not to start at
+     * all.
+     */
+    record Kubelet(ProcessId process) implements Holder {}
+
+    /**
+     * A pod of Kubernetes, whichever of its containers run.
+     *
+     * @param process the kubelet that has started it
+     * @param cgroup the directory of its cgroup, once it is known
+     * @param containers the names of those that have had the GPU, in order of their first start
+     */
+    record Pod(ProcessId process, Optional<String> cgroup, List<String> containers)
+            implements Holder {
+        public Pod {
+            containers = List.copyOf(containers);
+        }
+    }
 }

@@ -38,9 +38,10 @@ public record Lease(
     /** For a client that has not yet become the program that is to use the GPUs. */
     public boolean isReservation() {
         return switch (holder) {
-            case Holder.Client _ -> true;
+            case Holder.Client _, Holder.Kubelet _ -> true;
             case Holder.OciContainer container -> container.init().isEmpty();
-            case Holder.Process _, Holder.MesosContainer _, Holder.Container _ -> false;
+            case Holder.Process _, Holder.MesosContainer _, Holder.Container _, Holder.Pod _ ->
+                    false;
         };
     }
 
@@ -51,7 +52,9 @@ public record Lease(
             case Holder.Client _,
                     Holder.Process _,
                     Holder.MesosContainer _,
-                    Holder.OciContainer _ ->
+                    Holder.OciContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
                     false;
         };
     }

@@ -3,9 +3,9 @@ package jnvdocker.lease;
 import java.util.Optional;
 
 /**
- * The owner of a claim: a container, and of which engine; a process; or a Mesos task. A decision by
- * it, decides of each kind: in a switch without a default, so that the compiler names all of them
- * when there is a new one.
+ * The owner of a claim: a container, and of which engine; a process; a Mesos task; or a pod. A
+ * decision by it, decides of each kind: in a switch without a default, so that the compiler names
+ * all of them when there is a new one.
  */
 public sealed interface Origin {
 
@@ -45,11 +45,29 @@ public sealed interface Origin {
      */
     record OciContainer(String root, Optional<String> image) implements Origin {}
 
+    /**
+     * A pod of Kubernetes, or what a kubelet has reserved GPUs for: it does not say which pod.
+     *
+     * @param uid empty as long as it is not known, as are the other two
+     */
+    record Pod(String uid, String namespace, String name) implements Origin {
+        /** One that the kubelet has not told. */
+        public static final Pod UNKNOWN = new Pod("", "", "");
+
+        /** {@code team-a/train-7}, its uid when it has no name yet, or {@code ?}. */
+        String display() {
+            if (!name.isEmpty()) {
+                return namespace + "/" + name;
+            }
+            return uid.isEmpty() ? "?" : uid;
+        }
+    }
+
     /** Whether it is a container of this engine's. */
     default boolean isOf(String engineId) {
         return switch (this) {
             case EngineContainer(String engine, _) -> engine.equals(engineId);
-            case OtherEngineContainer _, HostProcess _, MesosTask _, OciContainer _ -> false;
+            case OtherEngineContainer _, HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
         };
     }
 
@@ -57,7 +75,7 @@ public sealed interface Origin {
     default boolean isKnownToDocker() {
         return switch (this) {
             case DockerContainer _ -> true;
-            case HostProcess _, MesosTask _, OciContainer _ -> false;
+            case HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
         };
     }
 
@@ -68,7 +86,7 @@ public sealed interface Origin {
     default boolean isOverWithItsLease() {
         return switch (this) {
             case DockerContainer _ -> false;
-            case HostProcess _, MesosTask _, OciContainer _ -> true;
+            case HostProcess _, MesosTask _, OciContainer _, Pod _ -> true;
         };
     }
 
@@ -76,25 +94,26 @@ public sealed interface Origin {
     default boolean isMounted() {
         return switch (this) {
             case DockerContainer _, OciContainer _ -> true;
-            case HostProcess _, MesosTask _ -> false;
+            case HostProcess _, MesosTask _, Pod _ -> false;
         };
     }
 
     /** Whether a scheduler starts and ends it, and not a user by hand. */
     default boolean isScheduled() {
         return switch (this) {
-            case MesosTask _ -> true;
+            case MesosTask _, Pod _ -> true;
             case DockerContainer _, HostProcess _, OciContainer _ -> false;
         };
     }
 
-    /** Its image, {@code ?} when that is not known; its program; or the task's name. */
+    /** Its image, {@code ?} when that is not known; its program; the task's or the pod's name. */
     default String title() {
         return switch (this) {
             case DockerContainer container -> container.image().orElse("?");
             case HostProcess(String program) -> program;
             case MesosTask(String name) -> name;
             case OciContainer(String _, Optional<String> image) -> image.orElse("?");
+            case Pod pod -> pod.display();
         };
     }
 }

@@ -6,7 +6,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** How many GPUs each user may have at a time, and has. */
+/**
+ * How many GPUs each user may have at a time, and has. Pods of Kubernetes have quotas of their own.
+ */
 public final class Quota {
     private static final String KEY = "max_gpus_per_user";
     private static final String UNKNOWN_KEY = "max_gpus_unknown";
@@ -42,7 +44,7 @@ public final class Quota {
         List<Lease> leases = new ArrayList<>();
         Set<Long> seen = new HashSet<>();
         for (Lease lease : held.values()) {
-            if (lease.claim().owner().uid() == owner.uid() && seen.add(lease.id())) {
+            if (lease.claim().owner().isSameAs(owner) && seen.add(lease.id())) {
                 leases.add(lease);
             }
         }
@@ -71,12 +73,15 @@ public final class Quota {
     int left(Owner owner) {
         long has =
                 held.values().stream()
-                        .filter(lease -> lease.claim().owner().uid() == owner.uid())
+                        .filter(lease -> lease.claim().owner().isSameAs(owner))
                         .count();
         return most(owner) - (int) has;
     }
 
     private int most(Owner owner) {
+        if (owner.isKubernetes()) {
+            return Integer.MAX_VALUE;
+        }
         return (isOfUnknown(owner) ? policy.maxGpusUnknown() : policy.maxGpusPerUser())
                 .orElse(Integer.MAX_VALUE);
     }

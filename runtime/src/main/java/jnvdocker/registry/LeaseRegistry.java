@@ -37,6 +37,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final ClaimStore claims;
     private final LeaseHistory history;
     private final IdleStore idle;
+    private final PodStore pods;
     private final String boot;
     private final BootTime time;
     private final Changes changes = new Changes();
@@ -53,6 +54,7 @@ public final class LeaseRegistry implements AutoCloseable {
         this.claims = new ClaimStore(database, boot, time);
         this.history = new LeaseHistory(database, boot, time);
         this.idle = new IdleStore(database, boot);
+        this.pods = new PodStore(this, database);
         this.boot = boot;
         this.time = time;
         database.beforeEach(this::followTheClock);
@@ -110,6 +112,16 @@ public final class LeaseRegistry implements AutoCloseable {
     /** For how long GPUs are held and not used. */
     public IdleStore idle() {
         return idle;
+    }
+
+    /** Leases of pods of Kubernetes. */
+    public PodStore pods() {
+        return pods;
+    }
+
+    /** Those that are told. */
+    LeaseEvents events() {
+        return events;
     }
 
     /** The boot id that new leases get. */
@@ -511,7 +523,7 @@ public final class LeaseRegistry implements AutoCloseable {
         return live().stream().filter(lease -> ids.contains(lease.id())).toList();
     }
 
-    private Holdings holdings(Transaction transaction) throws SQLException {
+    Holdings holdings(Transaction transaction) throws SQLException {
         Map<String, Lease> held = new HashMap<>();
         for (Lease lease : LeaseRows.live(transaction)) {
             lease.claim().gpus().forEach(gpu -> held.put(gpu.uuid(), lease));
@@ -523,8 +535,7 @@ public final class LeaseRegistry implements AutoCloseable {
         return new Holdings(now(), held, idle, CordonRows.all(transaction));
     }
 
-    private void insertLease(
-            Transaction transaction, Claim claim, Holder holder, Consumer<Lease> told)
+    void insertLease(Transaction transaction, Claim claim, Holder holder, Consumer<Lease> told)
             throws SQLException {
         long up = time.up();
         long id =
@@ -542,7 +553,8 @@ public final class LeaseRegistry implements AutoCloseable {
                                 up)
                         .orElseThrow();
         switch (holder) {
-            case Holder.Client _ -> {}
+            case Holder.Client _, Holder.Kubelet _ -> {}
+            case Holder.Pod pod -> PodStore.set(transaction, id, pod);
             case Holder.Process(ProcessId _, String cgroup) ->
                     transaction.update("UPDATE lease SET cgroup = ? WHERE id = ?", cgroup, id);
             case Holder.MesosContainer container ->

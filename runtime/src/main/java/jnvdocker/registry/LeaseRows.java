@@ -35,7 +35,7 @@ final class LeaseRows {
 
     private static final String LEASE =
             "SELECT lease.id AS lease_id, holder, boot, pid, start, init_pid, init_start, cgroup,"
-                    + " runtime, devices, since, until, evidence,"
+                    + " runtime, devices, containers, since, until, evidence,"
                     + " (SELECT count(*) FROM mount WHERE mount.claim = lease.claim) AS mounts, "
                     + CLAIM
                     + " FROM lease JOIN claim ON claim.id = lease.claim ";
@@ -265,8 +265,9 @@ final class LeaseRows {
     static String kind(Holder holder) {
         HolderKind kind =
                 switch (holder) {
-                    case Holder.Client _ -> HolderKind.CLIENT;
-                    case Holder.Container _, Holder.OciContainer _ -> HolderKind.CONTAINER;
+                    case Holder.Client _, Holder.Kubelet _ -> HolderKind.CLIENT;
+                    case Holder.Container _, Holder.OciContainer _, Holder.Pod _ ->
+                            HolderKind.CONTAINER;
                     case Holder.MesosContainer _ -> HolderKind.MESOS;
                     case Holder.Process _ -> HolderKind.PROCESS;
                 };
@@ -277,8 +278,8 @@ final class LeaseRows {
         ProcessId process = new ProcessId(row.getInt("pid"), row.getLong("start"));
         Optional<String> cgroup = Optional.ofNullable(row.getString("cgroup"));
         return switch (HolderKind.of(row.getString("holder"))) {
-            case CLIENT -> new Holder.Client(process);
-            case CONTAINER -> container(process, init(row), cgroup, origin);
+            case CLIENT -> client(process, origin);
+            case CONTAINER -> container(row, process, cgroup, origin);
             case MESOS ->
                     new Holder.MesosContainer(
                             process,
@@ -290,13 +291,37 @@ final class LeaseRows {
     }
 
     /** Rows call both kinds the same. */
-    private static Holder container(
-            ProcessId process, Optional<ProcessId> init, Optional<String> cgroup, Origin origin) {
+    private static Holder client(ProcessId process, Origin origin) {
         return switch (origin) {
-            case Origin.OciContainer _ -> new Holder.OciContainer(process, init, cgroup);
-            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
-                    new Holder.Container(process, init, cgroup);
+            case Origin.Pod _ -> new Holder.Kubelet(process);
+            case Origin.DockerContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _,
+                    Origin.OciContainer _ ->
+                    new Holder.Client(process);
         };
+    }
+
+    /** And these. */
+    private static Holder container(
+            ResultSet row, ProcessId process, Optional<String> cgroup, Origin origin)
+            throws SQLException {
+        return switch (origin) {
+            case Origin.OciContainer _ -> new Holder.OciContainer(process, init(row), cgroup);
+            case Origin.Pod _ ->
+                    new Holder.Pod(process, cgroup, containers(row.getString("containers")));
+            case Origin.DockerContainer _, Origin.HostProcess _, Origin.MesosTask _ ->
+                    new Holder.Container(process, init(row), cgroup);
+        };
+    }
+
+    /** The names of a pod's containers, which have no comma. */
+    static String containers(List<String> names) {
+        return String.join(",", names);
+    }
+
+    private static List<String> containers(String names) {
+        return names == null || names.isEmpty() ? List.of() : List.of(names.split(","));
     }
 
     private static Optional<ProcessId> init(ResultSet row) throws SQLException {

@@ -37,7 +37,7 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class RegistryDatabase implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
     private static final String NAME = "registry.db";
-    private static final int SCHEMA = 9;
+    private static final int SCHEMA = 10;
 
     /** The first version that counts its changes. */
     private static final int COUNTED = 5;

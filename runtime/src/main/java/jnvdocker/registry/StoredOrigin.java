@@ -10,8 +10,9 @@ import java.util.Optional;
  * An origin as it is on disk, in the registry's columns and the keys of {@code claim.json}. A new
  * kind takes a new schema, so that a release that does not know it refuses the registry.
  *
- * @param engine of a container: its engine's id, or its address, or the real runtime's root
- * @param image of a container as far as it is known, the program, or the task's name
+ * @param engine of a container: its engine's id, or its address, or the real runtime's root; of a
+ *     pod: its uid
+ * @param image of a container or pod as far as it is known, the program, or the task's name
  */
 record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) {
     /** Before schema 6 an engine said all of it: this one that it was a process. */
@@ -29,7 +30,8 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
         OTHER_ENGINE,
         PROCESS,
         MESOS,
-        OCI;
+        OCI,
+        POD;
 
         /** Empty if it has none. */
         static Optional<Kind> of(String word) {
@@ -53,6 +55,11 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
                     new StoredOrigin(Kind.MESOS, Optional.empty(), Optional.of(name));
             case Origin.OciContainer(String root, Optional<String> image) ->
                     new StoredOrigin(Kind.OCI, Optional.of(root), image);
+            case Origin.Pod(String uid, String namespace, String name) ->
+                    new StoredOrigin(
+                            Kind.POD,
+                            Optional.of(uid),
+                            Optional.of(namespace + "/" + name).filter(it -> !name.isEmpty()));
         };
     }
 
@@ -77,6 +84,14 @@ record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) 
             case PROCESS -> image.map(Origin.HostProcess::new);
             case MESOS -> image.map(Origin.MesosTask::new);
             case OCI -> engine.map(root -> new Origin.OciContainer(root, image));
+            case POD -> engine.map(this::pod);
         };
+    }
+
+    private Origin pod(String uid) {
+        String[] name = image.orElse("/").split("/", 2);
+        return name.length == 2
+                ? new Origin.Pod(uid, name[0], name[1])
+                : new Origin.Pod(uid, "", name[0]);
     }
 }

@@ -237,7 +237,11 @@ final class ModelCheck {
 
     private void everyGpuIsShownOnce(LeaseRegistry registry) throws IOException {
         Evidence evidence =
-                new Evidence(world.machine, world.machine.bootId(), world.machine.state());
+                new Evidence(
+                        world.machine,
+                        world.machine.bootId(),
+                        world.machine.state(),
+                        new PodSights());
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
         UnmanagedLook unmanagedLook =

@@ -252,6 +252,16 @@ final class SimulatedMachine implements Processes, HostClock {
     }
 
     @Override
+    public Optional<ProcessId> oldest(String cgroup) {
+        return hasProcesses(cgroup)
+                ? running.entrySet().stream()
+                        .filter(each -> each.getValue().cgroup().equals(Optional.of(cgroup)))
+                        .flatMap(each -> find(each.getKey()).stream())
+                        .findFirst()
+                : Optional.empty();
+    }
+
+    @Override
     public boolean hasProcesses(String cgroup) {
         moment.run();
         return running.values().stream()

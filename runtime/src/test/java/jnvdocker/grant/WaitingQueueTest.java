@@ -57,7 +57,7 @@ class WaitingQueueTest {
         queue =
                 WaitingQueue.open(
                         registry,
-                        new Evidence(machine, machine.bootId(), folder),
+                        new Evidence(machine, machine.bootId(), folder, new PodSights()),
                         () -> TestingLeases.POLICY,
                         pace());
     }
@@ -140,7 +140,7 @@ class WaitingQueueTest {
     @Test
     void nextDaemonKnowsThePurposeAndTheCandidatesOfAPlace() throws IOException {
         Ticket ticket = enter(request(machine.spawn(), ALICE)).ticket();
-        Evidence evidence = new Evidence(machine, machine.bootId(), folder);
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder, new PodSights());
         assertEquals(
                 List.of(ticket),
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace()).all());
@@ -247,7 +247,7 @@ class WaitingQueueTest {
         Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
         Ticket second = enter(request(machine.spawn(), BOB)).ticket();
         machine.end(first.client());
-        Evidence evidence = new Evidence(machine, machine.bootId(), folder);
+        Evidence evidence = new Evidence(machine, machine.bootId(), folder, new PodSights());
         WaitingQueue next =
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace());
         assertEquals(List.of(second), next.all());

@@ -70,7 +70,7 @@ class RegistryDatabaseTest {
         try (RegistryDatabase database = RegistryDatabase.open(folder)) {
             assertEquals(0, count(database));
         }
-        assertEquals(9, version());
+        assertEquals(10, version());
         try (RegistryDatabase database = filled(folder, 1)) {
             assertEquals(1, count(database));
         }
@@ -97,7 +97,7 @@ class RegistryDatabaseTest {
                     registry.claims().all().stream().map(Claim::id).toList());
             assertTrue(registry.claims().isReconciled());
         }
-        assertEquals(9, version());
+        assertEquals(10, version());
         assertEquals(
                 List.of("claim_forgotten", "lease_by_end"),
                 names(
@@ -139,7 +139,7 @@ class RegistryDatabaseTest {
             assertEquals("Mesos task train", LeaseText.purpose(again));
             assertEquals(Set.of(TestingLeases.A.uuid()), again.candidates());
         }
-        assertEquals(9, version());
+        assertEquals(10, version());
     }
 
     @Test
@@ -169,13 +169,13 @@ class RegistryDatabaseTest {
     @Test
     void aNewerSchemaIsRefusedAndLeftAlone() throws Exception {
         filled(folder, 1).close();
-        sql("PRAGMA user_version = 10");
+        sql("PRAGMA user_version = 11");
         byte[] before = Files.readAllBytes(file);
         RegistryException e =
                 assertThrows(RegistryException.class, () -> RegistryDatabase.open(folder));
         assertEquals(
                 file
-                        + " is of schema 10, made by a newer jnvdocker; this one knows 9 at most;"
+                        + " is of schema 11, made by a newer jnvdocker; this one knows 10 at most;"
                         + " install the newer version again",
                 e.getMessage());
         assertArrayEquals(before, Files.readAllBytes(file));

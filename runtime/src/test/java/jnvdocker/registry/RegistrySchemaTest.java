@@ -153,7 +153,7 @@ class RegistrySchemaTest {
             quoteCharacter = '"',
             value = {
                 "NOT NULL, NULL, 'e', 'cuda'",
-                "CHECK, 'pod', 'e', 'cuda'",
+                "CHECK, 'cell', 'e', 'cuda'",
                 "CHECK, 'engine', NULL, 'cuda'",
                 "CHECK, 'other_engine', NULL, 'cuda'",
                 "CHECK, 'process', 'e', 'python3'",

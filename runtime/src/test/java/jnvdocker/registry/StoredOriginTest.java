@@ -51,7 +51,10 @@ class StoredOriginTest {
     private static final List<Origin> LATER =
             List.of(
                     new Origin.OciContainer("/run/runc", Optional.of("cuda")),
-                    new Origin.OciContainer("", Optional.empty()));
+                    new Origin.OciContainer("", Optional.empty()),
+                    new Origin.Pod("928cd30c-f6b5-4009-8df9-e7341ebd34a1", "team-a", "train-7"),
+                    new Origin.Pod("928cd30c-f6b5-4009-8df9-e7341ebd34a1", "", ""),
+                    Origin.Pod.UNKNOWN);
 
     @TempDir private Path folder;
 
@@ -120,7 +123,7 @@ class StoredOriginTest {
                     registry.history().past(9).stream().map(it -> it.claim().origin()).toList());
             assertEquals(1, registry.liveOf("000000000000").orElseThrow().mounts());
         }
-        assertEquals(9, number(folder, "PRAGMA user_version"));
+        assertEquals(10, number(folder, "PRAGMA user_version"));
         assertEquals(
                 0,
                 number(folder, "SELECT count(*) FROM pragma_foreign_key_check"),
@@ -294,7 +297,7 @@ class StoredOriginTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "'origin':'pod','engine':'e','image':'cuda'",
+                "'origin':'cell','engine':'e','image':'cuda'",
                 "'origin':'engine','image':'cuda'",
                 "'origin':'process'",
                 "'image':'cuda'"

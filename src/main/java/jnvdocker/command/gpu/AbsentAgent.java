@@ -26,7 +26,8 @@ final class AbsentAgent {
             case Origin.MesosTask _,
                     Origin.DockerContainer _,
                     Origin.HostProcess _,
-                    Origin.OciContainer _ ->
+                    Origin.OciContainer _,
+                    Origin.Pod _ ->
                     Optional.empty();
         };
     }

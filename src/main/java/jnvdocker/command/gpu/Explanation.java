@@ -274,6 +274,10 @@ final class Explanation {
             case Origin.MesosTask _ ->
                     "A container of a Mesos agent"
                             + claim.container().map(it -> ", " + Quote.shown(it.id())).orElse("");
+            case Origin.Pod pod ->
+                    pod.uid().isEmpty()
+                            ? "A pod of Kubernetes that the kubelet has not named yet"
+                            : "A pod of Kubernetes, " + Quote.shown(pod.uid());
         };
     }
 
@@ -295,7 +299,10 @@ final class Explanation {
                 + " waits in the kernel, most likely for the driver: look for 'Xid' in dmesg; the"
                 + " host may have to be restarted."
                 + switch (claim.origin()) {
-                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                    case Origin.DockerContainer _,
+                            Origin.HostProcess _,
+                            Origin.OciContainer _,
+                            Origin.Pod _ ->
                             "";
                     case Origin.MesosTask _ ->
                             " If it has ended, others that share its cgroup could open the GPU:"
@@ -314,6 +321,9 @@ final class Explanation {
                     "It becomes held in a moment, and free if the launch fails first.";
             case Origin.OciContainer _ ->
                     "It becomes held in a moment, and free if the start fails first.";
+            case Origin.Pod _ ->
+                    "It becomes held when the kubelet starts the pod, and free if the kubelet gives"
+                            + " it up first.";
         };
     }
 
@@ -341,6 +351,14 @@ final class Explanation {
             case Origin.MesosTask _ ->
                     "It becomes free when nothing of that container runs any more: "
                             + LeaseText.toEnd(claim);
+            case Origin.Pod pod ->
+                    pod.name().isEmpty()
+                            ? "It becomes free when the pod has ended and the kubelet no longer"
+                                    + " lists it."
+                            : "To free it: kubectl delete pod --namespace "
+                                    + Quote.shown(pod.namespace())
+                                    + " "
+                                    + Quote.shown(pod.name());
             case Origin.OciContainer _ ->
                     "To free it: docker stop "
                             + claim.container()
@@ -358,7 +376,9 @@ final class Explanation {
             case Holder.Client _,
                     Holder.Container _,
                     Holder.MesosContainer _,
-                    Holder.OciContainer _ ->
+                    Holder.OciContainer _,
+                    Holder.Kubelet _,
+                    Holder.Pod _ ->
                     String.valueOf(holder.process().pid());
         };
     }

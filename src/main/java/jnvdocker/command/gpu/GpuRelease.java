@@ -93,7 +93,10 @@ final class GpuRelease implements Callable<Integer> {
                 + runs
                 + ", and can use "
                 + switch (claim.origin()) {
-                    case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                    case Origin.DockerContainer _,
+                            Origin.HostProcess _,
+                            Origin.OciContainer _,
+                            Origin.Pod _ ->
                             "its GPUs";
                     case Origin.MesosTask _ -> "what it has opened";
                 }

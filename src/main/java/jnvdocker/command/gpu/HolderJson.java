@@ -19,10 +19,12 @@ record HolderJson(
         String containerName,
         String image,
         String command,
+        String pod,
         Integer pid) {
     private static final int UNKNOWN_UID = -1;
 
-    static final HolderJson NOBODY = new HolderJson(null, null, null, null, null, null, null, null);
+    static final HolderJson NOBODY =
+            new HolderJson(null, null, null, null, null, null, null, null, null);
 
     static HolderJson of(Lease lease) {
         Claim claim = lease.claim();
@@ -36,6 +38,7 @@ record HolderJson(
                 container.map(Claim.ContainerRef::name).orElse(null),
                 purpose.image().orElse(null),
                 purpose.command().orElse(null),
+                purpose.pod().orElse(null),
                 Holding.process(lease).map(ProcessId::pid).orElse(null));
     }
 
@@ -50,6 +53,7 @@ record HolderJson(
                 LeaseText.containerId(use).orElse(null),
                 container.map(RunningContainer::name).orElse(null),
                 container.map(RunningContainer::image).orElse(null),
+                null,
                 null,
                 use.process()
                         .map(GpuUse.User::id)

@@ -31,7 +31,7 @@ final class Holding {
 
     /**
      * Returns the container's name, or its image in brackets as long as it has no name; or a
-     * process of the host; or a Mesos task.
+     * process of the host; a Mesos task; or a pod.
      */
     static String container(Lease lease) {
         return switch (lease.claim().origin()) {
@@ -40,6 +40,7 @@ final class Holding {
             case Origin.HostProcess(String program) ->
                     LeaseText.process(program, lease.holder().process());
             case Origin.MesosTask(String name) -> LeaseText.task(name);
+            case Origin.Pod pod -> LeaseText.pod(pod);
         };
     }
 
@@ -102,6 +103,7 @@ final class Holding {
             case Holder.Container container -> container.init();
             case Holder.OciContainer container ->
                     container.init().or(() -> Optional.of(container.process()));
+            case Holder.Kubelet _, Holder.Pod _ -> Optional.empty();
         };
     }
 }

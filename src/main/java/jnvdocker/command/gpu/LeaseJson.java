@@ -80,6 +80,7 @@ record LeaseJson(
             case Origin.HostProcess _ -> Optional.empty();
             case Origin.OciContainer _ -> Optional.of("oci");
             case Origin.MesosTask _ -> Optional.of("mesos");
+            case Origin.Pod _ -> Optional.of("kubernetes");
         };
     }
 

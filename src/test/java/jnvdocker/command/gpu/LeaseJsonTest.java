@@ -38,6 +38,8 @@ class LeaseJsonTest {
                     "container_name",
                     "image",
                     "command",
+                    "pod",
+                    "pod",
                     "pid",
                     "figures",
                     "idle",

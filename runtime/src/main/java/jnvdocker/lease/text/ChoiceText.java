@@ -33,7 +33,7 @@ public final class ChoiceText {
             case GpuChoice.OverQuota over ->
                     asked(over.asked())
                             + ", but "
-                            + LeaseText.excess(over.owner(), over.leases(), over.limit());
+                            + QuotaText.excess(over.owner(), over.leases(), over.limit());
             case GpuChoice.Taken taken ->
                     before(taken)
                             + LeaseText.taken(
@@ -87,11 +87,11 @@ public final class ChoiceText {
                             start
                                     + subject(request, over.asked())
                                     + ", and "
-                                    + LeaseText.excess(over.owner(), over.leases(), over.limit()),
+                                    + QuotaText.excess(over.owner(), over.leases(), over.limit()),
                             over.left() > 0 ? "try --gpus 1" : wait + ", or stop one of them");
             case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
                     new Refusal(
-                            start + subject(request, asked) + ", and " + LeaseText.rule(limit),
+                            start + subject(request, asked) + ", and " + QuotaText.rule(limit),
                             "try --gpus 1");
             case GpuChoice.TooFew _,
                     GpuChoice.Unclear _,
@@ -162,7 +162,7 @@ public final class ChoiceText {
     public static Refusal refusal(GpuChoice.Impossible why) {
         return switch (why) {
             case GpuChoice.NeverAllowed(int asked, Quota.Limit limit) ->
-                    new Refusal(asked(asked) + ", but " + LeaseText.rule(limit), "ask for fewer");
+                    new Refusal(asked(asked) + ", but " + QuotaText.rule(limit), "ask for fewer");
             case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", LOOK);
             case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
             case GpuChoice.Nameless(Gpu gpu) ->
@@ -269,8 +269,8 @@ public final class ChoiceText {
     private static String clause(Obstacle obstacle) {
         return switch (obstacle) {
             case Obstacle.OverQuota(Owner owner, List<Lease> leases, Quota.Limit limit) ->
-                    LeaseText.excess(owner, leases, limit);
-            case Obstacle.NeverAllowed(Quota.Limit limit) -> LeaseText.rule(limit);
+                    QuotaText.excess(owner, leases, limit);
+            case Obstacle.NeverAllowed(Quota.Limit limit) -> QuotaText.rule(limit);
             case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> _) ->
                     Quote.shown(owner.name())
                             + " already holds "

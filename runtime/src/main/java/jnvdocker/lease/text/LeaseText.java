@@ -8,7 +8,6 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Quota;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.posix.ProcessId;
@@ -47,14 +46,15 @@ public final class LeaseText {
 
     /**
      * {@code alice's container train-7}, {@code alice's docker run (pid 4711)}, {@code alice's
-     * process python3 (pid 4711)}, or {@code alice's Mesos task train}.
+     * process python3 (pid 4711)}, {@code alice's Mesos task train}, or {@code pod team-a/train-7}.
      */
     public static String holder(Lease lease) {
         Claim claim = lease.claim();
         ProcessId process = lease.holder().process();
-        return Quote.shown(claim.owner().name())
-                + "'s "
-                + (lease.isReservation() ? command(claim, process) : holder(claim, process));
+        String what = lease.isReservation() ? command(claim, process) : holder(claim, process);
+        return claim.owner().isKubernetes()
+                ? what
+                : Quote.shown(claim.owner().name()) + "'s " + what;
     }
 
     private static String holder(Claim claim, ProcessId process) {
@@ -62,7 +62,15 @@ public final class LeaseText {
             case Origin.DockerContainer _, Origin.OciContainer _ -> container(claim);
             case Origin.HostProcess(String program) -> "process " + process(program, process);
             case Origin.MesosTask(String name) -> task(name);
+            case Origin.Pod pod -> pod(pod);
         };
+    }
+
+    /** {@code pod team-a/train-7}. */
+    public static String pod(Origin.Pod pod) {
+        return pod.equals(Origin.Pod.UNKNOWN)
+                ? "a pod of Kubernetes"
+                : "pod " + Quote.shown(pod.title());
     }
 
     /** {@code container train-7}. */
@@ -80,6 +88,7 @@ public final class LeaseText {
             case Origin.DockerContainer _ -> "docker run" + pid;
             case Origin.HostProcess _ -> "gpu run" + pid;
             case Origin.MesosTask(String name) -> task(name);
+            case Origin.Pod pod -> pod(pod);
             case Origin.OciContainer _ ->
                     claim.container().isPresent() ? container(claim) : "docker run" + pid;
         };
@@ -100,6 +109,7 @@ public final class LeaseText {
                                     Origin.OciContainer _ ->
                                     Quote.shown(origin.title());
                             case Origin.MesosTask(String name) -> task(name);
+                            case Origin.Pod pod -> pod(pod);
                         })
                 .orElse("?");
     }
@@ -110,6 +120,7 @@ public final class LeaseText {
             case Origin.DockerContainer _, Origin.OciContainer _ -> "stop the container";
             case Origin.HostProcess _ -> "end it";
             case Origin.MesosTask _ -> "stop the task through its framework";
+            case Origin.Pod _ -> "delete the pod";
         };
     }
 
@@ -282,32 +293,6 @@ public final class LeaseText {
         };
     }
 
-    /** {@code each user may have 4 at a time (max_gpus_per_user in /etc/jnvdocker/config.toml)}. */
-    public static String rule(Quota.Limit limit) {
-        return who(limit) + " may have " + limit.gpus() + " at a time (" + limit.key() + ")";
-    }
-
-    private static String who(Quota.Limit limit) {
-        return limit.ofUnknown() ? "containers of unknown users, all together," : "each user";
-    }
-
-    /** {@code alice has 3 of the 4 that each user may have at a time (…): GPU 0 is held by …}. */
-    public static String excess(Owner owner, List<Lease> leases, Quota.Limit limit) {
-        List<ClaimedGpu> gpus =
-                leases.stream().flatMap(lease -> lease.claim().gpus().stream()).toList();
-        return Quote.shown(owner.name())
-                + " has "
-                + gpus.size()
-                + " of the "
-                + limit.gpus()
-                + " that "
-                + who(limit)
-                + " may have at a time ("
-                + limit.key()
-                + "): "
-                + held(gpus, leases);
-    }
-
     /**
      * Like {@link #held}, with those that are used without a lease, or kept for a waiting client.
      */
@@ -381,6 +366,7 @@ public final class LeaseText {
             case Origin.DockerContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                     Optional.empty();
             case Origin.MesosTask(String name) -> Optional.of(task(name));
+            case Origin.Pod pod -> Optional.of(pod(pod));
         };
     }
 

@@ -33,7 +33,7 @@ class MessageFormTest {
     private static final Pattern REMEDY =
             Pattern.compile(
                     "([;:,(]|\\bor|\\band) (first"
-                        + " )?(add|ask|begin|build|check|choose|cordon|create|docker|end|fix|free|give|have|install|keep|leave|let|load|log"
+                        + " )?(add|ask|begin|build|check|choose|cordon|create|delete|docker|end|fix|free|give|have|install|keep|leave|let|load|log"
                         + " in|look|make|mend|mount"
                         + "|move|name|pull|put|reload|remove|restart|run|save|say|see|send|set"
                         + "|shorten|spell|start|stop|sudo|systemctl|take|try|type|unpack|use|wait|write)\\b|'jnvdocker"

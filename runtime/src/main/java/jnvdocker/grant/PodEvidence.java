@@ -1,0 +1,99 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Whether pods have ended: by the processes in their cgroups, which only root can have made, and by
+ * what their kubelet has told. The directory of a pod is {@code pod<uid>} by the kubelet's cgroupfs
+ * driver, and {@code kubepods-burstable-pod<uid>.slice}, with underscores, by that for systemd.
+ */
+final class PodEvidence {
+    private static final Pattern GROUP =
+            Pattern.compile("(?:[a-z0-9-]{0,64}-)?pod([0-9a-f][0-9a-f_-]{7,63})(?:[.]slice)?");
+
+    private final Processes processes;
+    private final PodSights sights;
+
+    PodEvidence(Processes processes, PodSights sights) {
+        this.processes = processes;
+        this.sights = sights;
+    }
+
+    /** The cgroups of pods that have processes, by the uids of the pods. */
+    Map<String, Processes.Group> groups() {
+        Map<String, Processes.Group> groups = new HashMap<>();
+        processes.groups(GROUP).forEach((uid, group) -> groups.put(uid.replace('_', '-'), group));
+        return groups;
+    }
+
+    /** Empty when nothing of the pod runs. */
+    Optional<Processes.Group> group(String uid) {
+        return uid.isEmpty() ? Optional.empty() : Optional.ofNullable(groups().get(uid));
+    }
+
+    /** Whether a process is in the cgroup of a pod, or below it. */
+    boolean isIn(ProcessId process, String folder) {
+        return processes
+                .cgroup(process, Path.of(folder).getFileName().toString())
+                .filter(folder::equals)
+                .isPresent();
+    }
+
+    /**
+     * What a kubelet has reserved may become a pod's long after: its image is pulled first, or an
+     * init container runs, which the kubelet does not list.
+     */
+    Evidence.Finding ofReservation(Lease lease) {
+        return switch (sights.given(lease)) {
+            case YES, UNKNOWN -> new Evidence.Alive(lease.holder().process());
+            case NO -> {
+                boolean runs =
+                        sights.remembered(lease).stream()
+                                .anyMatch(pod -> group(pod.uid()).isPresent());
+                yield runs
+                        ? new Evidence.Alive(lease.holder().process())
+                        : new Evidence.Gone("the kubelet has given it to no pod");
+            }
+        };
+    }
+
+    /** A kubelet that does not answer says nothing of its pods. */
+    Evidence.Finding of(Lease lease, Holder.Pod holder) {
+        Origin.Pod pod =
+                switch (lease.claim().origin()) {
+                    case Origin.Pod its -> its;
+                    case Origin.DockerContainer _,
+                            Origin.HostProcess _,
+                            Origin.MesosTask _,
+                            Origin.OciContainer _ ->
+                            Origin.Pod.UNKNOWN;
+                };
+        Optional<ProcessId> process =
+                holder.cgroup().isPresent()
+                        ? processIn(holder.cgroup().get(), holder)
+                        : group(pod.uid()).map(Processes.Group::process);
+        if (process.isPresent()) {
+            return new Evidence.Alive(process.get());
+        }
+        return sights.listed(lease, pod) == PodSights.Listed.NO
+                ? new Evidence.Gone("the kubelet no longer lists it, and nothing of the pod runs")
+                : new Evidence.Unclear();
+    }
+
+    /** Those of another PID namespace have no number here. */
+    private Optional<ProcessId> processIn(String cgroup, Holder holder) {
+        return processes.hasProcesses(cgroup)
+                ? processes.oldest(cgroup).or(() -> Optional.of(holder.process()))
+                : Optional.empty();
+    }
+}

@@ -1,0 +1,140 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.LeaseRegistry;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Brings the leases of pods into line with what the kubelet has told of them. */
+final class PodReport {
+    private final LeaseRegistry registry;
+    private final Evidence evidence;
+    private final PodSights sights;
+    private final LeaseEnder ender;
+    private final ClaimVolumes.Inventory inventory;
+
+    PodReport(
+            LeaseRegistry registry,
+            Evidence evidence,
+            PodSights sights,
+            LeaseEnder ender,
+            ClaimVolumes.Inventory inventory) {
+        this.registry = registry;
+        this.evidence = evidence;
+        this.sights = sights;
+        this.ender = ender;
+        this.inventory = inventory;
+    }
+
+    /** The pod that a lease is of. */
+    static Optional<Origin.Pod> pod(Lease lease) {
+        return switch (lease.claim().origin()) {
+            case Origin.Pod pod -> Optional.of(pod);
+            case Origin.DockerContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _,
+                    Origin.OciContainer _ ->
+                    Optional.empty();
+        };
+    }
+
+    /** A new claim of one GPU. */
+    static Claim claim(Gpu gpu, Origin.Pod pod, Holdings holdings) {
+        return new Claim(
+                Claim.newId(),
+                pod,
+                Owner.KUBERNETES,
+                List.of(ClaimedGpu.of(gpu)),
+                holdings.now(),
+                Optional.empty());
+    }
+
+    /** See {@link PodLeases#told}. */
+    void told(PodSights.Answer answer) throws IOException {
+        sights.told(answer);
+        Map<String, Processes.Group> groups = evidence.pods().groups();
+        List<Lease> pods = new ArrayList<>();
+        for (Lease lease : registry.live()) {
+            Optional<Origin.Pod> pod = pod(lease);
+            if (pod.isPresent()) {
+                pods.add(lease);
+                learn(lease, pod.get(), answer, groups);
+            }
+        }
+        ender.end(pods, LeaseEnder.Caller.WAITER);
+        restore(answer.listed(), groups);
+    }
+
+    private void learn(
+            Lease lease,
+            Origin.Pod pod,
+            PodSights.Answer answer,
+            Map<String, Processes.Group> groups)
+            throws IOException {
+        if (lease.isReservation() || answer.begun().newest() < lease.id()) {
+            return;
+        }
+        Set<Origin.Pod> told =
+                answer.listed().getOrDefault(lease.claim().gpus().getFirst().uuid(), Set.of());
+        List<Origin.Pod> its = told.stream().filter(other -> PodSights.mayBe(pod, other)).toList();
+        Origin.Pod known = its.size() == 1 ? merged(pod, its.getFirst()) : pod;
+        Optional<String> group =
+                Optional.ofNullable(groups.get(known.uid())).map(it -> it.folder());
+        if (!known.equals(pod) || group.isPresent() && cgroup(lease).isEmpty()) {
+            registry.pods().learn(lease, known, group.or(() -> cgroup(lease)));
+        }
+    }
+
+    private static Optional<String> cgroup(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Pod pod -> pod.cgroup();
+            case Holder.Kubelet _,
+                    Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _ ->
+                    Optional.empty();
+        };
+    }
+
+    private static Origin.Pod merged(Origin.Pod one, Origin.Pod other) {
+        Origin.Pod named = one.name().isEmpty() ? other : one;
+        return new Origin.Pod(
+                one.uid().isEmpty() ? other.uid() : one.uid(), named.namespace(), named.name());
+    }
+
+    /** Of a pod that runs: before it does, the kubelet asks for its GPUs again. */
+    private void restore(Map<String, Set<Origin.Pod>> listed, Map<String, Processes.Group> groups)
+            throws IOException {
+        Holdings holdings = registry.holdings();
+        for (Gpu gpu : inventory.gpus()) {
+            Set<Origin.Pod> pods = listed.getOrDefault(gpu.uuid(), Set.of());
+            if (holdings.of(gpu).isPresent() || pods.size() != 1) {
+                continue;
+            }
+            Origin.Pod pod = pods.iterator().next();
+            Processes.Group group = groups.get(pod.uid());
+            if (group != null) {
+                registry.pods()
+                        .recover(
+                                claim(gpu, pod, holdings),
+                                new Holder.Pod(
+                                        group.process(), Optional.of(group.folder()), List.of()));
+            }
+        }
+    }
+}

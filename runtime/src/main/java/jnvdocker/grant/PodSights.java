@@ -1,0 +1,98 @@
+package jnvdocker.grant;
+
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The last answer of the kubelet, and which leases it speaks of. */
+final class PodSights {
+    /**
+     * Between the plugin's answer and the kubelet's own note of it: a list that was begun later
+     * than that has every pod that was admitted.
+     */
+    private static final Duration MARGIN = Duration.ofSeconds(5);
+
+    private volatile Optional<Answer> last = Optional.empty();
+
+    /**
+     * @param begun when it was asked
+     * @param listed by UUID, the pods whose containers have a GPU
+     * @param remembered likewise those of the kubelet's own file, which may be gone
+     */
+    record Answer(
+            PodLeases.Sight begun,
+            Map<String, Set<Origin.Pod>> listed,
+            Map<String, Set<Origin.Pod>> remembered) {
+        Answer {
+            listed = Map.copyOf(listed);
+            remembered = Map.copyOf(remembered);
+        }
+    }
+
+    /** What is true of a lease by the last answer. */
+    enum Listed {
+        YES,
+        NO,
+        /** There has been no answer since the lease began. */
+        UNKNOWN
+    }
+
+    void told(Answer answer) {
+        last = Optional.of(answer);
+    }
+
+    /** Whether the kubelet says that a pod has the GPUs of its lease. */
+    Listed listed(Lease lease, Origin.Pod pod) {
+        Optional<Answer> answer = last.filter(it -> it.begun().newest() >= lease.id());
+        if (answer.isEmpty()) {
+            return Listed.UNKNOWN;
+        }
+        return pods(answer.get().listed(), lease).anyMatch(other -> mayBe(pod, other))
+                ? Listed.YES
+                : Listed.NO;
+    }
+
+    /** Whether the kubelet has given reserved GPUs to any pod. */
+    Listed given(Lease reservation) {
+        Optional<Answer> answer =
+                last.filter(it -> it.begun().newest() >= reservation.id())
+                        .filter(it ->
+                                !it.begun().time().minus(MARGIN).isBefore(reservation.since()));
+        if (answer.isEmpty()) {
+            return Listed.UNKNOWN;
+        }
+        return pods(answer.get().listed(), reservation).findAny().isPresent()
+                ? Listed.YES
+                : Listed.NO;
+    }
+
+    /** The pods for which the kubelet remembers GPUs that are reserved. */
+    Set<Origin.Pod> remembered(Lease reservation) {
+        return last.map(answer ->
+                        pods(answer.remembered(), reservation).collect(Collectors.toSet()))
+                .orElse(Set.of());
+    }
+
+    private static Stream<Origin.Pod> pods(Map<String, Set<Origin.Pod>> all, Lease lease) {
+        return lease.claim().gpus().stream()
+                .map(ClaimedGpu::uuid)
+                .flatMap(uuid -> all.getOrDefault(uuid, Set.of()).stream());
+    }
+
+    /** Whether two may be the same, as far as each is known. */
+    static boolean mayBe(Origin.Pod one, Origin.Pod other) {
+        if (!one.uid().isEmpty() && !other.uid().isEmpty()) {
+            return one.uid().equals(other.uid());
+        }
+        boolean named = !one.name().isEmpty() && !other.name().isEmpty();
+        return !named
+                || one.name().equals(other.name()) && one.namespace().equals(other.namespace());
+    }
+}
