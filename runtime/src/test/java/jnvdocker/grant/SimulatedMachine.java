@@ -25,6 +25,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -240,10 +241,22 @@ final class SimulatedMachine implements Processes, HostClock {
         return Optional.empty();
     }
 
-    /** No programs of the host run. */
     @Override
     public Map<String, Group> groups(Pattern name) {
-        return Map.of();
+        moment.run();
+        Map<String, Group> groups = new TreeMap<>();
+        for (Running process : running.values()) {
+            for (Path folder = Path.of(process.cgroup().orElse("/"));
+                    folder.getFileName() != null;
+                    folder = folder.getParent()) {
+                Matcher matcher = name.matcher(folder.getFileName().toString());
+                if (matcher.matches()) {
+                    groups.putIfAbsent(
+                            matcher.group(1), new Group(folder.toString(), process.id()));
+                }
+            }
+        }
+        return groups;
     }
 
     @Override
@@ -255,7 +268,7 @@ final class SimulatedMachine implements Processes, HostClock {
     public Optional<ProcessId> oldest(String cgroup) {
         return hasProcesses(cgroup)
                 ? running.entrySet().stream()
-                        .filter(each -> each.getValue().cgroup().equals(Optional.of(cgroup)))
+                        .filter(each -> isIn(each.getValue(), cgroup))
                         .flatMap(each -> find(each.getKey()).stream())
                         .findFirst()
                 : Optional.empty();
@@ -264,8 +277,11 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public boolean hasProcesses(String cgroup) {
         moment.run();
-        return running.values().stream()
-                .anyMatch(process -> process.cgroup().equals(Optional.of(cgroup)));
+        return running.values().stream().anyMatch(process -> isIn(process, cgroup));
+    }
+
+    private static boolean isIn(Running process, String cgroup) {
+        return process.cgroup().filter(it -> Path.of(it).startsWith(cgroup)).isPresent();
     }
 
     @Override

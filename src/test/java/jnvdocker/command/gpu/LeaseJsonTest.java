@@ -39,7 +39,6 @@ class LeaseJsonTest {
                     "image",
                     "command",
                     "pod",
-                    "pod",
                     "pid",
                     "figures",
                     "idle",

@@ -1,0 +1,341 @@
+package jnvdocker.grant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.text.LeaseText;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** The leases of pods, between what a kubelet asks, what it lists and what runs. */
+class PodLeasesTest {
+    private static final String UID = "928cd30c-f6b5-4009-8df9-e7341ebd34a1";
+    private static final String CGROUP =
+            "/sys/fs/cgroup/devices/kubepods/besteffort/pod" + UID + "/0e16cb5176f4";
+    private static final Origin.Pod OLD = new Origin.Pod(UID, "team-a", "old");
+    private static final Origin.Pod NEW =
+            new Origin.Pod("7ab50e71-2f7c-4c3d-9ed8-1f50f7a7b8c1", "team-a", "new");
+    private static final Duration MARGIN = Duration.ofSeconds(6);
+
+    @TempDir Path state;
+    private SimulatedWorld world;
+    private ProcessId kubelet;
+
+    @BeforeEach
+    void open() throws IOException {
+        world = new SimulatedWorld(state);
+        kubelet = world.machine.spawn();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        world.close();
+    }
+
+    private PodLeases pods() {
+        return world.daemon.parts().pods();
+    }
+
+    private Leases leases() {
+        return world.daemon.parts().leases();
+    }
+
+    private List<Lease> live() throws IOException {
+        return world.daemon.parts().registry().live();
+    }
+
+    private Gpu gpu(int index) {
+        return world.gpus().get(index);
+    }
+
+    private List<Lease> start(Origin.Pod pod, String container, Gpu... gpus) throws Exception {
+        return pods().take(
+                        new PodLeases.Start(List.of(gpus), pod, Optional.of(container), kubelet),
+                        Duration.ofSeconds(25));
+    }
+
+    private ProcessId spawnIn(String cgroup) {
+        return world.machine.spawn(Optional.empty(), Optional.of(cgroup));
+    }
+
+    /** The kubelet lists a GPU with these pods, and no other GPU. */
+    private void lists(Gpu gpu, Origin.Pod... listed) throws IOException {
+        told(Map.of(gpu.uuid(), Set.of(listed)), Map.of());
+    }
+
+    private void told(Map<String, Set<Origin.Pod>> listed, Map<String, Set<Origin.Pod>> remembered)
+            throws IOException {
+        pods().told(pods().look(), listed, remembered);
+    }
+
+    private String evidence() throws IOException {
+        return world.daemon
+                .parts()
+                .registry()
+                .history()
+                .past(1)
+                .getFirst()
+                .end()
+                .orElseThrow()
+                .evidence();
+    }
+
+    private Claim docker(ProcessId client, Gpu gpu) throws Exception {
+        return leases().claim(
+                        new LeaseRequest(
+                                new GpuRequest.Devices(List.of(gpu.uuid())),
+                                TestingLeases.ALICE,
+                                client,
+                                new Origin.HostProcess("train"),
+                                Optional.empty()))
+                .orElseThrow();
+    }
+
+    private Claim program(ProcessId client, Gpu gpu) throws Exception {
+        Claim claim = docker(client, gpu);
+        world.daemon
+                .parts()
+                .registry()
+                .becomes(claim.id(), client, "/sys/fs/cgroup/jnvdocker-" + claim.id());
+        return claim;
+    }
+
+    @Test
+    void podThatStartsTakesWhatTheKubeletHasReserved() throws Exception {
+        pods().reserve(List.of(gpu(0)), kubelet);
+        Lease reserved = live().getFirst();
+        assertEquals(GpuStatus.State.RESERVED, leases().state(reserved));
+        assertEquals("a pod of Kubernetes", LeaseText.holder(reserved));
+        spawnIn(CGROUP);
+        Lease lease = start(OLD, "main", gpu(0)).getFirst();
+        assertEquals(reserved.id(), lease.id());
+        assertEquals(List.of(lease), live());
+        assertEquals(GpuStatus.State.HELD, leases().state(lease));
+        assertEquals("pod team-a/old", LeaseText.holder(lease));
+        assertEquals(List.of(lease), pods().of(UID));
+    }
+
+    /** After a reboot of the host, or when the registry was lost. */
+    @Test
+    void podThatStartsNeedsNoReservation() throws Exception {
+        assertEquals(2, start(OLD, "main", gpu(0), gpu(2)).size());
+        assertEquals(2, live().size());
+    }
+
+    @Test
+    void containersOfAPodShareItsLeases() throws Exception {
+        Lease first = start(OLD, "init", gpu(0)).getFirst();
+        Lease second = start(OLD, "main", gpu(0), gpu(1)).getFirst();
+        assertEquals(first.id(), second.id());
+        assertEquals(2, live().size());
+        assertTrue(
+                second.holder() instanceof Holder.Pod pod
+                        && pod.containers().equals(List.of("init", "main")));
+        assertEquals(2, start(OLD, "main", gpu(0), gpu(1)).size());
+        assertEquals(2, live().size());
+    }
+
+    @Test
+    void nothingIsReservedIfOneIsHeld() throws Exception {
+        program(world.machine.spawn(), gpu(1));
+        var error =
+                assertThrows(
+                        RefusedException.class,
+                        () -> pods().reserve(List.of(gpu(0), gpu(1)), kubelet));
+        assertTrue(
+                error.getMessage().contains("is held by alice's process train (pid "),
+                error::getMessage);
+        assertEquals(1, live().size());
+    }
+
+    /** It gets them in PreStartContainer, when they are free: no second row for a GPU. */
+    @Test
+    void gpusThatEndSoonAreAcceptedAndNotReserved() throws Exception {
+        ProcessId client = world.machine.spawn();
+        docker(client, gpu(0));
+        start(OLD, "main", gpu(1));
+        spawnIn(CGROUP);
+        pods().reserve(List.of(gpu(0), gpu(1), gpu(2)), kubelet);
+        assertEquals(3, live().size());
+        var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        assertTrue(error.getMessage().contains("alice's gpu run"), error::getMessage);
+        world.machine.end(client);
+        assertEquals(1, start(NEW, "main", gpu(0)).size());
+    }
+
+    /** Force-deleted: the kubelet gives its GPU away, and its processes go on. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                CGROUP,
+                "/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod"
+                        + "928cd30c_f6b5_4009_8df9_e7341ebd34a1.slice/cri-containerd-0e16.scope"
+            })
+    void podWaitsUntilNothingOfTheLastOneRuns(String cgroup) throws Exception {
+        ProcessId process = spawnIn(cgroup);
+        start(OLD, "main", gpu(0));
+        pods().reserve(List.of(gpu(0)), kubelet);
+        lists(gpu(0), NEW);
+        var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        assertTrue(
+                error.getMessage().contains("is held by pod team-a/old since"), error::getMessage);
+        assertEquals(1, live().size());
+        world.machine.end(process);
+        Lease lease = start(NEW, "main", gpu(0)).getFirst();
+        assertEquals("pod team-a/new", LeaseText.holder(lease));
+        assertEquals(1, live().size());
+        assertEquals("the kubelet no longer lists it, and nothing of the pod runs", evidence());
+    }
+
+    /** Between the restarts of a container, or before its first start. */
+    @Test
+    void podThatTheKubeletListsKeepsItsGpuWithoutAnyProcess() throws Exception {
+        ProcessId process = spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        lists(gpu(0), OLD);
+        world.machine.end(process);
+        lists(gpu(0), OLD);
+        assertEquals(1, live().size());
+        told(Map.of(), Map.of());
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void silentKubeletEndsNothing() throws Exception {
+        told(Map.of(), Map.of());
+        ProcessId process = spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        world.machine.end(process);
+        leases().live();
+        world.daemon.parts().reconciler().sweep();
+        assertEquals(1, live().size());
+        world.daemon.kill();
+        world.daemon.start();
+        assertEquals(1, live().size());
+    }
+
+    /** The answer may have been written before the lease was. */
+    @Test
+    void listThatWasBegunBeforeTheLeaseSaysNothingOfIt() throws Exception {
+        PodLeases.Sight before = pods().look();
+        start(OLD, "main", gpu(0));
+        pods().told(before, Map.of(), Map.of());
+        assertEquals(1, live().size());
+    }
+
+    @Test
+    void reservationEndsIfALaterListHasNoPodForIt() throws Exception {
+        pods().reserve(List.of(gpu(0), gpu(1)), kubelet);
+        told(Map.of(), Map.of());
+        assertEquals(2, live().size());
+        world.machine.pass(MARGIN);
+        lists(gpu(0), OLD);
+        assertEquals(1, live().size());
+        assertEquals("the kubelet has given it to no pod", evidence());
+    }
+
+    /** The kubelet does not list an init container, and remembers pods that it has rejected. */
+    @Test
+    void reservationOfAPodThatOnlyTheKubeletsFileNamesLastsWhileThePodRuns() throws Exception {
+        pods().reserve(List.of(gpu(0)), kubelet);
+        ProcessId pause = spawnIn(CGROUP);
+        world.machine.pass(MARGIN);
+        Map<String, Set<Origin.Pod>> remembered =
+                Map.of(gpu(0).uuid(), Set.of(new Origin.Pod(UID, "", "")));
+        told(Map.of(), remembered);
+        assertEquals(1, live().size());
+        world.machine.end(pause);
+        told(Map.of(), remembered);
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void podIsNamedAsSoonAsTheKubeletTells() throws Exception {
+        start(new Origin.Pod(UID, "", ""), "init", gpu(0));
+        assertEquals("pod " + UID, LeaseText.holder(live().getFirst()));
+        spawnIn(CGROUP);
+        lists(gpu(0), OLD);
+        assertEquals("pod team-a/old", LeaseText.holder(live().getFirst()));
+        assertEquals(1, pods().of(UID).size());
+    }
+
+    @Test
+    void podThatIsNotKnownHoldsItsGpuAndIsKnownLater() throws Exception {
+        start(Origin.Pod.UNKNOWN, "main", gpu(0));
+        assertThrows(RefusedException.class, () -> start(OLD, "main", gpu(0)));
+        spawnIn(CGROUP);
+        lists(gpu(0), OLD);
+        assertEquals(1, start(OLD, "main", gpu(0)).size());
+        assertEquals("pod team-a/old", LeaseText.holder(live().getFirst()));
+    }
+
+    @Test
+    void lostRegistryIsRestoredFromTheKubeletAndTheCgroups() throws Exception {
+        spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        world.daemon.kill();
+        world.disk.loseRegistry(false);
+        world.daemon.start();
+        assertEquals(List.of(), live());
+        lists(gpu(0), OLD);
+        assertEquals("pod team-a/old", LeaseText.holder(live().getFirst()));
+        lists(gpu(1), NEW);
+        assertEquals(1, live().size());
+    }
+
+    @Test
+    void restartOfTheHostIsTheEnd() throws Exception {
+        start(OLD, "main", gpu(0));
+        world.daemon.kill();
+        world.machine.boot();
+        world.daemon.start();
+        assertEquals(List.of(), live());
+        assertEquals("the host was restarted", evidence());
+        assertEquals(1, start(OLD, "main", gpu(0)).size());
+    }
+
+    @Test
+    void restartedDaemonKnowsPodsAndReservations() throws Exception {
+        pods().reserve(List.of(gpu(0)), kubelet);
+        spawnIn(CGROUP);
+        start(OLD, "main", gpu(1));
+        List<Lease> before = live();
+        world.daemon.kill();
+        world.daemon.start();
+        assertEquals(before, live());
+    }
+
+    @Test
+    void othersAreToldWhichPodHasTheGpu() throws Exception {
+        spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        var error =
+                assertThrows(RefusedException.class, () -> docker(world.machine.spawn(), gpu(0)));
+        assertTrue(
+                error.getMessage().contains("is held by pod team-a/old since"), error::getMessage);
+    }
+}
