@@ -105,6 +105,7 @@ public record LeaseParts(
                             unmanagedLook);
             reconciler.start();
             new LostTasks(registry, world.processes(), inventory, evidence).restore();
+            new LostPods(registry, world.processes(), inventory).restore();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -34,6 +35,14 @@ final class PodEvidence {
         Map<String, Processes.Group> groups = new HashMap<>();
         processes.groups(GROUP).forEach((uid, group) -> groups.put(uid.replace('_', '-'), group));
         return groups;
+    }
+
+    /** The uid of the pod whose directory of cgroups this is; empty if it is of none. */
+    static Optional<String> uid(Path folder) {
+        return Optional.ofNullable(folder.getFileName())
+                .map(name -> GROUP.matcher(name.toString()))
+                .filter(Matcher::matches)
+                .map(matcher -> matcher.group(1).replace('_', '-'));
     }
 
     /** Empty when nothing of the pod runs. */

@@ -342,6 +342,15 @@ public final class PodLeases {
         report.told(new PodSights.Answer(begun, listed, remembered));
     }
 
+    /**
+     * Restores the leases of pods that run, and whose leases were lost, before the kubelet answers.
+     *
+     * @param remembered by UUID, the pods of the kubelet's own file
+     */
+    public void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
+        report.restore(remembered);
+    }
+
     /** The leases of a pod. */
     public List<Lease> of(String uid) throws IOException {
         return uid.isEmpty()

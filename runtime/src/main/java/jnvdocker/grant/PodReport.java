@@ -117,6 +117,11 @@ final class PodReport {
                 one.uid().isEmpty() ? other.uid() : one.uid(), named.namespace(), named.name());
     }
 
+    /** See {@link PodLeases#restore}. */
+    void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
+        restore(remembered, evidence.pods().groups());
+    }
+
     /** Of a pod that runs: before it does, the kubelet asks for its GPUs again. */
     private void restore(Map<String, Set<Origin.Pod>> listed, Map<String, Processes.Group> groups)
             throws IOException {
