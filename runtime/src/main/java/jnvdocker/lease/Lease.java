@@ -44,6 +44,21 @@ public record Lease(
         };
     }
 
+    /**
+     * Of a client, which asks for its GPUs again before it uses them: until then they can be taken
+     * from it. A container that is just being created has been given them already.
+     */
+    public boolean isOfClient() {
+        return switch (holder) {
+            case Holder.Client _ -> true;
+            case Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _ ->
+                    false;
+        };
+    }
+
     /** Of which docker may have more to say than its processes. */
     public boolean isOfContainer() {
         return switch (holder) {
