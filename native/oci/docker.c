@@ -10,6 +10,7 @@
 #include "base.h"
 
 #define CONTAINERS "/containers/"
+#define KNOWN "config.v2.json"
 
 enum { DOCKER_ID_LENGTH = 64 };
 
@@ -94,9 +95,34 @@ static struct answer read_docker_file(int folder, const char *path, const char *
 
 static struct answer read_folder(int folder, const char *path, struct texts *texts)
 {
-	struct answer answer = read_docker_file(folder, path, "config.v2.json", &texts->container);
+	struct answer answer = read_docker_file(folder, path, KNOWN, &texts->container);
 
 	return answer.kind == FAILED ? answer : read_docker_file(folder, path, "hostconfig.json", &texts->host);
+}
+
+/*
+ * For a container whose user has mounted other files in place of all of docker's: its root, which no user can choose,
+ * is in docker's data directory, too. Returns the container's directory in it, or -1.
+ */
+static int open_beside_root(const char *id, const struct texts *texts, char **path)
+{
+	size_t length;
+	const char *root = root_path(&texts->config, &length);
+
+	if (root == NULL || !is_docker_id(id, strlen(id)) || memchr(root, '\\', length) != NULL)
+		return -1;
+	for (const char *slash; (slash = memrchr(root, '/', length)) != NULL && slash > root; ) {
+		length = slash - root;
+		*path = joined("%.*s" CONTAINERS "%s", (int)length, root, id);
+		int folder = above_standard(open(*path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+		if (folder >= 0 && faccessat(folder, KNOWN, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return folder;
+		if (folder >= 0)
+			close(folder);
+		free(*path);
+		*path = NULL;
+	}
+	return -1;
 }
 
 struct answer read_docker_files(const char *id, struct texts *texts)
@@ -105,20 +131,21 @@ struct answer read_docker_files(const char *id, struct texts *texts)
 	struct answer answer = { .kind = UNCHANGED };
 
 	each_string(&texts->config, "\"source\"", look_at_source, &search);
+	char *beside = NULL;
 	const char *path = search.own != NULL ? search.own : search.another;
-	if (path != NULL) {
-		int folder = above_standard(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-
-		if (folder >= 0)
-			answer = read_folder(folder, path, texts);
-		else if (search.own != NULL)
-			answer = failed("cannot open %s: %s; create the container again, docker writes it for each container", path,
-					strerror(errno));
-		if (folder >= 0)
-			close(folder);
-	} else if (search.escaped) {
+	int folder = path == NULL ? -1 : above_standard(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (folder < 0 && search.own != NULL)
+		answer = failed("cannot open %s: %s; create the container again, docker writes it for each container", path,
+				strerror(errno));
+	else if (folder < 0 && (folder = open_beside_root(id, texts, &beside)) >= 0)
+		path = beside;
+	if (folder >= 0) {
+		answer = read_folder(folder, path, texts);
+		close(folder);
+	} else if (search.escaped && search.own == NULL) {
 		answer = failed("docker's data directory has a name that is not plain text; give dockerd another one (data-root)");
 	}
+	free(beside);
 	free(search.own);
 	free(search.another);
 	return answer;

@@ -64,6 +64,23 @@ bool each_string(const struct buffer *text, const char *name, bool (*found)(void
 	return false;
 }
 
+const char *root_path(const struct buffer *config, size_t *length)
+{
+	const char *end = end_of(config);
+
+	/* No other object is called so, and a user's string is no object. */
+	for (const char *at = config->data; (at = next_value(at, end, "\"root\"")) != NULL; ) {
+		const char *close = at < end && *at == '{' ? memchr(at, '}', end - at) : NULL;
+		const char *path = close == NULL ? NULL : next_value(at, close, "\"path\"");
+		const char *quote = path == NULL || *path != '"' ? NULL : memchr(path + 1, '"', close - path - 1);
+		if (quote == NULL)
+			continue;
+		*length = quote - path - 1;
+		return path + 1;
+	}
+	return NULL;
+}
+
 static bool begins_with(const char *at, const char *end, const char *word)
 {
 	return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;

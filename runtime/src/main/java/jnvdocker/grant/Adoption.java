@@ -41,7 +41,7 @@ final class Adoption {
         for (Lease other : others) {
             Lease seen = before.get(other.claim().id());
             boolean same = seen != null && seen.id() == other.id();
-            boolean runs = !other.isReservation() && evidence.of(other) instanceof Evidence.Alive;
+            boolean runs = !other.isOfClient() && evidence.of(other) instanceof Evidence.Alive;
             if (same && !runs) {
                 registry.end(other, claim.displayName() + " runs with its GPU");
             }

@@ -450,10 +450,12 @@ public final class Leases {
             case Evidence.Alive(ProcessId process) when lease.isReservation() ->
                     LeaseText.command(lease.claim(), process)
                             + switch (lease.claim().origin()) {
-                                case Origin.DockerContainer _,
-                                        Origin.MesosTask _,
-                                        Origin.OciContainer _ ->
+                                case Origin.DockerContainer _, Origin.MesosTask _ ->
                                         " has not started its container yet";
+                                case Origin.OciContainer _ ->
+                                        lease.claim().container().isPresent()
+                                                ? " is being created"
+                                                : " has not started its container yet";
                                 case Origin.HostProcess _ -> " has not started its command yet";
                                 case Origin.Pod _ -> " has not been started by the kubelet yet";
                             }
@@ -559,8 +561,7 @@ public final class Leases {
         if (now.isEmpty()) {
             return lease;
         }
-        boolean unused =
-                now.get().isReservation() || evidence.of(now.get()) instanceof Evidence.Gone;
+        boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Evidence.Gone;
         if (!unused || !ender.endUnused(now.get(), FORCED + who)) {
             throw new RefusedException(
                     "claim "
@@ -590,7 +591,7 @@ public final class Leases {
      */
     public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        boolean idle = lease.isReservation() || evidence.of(lease) instanceof Evidence.Gone;
+        boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Evidence.Gone;
         String what = explain(lease);
         if (!ender.endByForce(lease, FORCED + who)) {
             throw new RefusedException(

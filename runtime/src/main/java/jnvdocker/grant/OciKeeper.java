@@ -91,16 +91,20 @@ public final class OciKeeper implements AutoCloseable {
             mark(lease);
             follow(lease, Optional.empty());
         }
-        for (String claim : files.ids()) {
-            // It may have ended before this daemon began, or while it did.
-            if (registry.claims().made(claim).isPresent()) {
-                folders.add(claim);
-            }
-        }
+        remember();
         tidy();
         WakeSocket socket = WakeSocket.bind(wake, WAKE);
         Thread.ofPlatform().daemon().name("deletions").start(() -> listen(socket));
         Thread.ofPlatform().daemon().name("oci").start(this::sweep);
+    }
+
+    /** Containers may have ended before this daemon began, or while it did. */
+    void remember() throws IOException {
+        for (String claim : files.ids()) {
+            if (registry.claims().made(claim).isPresent()) {
+                folders.add(claim);
+            }
+        }
     }
 
     private List<Lease> live() throws IOException {
@@ -247,13 +251,18 @@ public final class OciKeeper implements AutoCloseable {
         while (!closed) {
             seen = registry.changes().count();
             try {
-                ender.end(live(), LeaseEnder.Caller.WAITER);
-                tidy();
+                sweepOnce();
             } catch (IOException e) {
                 LOG.debug("containers are looked at again later: {}", FileErrors.describe(e));
             }
             pace.sleep(SWEEP, registry.changes(), seen);
         }
+    }
+
+    /** Looks which have ended. */
+    void sweepOnce() throws IOException {
+        ender.end(live(), LeaseEnder.Caller.WAITER);
+        tidy();
     }
 
     /** Removes the files that were made for containers that have ended. */

@@ -45,6 +45,22 @@ public record Lease(
         };
     }
 
+    /**
+     * Of a client, which asks for its GPUs again before it uses them: until then they can be taken
+     * from it. A container that is just being created has been given them already.
+     */
+    public boolean isOfClient() {
+        return switch (holder) {
+            case Holder.Client _, Holder.Kubelet _ -> true;
+            case Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _,
+                    Holder.Pod _ ->
+                    false;
+        };
+    }
+
     /** Of which docker may have more to say than its processes. */
     public boolean isOfContainer() {
         return switch (holder) {

@@ -120,6 +120,7 @@ final class DaemonSteps {
                 container.troubled = true;
             }
         }
+        world.runtime.released(claim);
         world.clients.end(claim);
     }
 
@@ -140,7 +141,7 @@ final class DaemonSteps {
     }
 
     boolean loseRegistry(boolean damage) throws IOException {
-        if (world.machine.hidesAny() || isAnyReleased()) {
+        if (world.machine.hidesAny() || isAnyReleased() || world.runtime.isAnyUntold(false)) {
             // Only the registry knew of it.
             return false;
         }
@@ -168,7 +169,10 @@ final class DaemonSteps {
 
     /** Puts back a copy of the registry, made in this boot or in an earlier one. */
     boolean restoreBackup() throws IOException {
-        if (!world.disk.hasBackup() || world.machine.hidesAny() || isAnyReleased()) {
+        if (!world.disk.hasBackup()
+                || world.machine.hidesAny()
+                || isAnyReleased()
+                || world.runtime.isAnyUntold(false)) {
             return false;
         }
         finishStarts();
@@ -190,7 +194,10 @@ final class DaemonSteps {
                         .anyMatch(it ->
                                 !world.engine().containers.contains(it)
                                         || it.outlives(world.machine));
-        if (anyUntold || world.machine.hidesAny() || isAnyReleased()) {
+        if (anyUntold
+                || world.machine.hidesAny()
+                || isAnyReleased()
+                || world.runtime.isAnyUntold(true)) {
             // No engine that answers could tell of it.
             return false;
         }

@@ -118,6 +118,36 @@ final class GrantCheck {
         }
         Set<String> gpus = uuids(claim);
         Map<String, Lease> held = registry().holdings().held();
+        inTurn(request, claim, before, held);
+        boolean named = request.request() instanceof GpuRequest.Devices;
+        if (!named || !world.lab.policy().allowUnmanaged()) {
+            noUnmanagedUse(gpus, before, world.uses.seen());
+        }
+        allowed(claim, held);
+    }
+
+    /** A container was given GPUs by our OCI runtime, which does not ask the engine. */
+    void created(LeaseRequest request, Claim claim, Before before) throws IOException {
+        Map<String, Lease> held = registry().holdings().held();
+        boolean again =
+                before.leases().values().stream()
+                        .map(Lease::claim)
+                        .filter(it -> it.container().equals(claim.container()))
+                        .anyMatch(it -> uuids(it).containsAll(uuids(claim)));
+        if (!again) {
+            inTurn(request, claim, before, held);
+        }
+        boolean named = request.request() instanceof GpuRequest.Devices;
+        if (!named || !world.lab.policy().allowUnmanaged()) {
+            noUnmanagedUse(uuids(claim), before, world.uses.known());
+        }
+        allowed(claim, held);
+    }
+
+    /** Nobody who waits has a better right to these GPUs. */
+    private void inTurn(LeaseRequest request, Claim claim, Before before, Map<String, Lease> held)
+            throws IOException {
+        Set<String> gpus = uuids(claim);
         List<Ticket> earlier = earlier(request.client(), before, held);
         Set<String> kept =
                 new ModelQueue(world.lab, before.gpus(), before.leases(), before.used())
@@ -130,11 +160,6 @@ final class GrantCheck {
         assertTrue(
                 kept.isEmpty(),
                 () -> request.client() + " was given " + kept + ", kept for one of " + earlier);
-        boolean named = request.request() instanceof GpuRequest.Devices;
-        if (!named || !world.lab.policy().allowUnmanaged()) {
-            noUnmanagedUse(gpus, before, world.uses.seen());
-        }
-        allowed(claim, held);
     }
 
     /** The leases held when a claim was given its GPUs: they are numbered in their order. */

@@ -41,6 +41,7 @@ final class HostSteps {
         world.clients.forget();
         world.waiters.forget();
         world.uses.forget();
+        world.runtime.forget();
         if (powerLoss) {
             world.lab.lookUp();
         }

@@ -370,6 +370,24 @@ class OciContainersTest {
         assertEquals(Optional.empty(), parts().oci().made(claim.id(), named("b")));
     }
 
+    /** It has been told its GPUs, and would use them beside another. */
+    @Test
+    void leaseOfOneThatIsBeingCreatedIsNotReleased() throws Exception {
+        Lease lease = ask("a", 1);
+        String claim = lease.claim().id();
+        var error =
+                assertThrows(
+                        RefusedException.class,
+                        () -> parts().leases().releaseUnused(claim, "alice"));
+        assertTrue(
+                error.getMessage().contains("container name-a is being created"),
+                error::getMessage);
+        assertTrue(parts().leases().releaseByForce(claim, "root").runs().isPresent());
+        Claim reserved = reserve(world.machine.spawn(), new GpuRequest.Count(1));
+        parts().leases().releaseUnused(reserved.id(), "alice");
+        assertEquals(List.of(), live());
+    }
+
     @Test
     void registryThatIsLostKnowsItAgainByItsMount() throws Exception {
         Lease lease = ask("a", 2);

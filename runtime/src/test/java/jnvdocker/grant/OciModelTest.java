@@ -27,7 +27,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Whatever happens to containers that our OCI runtime is asked to create, to that runtime and to
@@ -38,6 +41,10 @@ import java.util.stream.Collectors;
 class OciModelTest {
     private static final Duration SETTLED = Duration.ofSeconds(1);
     private static final int CONTAINERS = 5;
+
+    /** GPUs in a refusal, by their indices. */
+    private static final Pattern NAMED =
+            Pattern.compile("GPUs? ([0-9,-]+) (?:\\([^)]*\\) )?(?:is|are) (?:held|reserved) by ");
 
     /** The events that may happen next. */
     enum Event {
@@ -191,7 +198,7 @@ class OciModelTest {
             }
         }
 
-        private void create(Container it, GpuRequest request) throws IOException {
+        private void create(Container it, GpuRequest.Count request) throws IOException {
             if (it.runtime.isPresent() || it.init.isPresent()) {
                 // An engine does not create a container again that exists.
                 return;
@@ -204,7 +211,45 @@ class OciModelTest {
                 it.runtime = Optional.of(process);
             } catch (RefusedException e) {
                 world.machine.end(process);
+                assertTrue(isJustified(it, request, e.getMessage()), e::getMessage);
             }
+        }
+
+        /** An end that is seen soon is waited for. */
+        private boolean isJustified(Container it, GpuRequest.Count request, String message) {
+            if (message.contains("this very container")) {
+                return it.lives();
+            }
+            Set<String> used =
+                    containers.stream()
+                            .filter(other -> other != it && other.lives())
+                            .flatMap(other -> other.gpus().stream())
+                            .collect(Collectors.toSet());
+            return world.gpus().size() - used.size() < request.gpus() && namesAll(message, used);
+        }
+
+        /** Whether it names the GPUs that are used, and no others. */
+        private boolean namesAll(String message, Set<String> used) {
+            Set<String> named =
+                    NAMED.matcher(message)
+                            .results()
+                            .flatMap(found -> indices(found.group(1)))
+                            .collect(Collectors.toSet());
+            return named.equals(
+                    world.gpus().stream()
+                            .filter(gpu -> used.contains(gpu.uuid()))
+                            .map(gpu -> "" + gpu.index())
+                            .collect(Collectors.toSet()));
+        }
+
+        /**
+         * @param list such as {@code 0-2} or {@code 0,2}
+         */
+        private static Stream<String> indices(String list) {
+            return list.matches("[0-9]-[0-9]")
+                    ? IntStream.rangeClosed(list.charAt(0) - '0', list.charAt(2) - '0')
+                            .mapToObj(Integer::toString)
+                    : Stream.of(list.split(","));
         }
 
         private static OciContainers.Creation creation(

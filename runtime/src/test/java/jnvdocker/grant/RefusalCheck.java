@@ -13,6 +13,7 @@ import jnvdocker.request.GpuRequest;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,7 @@ final class RefusalCheck {
     private static final String GPUS =
             "(GPU [0-2] \\(GPU-[0-9]{8}\\) is|GPUs [0-2]([-,][0-2])+ are) ";
     private static final String HELD =
-            "(held by (user[0-2]|uid [0-9]+|somebody)'s container"
+            "((held|reserved) by (user[0-2]|uid [0-9]+|somebody)'s container"
                     + "|reserved by user[0-2]'s docker run \\(pid).* since ";
     private static final String KEPT =
             "kept for user[0-2] \\(pid [0-9]+\\), who has waited for .* since ";
@@ -47,6 +48,14 @@ final class RefusalCheck {
                     + ": "
                     + TAKEN;
 
+    private static final String LATER =
+            "; start the container again later, or wait with 'jnvdocker run --gpu-wait'.*";
+    private static final String ITSELF =
+            GPUS
+                    + "held by user[0-2]'s container [0-9]+ since .*, which is this very container"
+                    + "(: a process of its last start runs \\(pid [0-9]+\\))?"
+                    + "; end that first, then start the container again";
+
     private static final String MAX_WAIT = "\\(max_wait in " + SimulatedLab.FILE + "\\)";
 
     private final SimulatedWorld world;
@@ -61,10 +70,38 @@ final class RefusalCheck {
      * @param alone whether nothing can have been given back since the choice was made
      */
     void client(LeaseRequest request, String message, boolean alone) throws IOException {
-        assertTrue(!alone || !isToBeHad(request), () -> "refused though it is free: " + message);
+        assertTrue(
+                !alone || !isToBeHad(request, registry().holdings().held()),
+                () -> "refused though it is free: " + message);
         boolean taken = message.matches(TAKEN + "; wait with --gpu-wait.*");
         boolean mine =
                 message.matches("[1-3] GPUs? requested, but " + MINE + "; wait with --gpu-wait.*");
+        assertTrue(isForEver(message) || (message.contains("each user") ? mine : taken), message);
+    }
+
+    /**
+     * Checks the refusal of a container that our OCI runtime is told to create.
+     *
+     * @param alone whether nothing can have been given back since the choice was made
+     */
+    void creation(LeaseRequest request, String container, String message, boolean alone)
+            throws IOException {
+        if (message.contains("this very container")) {
+            assertTrue(
+                    !alone || world.runtime.hasOthers(container),
+                    () -> "nothing of it: " + message);
+            assertTrue(message.matches(ITSELF), message);
+            return;
+        }
+        Map<String, Lease> others = new HashMap<>(registry().holdings().held());
+        others.values()
+                .removeIf(it ->
+                        it.claim().container().filter(of -> of.id().equals(container)).isPresent());
+        assertTrue(
+                !alone || !isToBeHad(request, others),
+                () -> "refused though it is free: " + message);
+        boolean taken = message.matches(TAKEN + LATER);
+        boolean mine = message.matches("[1-3] GPUs? requested, but " + MINE + LATER);
         assertTrue(isForEver(message) || (message.contains("each user") ? mine : taken), message);
     }
 
@@ -140,8 +177,10 @@ final class RefusalCheck {
                 .toList();
     }
 
-    private boolean isToBeHad(LeaseRequest request) throws IOException {
-        Map<String, Lease> held = registry().holdings().held();
+    /**
+     * @param held by others, by the UUIDs of GPUs
+     */
+    private boolean isToBeHad(LeaseRequest request, Map<String, Lease> held) throws IOException {
         Set<String> taken = new HashSet<>(held.keySet());
         boolean named = request.request() instanceof GpuRequest.Devices;
         if (!named || !world.lab.policy().allowUnmanaged()) {

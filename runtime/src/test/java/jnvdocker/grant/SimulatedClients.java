@@ -113,11 +113,16 @@ final class SimulatedClients {
                         + claim.gpus().stream().map(ClaimedGpu::minor).toList());
     }
 
-    LeaseRequest request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
+    /** The user who has started it. */
+    static Owner owner(ProcessId process) {
         int user = process.pid() % USERS;
+        return new Owner(NOBODYS_UID + user, "user" + user);
+    }
+
+    LeaseRequest request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
         return new LeaseRequest(
                 options.request(),
-                new Owner(NOBODYS_UID + user, "user" + user),
+                owner(process),
                 process,
                 new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),
                 waiting);

@@ -156,6 +156,7 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                                             machine,
                                             new SimulatedPace(),
                                             new DecisionLog(Optional.empty()))));
+            parts().ociKeeper().remember();
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");
             doomed = false;

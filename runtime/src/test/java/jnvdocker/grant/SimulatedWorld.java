@@ -46,6 +46,7 @@ final class SimulatedWorld
     final DaemonSteps daemonSteps = new DaemonSteps(this);
     final HostSteps host = new HostSteps(this);
     final SimulatedWaiters waiters = new SimulatedWaiters(this);
+    final SimulatedRuntime runtime = new SimulatedRuntime(this);
     final SimulatedUses uses = new SimulatedUses(this);
     final SimulatedLab lab = new SimulatedLab(this);
     final ModelCheck check = new ModelCheck(this);
@@ -212,6 +213,7 @@ final class SimulatedWorld
             machine.pass(Duration.ofSeconds(11));
             daemonSteps.watch();
             daemonSteps.sweep();
+            runtime.sweep();
             daemonSteps.startRefused();
         }
         waiters.settle();
@@ -225,6 +227,7 @@ final class SimulatedWorld
         course.begin("everything ends");
         gpus.plugIn();
         uses.end();
+        runtime.end();
         clients.end();
         for (int i = 0; i < engines.size(); i++) {
             settle();

@@ -54,6 +54,7 @@ final class Steps {
     /** Steps that happen all the time. */
     private static Arbitrary<Step> small() {
         return Arbitraries.frequencyOf(
+                Tuple.of(24, runtime()),
                 Tuple.of(8, run("", (world, options) -> world.clients.claim(options))),
                 Tuple.of(12, run(", at once", (world, options) -> world.clients.run(options))),
                 Tuple.of(14, clientGoesOn()),
@@ -188,6 +189,35 @@ final class Steps {
                 .as((wanted, createOnly, detached, always, remove) ->
                         new RunOptions(wanted, createOnly, detached, always, remove && !always))
                 .map(options -> new Step(options + how, world -> what.in(world, options)));
+    }
+
+    /** What an engine does with our OCI runtime, and its containers do. */
+    private static Arbitrary<Step> runtime() {
+        return Arbitraries.frequencyOf(
+                Tuple.of(7, create()),
+                Tuple.of(7, which("first process", (world, i) -> world.runtime.begin(i))),
+                Tuple.of(7, which("runtime ends", (world, i) -> world.runtime.leave(i))),
+                Tuple.of(5, which("look for it", (world, i) -> world.runtime.look(i))),
+                Tuple.of(
+                        2,
+                        maybe("fork, mounted", MAYBE, (world, i, so) -> world.runtime.fork(i, so))),
+                Tuple.of(5, which("first process ends", (world, i) -> world.runtime.end(i))),
+                Tuple.of(3, which("others end", (world, i) -> world.runtime.endOthers(i))),
+                Tuple.of(2, one("look at ends", world -> world.runtime.sweep())));
+    }
+
+    private static Arbitrary<Step> create() {
+        Arbitrary<GpuRequest> request =
+                Arbitraries.frequency(
+                        Tuple.of(6, new GpuRequest.Count(1)),
+                        Tuple.of(2, new GpuRequest.Count(2)),
+                        Tuple.of(1, new GpuRequest.All()),
+                        Tuple.of(1, new GpuRequest.Devices(List.of("1"))));
+        return Combinators.combine(WHICH, request)
+                .as((i, wanted) ->
+                        new Step(
+                                "create runtime container " + i + " " + wanted,
+                                world -> world.runtime.create(i, wanted)));
     }
 
     private static Arbitrary<Step> waitForGpus() {

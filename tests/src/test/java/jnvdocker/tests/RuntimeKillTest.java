@@ -21,11 +21,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,6 +48,10 @@ import java.util.stream.Collectors;
 class RuntimeKillTest {
     private static final int FEW = 2;
     private static final Duration LATE = Duration.ofSeconds(4);
+
+    /** Of strace, which is no parent of what it traces then, so that nobody waits for it. */
+    private static final String ALL_PROCESSES = "-D -f";
+
     private static final Executor THREADS = Thread::startVirtualThread;
     private static final String LISTED = "{{.Names}} {{.Label \"jnvdocker.gpus\"}}";
 
@@ -54,7 +61,7 @@ class RuntimeKillTest {
 
     @BeforeAll
     static void open() throws IOException {
-        lab = new Lab(TestEngine.Release.NEWEST);
+        lab = new Lab(TestEngine.Release.wanted());
         runtime = RuntimeInstallation.of(lab);
         folder = Folders.make("kill");
         Path script = folder.resolve("nvidia-container-runtime");
@@ -63,7 +70,7 @@ class RuntimeKillTest {
                 "#!/bin/bash\n"
                         + ("[[ \" $* \" != *' create '* ]] || exec strace -qq -o " + trace())
                         + (" $(cat " + folder.resolve("inject") + ") " + runtime.program())
-                        + " \"$@\"\n"
+                        + " \"$@\" < /dev/null > /dev/null 2>&1\n"
                         + ("exec " + runtime.program() + " \"$@\"\n"));
         Command.of("chmod", "755", script).run().ok();
         Files.writeString(
@@ -243,6 +250,47 @@ class RuntimeKillTest {
         return calls.subList(1, calls.size());
     }
 
+    /**
+     * The GPUs are the container's by then. At the first call of each kind, it is killed, or one of
+     * the processes that it has begun.
+     */
+    @Test
+    void realRuntimeIsKilledAmidACreation() throws Exception {
+        lab.startDaemon();
+        List<String> kinds = kindsOfCalls();
+        assertTrue(kinds.size() > 20, kinds::toString);
+        for (int i : Moments.some("the real runtime is killed", 1, kinds.size(), FEW)) {
+            killed(ALL_PROCESSES + " -e inject=" + kinds.get(i - 1) + ":signal=KILL");
+            Lab.await(() -> trace("killed by SIGKILL") ? List.of() : List.of(kinds.get(i - 1)));
+            assertSound("the real runtime at " + kinds.get(i - 1));
+        }
+    }
+
+    /** The system calls that the real runtime makes, and ours does not. */
+    private static List<String> kindsOfCalls() throws IOException {
+        killed(ALL_PROCESSES).ok();
+        Set<String> ours = new HashSet<>();
+        Set<String> real = new LinkedHashSet<>();
+        int programs = 0;
+        for (String line : Files.readAllLines(trace())) {
+            String name = line.replaceFirst("^[0-9]+ +", "").replaceFirst("\\(.*", "");
+            programs += name.equals("execve") ? 1 : 0;
+            if (name.matches("[a-z0-9_]+")) {
+                (programs < 2 ? ours : real).add(name);
+            }
+        }
+        real.removeAll(ours);
+        return List.copyOf(real);
+    }
+
+    private static boolean trace(String words) {
+        try {
+            return Files.readString(trace()).contains(words);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Each is killed alone or together with the daemon. */
     @ParameterizedTest
     @EnumSource
@@ -268,6 +316,79 @@ class RuntimeKillTest {
             lab.engine().start();
         }
         assertSound(victims.toString());
+    }
+
+    /** The processes that are dead when a container ends. */
+    enum Dead {
+        CONTAINERD,
+        ENGINE,
+        ENGINE_AND_SHIMS
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void endIsSeenThoughNobodyTells(Dead dead) {
+        lab.startDaemon();
+        start("train", 1, "-d").ok();
+        start("big", 2, "-d").ok();
+        Lab.await(RuntimeKillTest::untruths);
+        ProcessHandle ended = ProcessHandle.of(init("train")).orElseThrow();
+        List<Long> shims = shims();
+        if (dead == Dead.CONTAINERD) {
+            lab.engine().killContainerd();
+        } else {
+            lab.engine().kill();
+        }
+        if (dead == Dead.ENGINE_AND_SHIMS) {
+            shims.forEach(shim -> ProcessHandle.of(shim).ifPresent(ProcessHandle::destroyForcibly));
+        }
+        ended.destroyForcibly();
+        awaitHolders(List.of("big", "big"));
+        if (dead == Dead.CONTAINERD) {
+            // For a long time, the engine says that the ended container runs.
+            lab.engine().kill();
+        }
+        lab.engine().start();
+        assertSound(dead.toString());
+    }
+
+    private static void awaitHolders(List<String> containers) {
+        Lab.await(() -> {
+            List<String> holders = lab.registry().holders().values().stream().sorted().toList();
+            return holders.equals(containers) ? List.of() : List.of("holders are " + holders);
+        });
+    }
+
+    @Test
+    void containersThatOutliveTheEngineKeepTheirLeases() throws Exception {
+        lab.startDaemon();
+        String config = Files.readString(runtime.config());
+        configure(config.replaceFirst("\\{", "{\"live-restore\": true,"));
+        try {
+            start("train", 1, "-d").ok();
+            start("big", 2, "-d").ok();
+            Lab.await(RuntimeKillTest::untruths);
+            List<Registry.Lease> leases = lab.registry().live();
+            lab.engine().restart();
+            Lab.await(RuntimeKillTest::untruths);
+            assertEquals(leases, lab.registry().live());
+            long ended = init("train");
+            lab.engine().kill();
+            ProcessHandle.of(ended).ifPresent(ProcessHandle::destroyForcibly);
+            lab.engine().start();
+            Lab.await(RuntimeKillTest::untruths);
+            assertEquals(leases.subList(1, 2), lab.registry().live());
+            lab.docker("kill", "big").ok();
+            Lab.await(RuntimeKillTest::untruths);
+            assertSound("with live-restore");
+        } finally {
+            configure(config);
+        }
+    }
+
+    private static void configure(String json) throws IOException {
+        Files.writeString(runtime.config(), json);
+        lab.engine().reload();
     }
 
     /** The daemon runs, or starts a moment after the engine. */
@@ -318,9 +439,12 @@ class RuntimeKillTest {
     private static List<Long> shims() {
         List<Long> shims = new ArrayList<>();
         for (String name : List.of("train", "big")) {
-            long init = Long.parseLong(lab.inspect(name, "{{.State.Pid}}"));
-            shims.add(ProcessHandle.of(init).orElseThrow().parent().orElseThrow().pid());
+            shims.add(ProcessHandle.of(init(name)).orElseThrow().parent().orElseThrow().pid());
         }
         return shims;
+    }
+
+    private static long init(String container) {
+        return Long.parseLong(lab.inspect(container, "{{.State.Pid}}"));
     }
 }

@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
 
 /**
  * The program that an engine runs in place of its runtime, under sanitizers: every call reaches the
@@ -206,7 +207,27 @@ class RuntimeProgramTest {
         assertEquals(1, asked(call));
         Files.writeString(
                 call.bundle().resolve("config.json"),
-                config.replace("/containers/" + call.id(), "/nowhere/" + other));
+                config.replace("/containers/" + call.id(), "/nowhere/" + other)
+                        .replace("/var/lib/docker/overlay2/", "/nowhere/"));
+        assertEquals(0, asked(call));
+    }
+
+    /** Its user has mounted files in place of all of docker's. */
+    @Test
+    void filesOfAContainerWithoutDockersMountsAreFoundBesideItsRoot() throws IOException {
+        RuntimeCall call = RuntimeCall.of("docker-28.5.2/label-only", folder).getFirst();
+        call.prepare(folder);
+        Path config = call.bundle().resolve("config.json");
+        String text =
+                Files.readString(config).replace("/containers/" + call.id(), "/users/directory");
+        Files.writeString(config, text);
+        assertEquals(1, asked(call));
+        Files.writeString(config, text.replaceFirst("\"root\":", "\"rooted\":"));
+        assertEquals(0, asked(call));
+        String forged = "\"annotations\":{\"root\":\"{\\\"path\\\":\\\"/x/y\\\"}\"},\"root\":";
+        Files.writeString(config, text.replaceFirst("\"root\":", Matcher.quoteReplacement(forged)));
+        assertEquals(1, asked(call));
+        Folders.remove(folder.resolve("var/lib/docker/containers").resolve(call.id()));
         assertEquals(0, asked(call));
     }
 

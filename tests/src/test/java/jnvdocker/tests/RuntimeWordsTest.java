@@ -94,6 +94,20 @@ class RuntimeWordsTest {
         assertEquals(Path.of("../nvidia3"), Files.readSymbolicLink(numbers.resolve("195:3")));
     }
 
+    /** Then docker's directory is found by the container's root. */
+    @Test
+    void wordsCountWhenAllOfDockersFilesAreCovered() throws IOException {
+        Path file = Files.writeString(folder.resolve("file"), "127.0.0.1 localhost\n");
+        start(
+                        "one",
+                        "--label=jnvdocker.gpus=device=3",
+                        "--volume=" + file + ":/etc/hosts",
+                        "--volume=" + file + ":/etc/hostname",
+                        "--volume=" + file + ":/etc/resolv.conf")
+                .ok();
+        awaitHolders(Map.of(3, "one"));
+    }
+
     /** Reserved by a client whose docker has not created the container yet. */
     @Test
     void imageThatNamesAReservationDoesNotGetIt() throws Exception {

@@ -14,7 +14,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * The texts about a container, read where a runtime's hook has said that they are. Our runtime
@@ -22,13 +24,15 @@ import java.util.Optional;
  */
 public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker) {
     private static final int LIMIT = 4 << 20;
+    private static final String KNOWN = "config.v2.json";
 
     /**
      * @throws RefusedException when one of them is not root's, or is not what it should be
      */
     public static ContainerTexts read(ContainerState state) throws RefusedException, IOException {
         RuntimeSpec spec = RuntimeSpec.parse(text(state.bundle().resolve("config.json")));
-        Optional<Path> root = DockerContainer.dataRoot(spec, state.id());
+        Optional<Path> root =
+                DockerContainer.dataRoot(spec, state.id()).or(() -> above(spec, state.id()));
         if (root.isEmpty()) {
             return new ContainerTexts(spec, Optional.empty());
         }
@@ -42,8 +46,22 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
                 spec,
                 DockerContainer.parse(
                         spec,
-                        text(folder.resolve("config.v2.json")),
+                        text(folder.resolve(KNOWN)),
                         text(folder.resolve("hostconfig.json"))));
+    }
+
+    /**
+     * Docker's data directory above the root of a container whose user has mounted other files in
+     * place of docker's (native/oci/docker.c looks for it in the same way).
+     */
+    private static Optional<Path> above(RuntimeSpec spec, String id) {
+        if (!DockerContainer.isId(id) || !spec.rootPath().startsWith("/")) {
+            return Optional.empty();
+        }
+        return Stream.iterate(
+                        Path.of(spec.rootPath()).getParent(), Objects::nonNull, Path::getParent)
+                .filter(it -> Files.exists(it.resolve("containers").resolve(id).resolve(KNOWN)))
+                .findFirst();
     }
 
     private static String text(Path file) throws RefusedException, IOException {

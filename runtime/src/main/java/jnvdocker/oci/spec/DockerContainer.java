@@ -92,14 +92,16 @@ public record DockerContainer(
         JsonNode config = known.path("Config");
         String policy = settings.path("RestartPolicy").path("Name").asText("");
         String name = known.path("Name").asText("");
+        String driver = known.path("Driver").asText("");
         return Optional.of(
                 new DockerContainer(
                         name.startsWith("/") ? name.substring(1) : name,
                         config.path("Image").asText(""),
                         known.path("Image").asText(""),
                         Optional.ofNullable(known.path("ImageManifest").path("digest").textValue()),
-                        known.path("Driver").asText(""),
-                        dataRoot(spec, known.path("ID").asText("")),
+                        driver,
+                        dataRoot(spec, known.path("ID").asText(""))
+                                .or(() -> dataRootOf(spec.rootPath(), driver)),
                         Json.map(config.path("Labels")),
                         Json.environment(config.path("Env")),
                         known.path("State").path("Restarting").asBoolean(false),
@@ -137,12 +139,27 @@ public record DockerContainer(
         return dataRoot(spec, id::equals).or(() -> dataRoot(spec, ID.asMatchPredicate()));
     }
 
+    static boolean isId(String text) {
+        return ID.matcher(text).matches();
+    }
+
     private static Optional<Path> dataRoot(RuntimeSpec spec, Predicate<String> id) {
         return spec.binds().stream()
                 .map(bind -> OWN_FILE.matcher(bind.source()))
                 .filter(source -> source.matches() && id.test(source.group("id")))
                 .flatMap(source -> path(source.group("root")).stream())
                 .findFirst();
+    }
+
+    /**
+     * Of a container whose user has mounted other files in place of docker's: its root is in a
+     * directory named after the driver.
+     */
+    private static Optional<Path> dataRootOf(String root, String driver) {
+        int end = root.indexOf("/" + driver + "/");
+        return driver.isEmpty() || end < 0
+                ? Optional.empty()
+                : path(root.substring(0, end).replaceFirst("/rootfs$", ""));
     }
 
     private static Optional<Path> path(String text) {

@@ -37,17 +37,32 @@ final class NvidiaParts {
                     "poststart",
                     "poststop");
 
+    /**
+     * The places of the driver's files in a container. Elsewhere, users may have directories of
+     * such names.
+     */
+    private static final Pattern PLACE =
+            Pattern.compile("(/usr)?/(s?bin|lib|lib32|lib64|share)/.*|/usr/local/s?bin/.*|/etc/.*");
+
     /** The driver's files, by the last part of their names. */
     private static final Pattern FILE =
             Pattern.compile(
-                    "nvidia-[^/]*|lib(nvidia|cuda|nvcuvid|nvoptix|GLX_nvidia|EGL_nvidia|GLESv[12]"
-                            + "(_CM)?_nvidia|vdpau_nvidia|glxserver_nvidia)[^/]*\\.so[^/]*"
-                            + "|[^/]*nvidia[^/]*\\.json|gsp[^/]*\\.bin|nvoptix\\.bin"
-                            + "|nvidia_drv\\.so|[0-9]+-nvidia\\.conf");
+                    "lib(nvidia|cuda|nvcuvid|nvoptix|GLX_nvidia|EGL_nvidia|GLESv[12](_CM)?_nvidia"
+                            + "|vdpau_nvidia|glxserver_nvidia)[^/]*\\.so[^/]*"
+                            + "|nvidia-[^/]*\\.so[^/]*|[^/]*nvidia[^/]*\\.json|gsp[^/]*\\.bin"
+                            + "|nvoptix\\.bin|nvidia_drv\\.so|[0-9]+-nvidia\\.conf"
+                            + "|nvidia-application-profiles-[^/]*"
+                            + "|nvidia-(smi|debugdump|persistenced|modprobe|imex(-ctl)?"
+                            + "|cuda-mps-(control|server))");
 
-    /** The sockets of NVIDIA's services. */
+    /** NVIDIA's services, by the beginnings of the names of their sockets. */
     private static final List<String> SERVICES =
-            List.of("/run/nvidia-persistenced/", "/run/nvidia-fabricmanager/");
+            List.of(
+                    "/run/nvidia-persistenced/",
+                    "/run/nvidia-fabricmanager/",
+                    "/var/run/nvidia-persistenced/",
+                    "/var/run/nvidia-fabricmanager/",
+                    "/tmp/nvidia-mps");
 
     /** Of the kernel's graphics drivers, whose nodes CDI puts in for each GPU, too. */
     private static final int DRM_MAJOR = 226;
@@ -130,12 +145,17 @@ final class NvidiaParts {
         return rule.path("allow").asBoolean(false) && majors.has(rule.path("major").asInt(-1));
     }
 
+    /** Not every engine tells which mounts are the user's: theirs must not look like these. */
     private static boolean isDriverFile(JsonNode mount) {
         String source = mount.path("source").asText("");
+        String target = mount.path("destination").asText("");
+        if (SERVICES.stream().anyMatch(source::startsWith)) {
+            return source.equals(target);
+        }
         return source.startsWith("/")
-                && (FILE.matcher(last(source)).matches()
-                        || source.contains("/nvidia/")
-                        || SERVICES.stream().anyMatch(source::startsWith));
+                && last(source).equals(last(target))
+                && PLACE.matcher(target).matches()
+                && (FILE.matcher(last(target)).matches() || target.contains("/nvidia/"));
     }
 
     /** Of our CDI devices. */

@@ -44,6 +44,11 @@ public final class RuntimeSpec {
         return root;
     }
 
+    /** The directory of the host that becomes its root; empty when none is named. */
+    String rootPath() {
+        return root.path("root").path("path").asText("");
+    }
+
     /** The variables of its first process; of a name that comes twice the last, as runc has it. */
     public Map<String, String> environment() {
         return Json.environment(root.path("process").path("env"));

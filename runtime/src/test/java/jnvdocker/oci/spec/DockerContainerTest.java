@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** Where docker keeps what it knows of a container and its image. */
@@ -57,6 +58,26 @@ class DockerContainerTest {
         RuntimeSpec spec =
                 mounting("/users/containers/" + OTHER + "/hosts", "/d/containers/" + ID + "/hosts");
         assertEquals(Optional.of(Path.of("/d")), DockerContainer.dataRoot(spec, ID));
+    }
+
+    /** Its user has mounted files in place of all of docker's. */
+    @ParameterizedTest
+    @CsvSource({
+        "/d/overlay2/5c1a/merged, overlay2, /d",
+        "/d/vfs/dir/5c1a, vfs, /d",
+        "/d/rootfs/overlayfs/5c1a, overlayfs, /d",
+        "/d/overlay2/5c1a/merged, , ",
+        "/d/merged, overlay2, "
+    })
+    void dataRootIsFoundByTheRoot(String path, String driver, String folder) throws Exception {
+        DockerContainer container =
+                DockerContainer.parse(
+                                RuntimeSpec.parse("{\"root\":{\"path\":\"" + path + "\"}}"),
+                                "{\"ID\":\"%s\",\"Driver\":\"%s\"}"
+                                        .formatted(ID, Objects.requireNonNullElse(driver, "")),
+                                "{}")
+                        .orElseThrow();
+        assertEquals(Optional.ofNullable(folder).map(Path::of), container.dataRoot());
     }
 
     /** Else all that the user has said would count as the image's, and be left out. */

@@ -214,6 +214,39 @@ class RecordedSpecsTest {
         assertFalse(spec.environment().containsKey("NVIDIA_CTK_LIBCUDA_DIR"));
     }
 
+    /** Podman does not tell which mounts are the user's. */
+    @ParameterizedTest
+    @CsvSource({
+        "/data/nvidia-models, /models",
+        "/data/nvidia-models, /data/nvidia-models",
+        "/srv/nvidia/sets, /srv/nvidia/sets",
+        "/home/ada/nvidia-smi, /home/ada/nvidia-smi",
+        "/home/ada/libcuda.so.1, /opt/lib/libcuda.so.1",
+        "/home/ada/nvidia-docs, /usr/share/nvidia-docs",
+        "/home/ada/nvidia, /usr/local/lib/nvidia",
+        "/run/nvidia-persistenced/socket, /srv/socket",
+    })
+    void mountsOfTheUsersOwnStay(String source, String target) throws Exception {
+        ObjectNode config =
+                (ObjectNode) JSON.readTree(recorded("docker-29.2/gpus-2.json").config());
+        Json.listIn(config, "mounts")
+                .addObject()
+                .put("destination", target)
+                .put("type", "bind")
+                .put("source", source)
+                .putArray("options")
+                .add("rbind");
+        RuntimeSpec spec = RuntimeSpec.parse(config.toString());
+        SpecEdits.withoutGpus(spec, MAJORS, Optional.empty());
+        JsonNode edited = JSON.readTree(spec.toString()).path("mounts");
+        assertEquals(target, edited.get(edited.size() - 1).path("destination").asText());
+        assertEquals(
+                List.of(),
+                edited.findValuesAsText("source").stream()
+                        .filter(it -> it.startsWith("/usr/"))
+                        .toList());
+    }
+
     /** Unknown values stay as they are. */
     @ParameterizedTest
     @MethodSource("all")

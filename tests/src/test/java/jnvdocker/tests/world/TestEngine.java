@@ -120,11 +120,20 @@ public final class TestEngine implements AutoCloseable {
 
     /** The pid of dockerd. */
     public long pid() {
+        return pid("docker.pid");
+    }
+
+    private long pid(String file) {
         try {
-            return Long.parseLong(Files.readString(folder.resolve("docker.pid")).strip());
+            return Long.parseLong(Files.readString(folder.resolve(file)).strip());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Ends containerd alone; dockerd starts another one after a while. */
+    public void killContainerd() {
+        Command.of("kill", "-KILL", pid("exec/containerd/containerd.pid")).run().ok();
     }
 
     /** A command in the mount namespace of dockerd, which has a /run/containerd of its own. */
