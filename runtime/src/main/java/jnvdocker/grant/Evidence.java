@@ -142,8 +142,7 @@ final class Evidence {
                                 .isPresent();
                 case Holder.Client _, Holder.Container _ -> isOfContainer(process, lease);
                 case Holder.Kubelet _ -> false;
-                case Holder.Pod pod ->
-                        pod.cgroup().filter(folder -> pods.isIn(process.id(), folder)).isPresent();
+                case Holder.Pod _ -> pods.isOf(process.id(), lease);
                 case Holder.OciContainer container ->
                         process.id().equals(container.process())
                                 || container.init().filter(process.id()::equals).isPresent()

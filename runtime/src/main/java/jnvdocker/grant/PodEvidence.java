@@ -50,6 +50,20 @@ final class PodEvidence {
         return uid.isEmpty() ? Optional.empty() : Optional.ofNullable(groups().get(uid));
     }
 
+    /** Whether a lease is of the pod that a process is of. */
+    boolean isOf(ProcessId process, Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Pod pod -> pod.cgroup().filter(folder -> isIn(process, folder)).isPresent();
+            case Holder.Kubelet _,
+                    Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _ ->
+                    false;
+        };
+    }
+
     /** Whether a process is in the cgroup of a pod, or below it. */
     boolean isIn(ProcessId process, String folder) {
         return processes

@@ -145,7 +145,7 @@ final class UnmanagedLook {
     }
 
     private boolean isOurs(GpuUse use, Collection<Lease> live) {
-        if (live.stream().anyMatch(lease -> isOfContainer(use, lease))) {
+        if (live.stream().anyMatch(lease -> isOfContainer(use, lease) || isOfPod(use, lease))) {
             return true;
         }
         if (use.process().isEmpty()) {
@@ -193,6 +193,15 @@ final class UnmanagedLook {
         return isOn(lease, use)
                 && id(use).isPresent()
                 && id(use).equals(lease.claim().container().map(Claim.ContainerRef::id));
+    }
+
+    /** A kubelet's engine has given a pod's container its nodes: dockerd, behind cri-dockerd. */
+    private boolean isOfPod(GpuUse use, Lease lease) {
+        return isOn(lease, use)
+                && use.container()
+                        .flatMap(RunningContainer::init)
+                        .filter(init -> evidence.pods().isOf(init, lease))
+                        .isPresent();
     }
 
     /** A process of a container that is there already says more of it. */

@@ -14,6 +14,10 @@ import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuAccess;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.MemoryUsers;
+import jnvdocker.use.RunningContainer;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -337,5 +341,40 @@ class PodLeasesTest {
                 assertThrows(RefusedException.class, () -> docker(world.machine.spawn(), gpu(0)));
         assertTrue(
                 error.getMessage().contains("is held by pod team-a/old since"), error::getMessage);
+    }
+
+    /** Behind cri-dockerd it is docker that has given a pod's container its nodes. */
+    @Test
+    void dockersContainerInThePodsCgroupIsThePod() throws Exception {
+        ProcessId init = spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        Evidence evidence =
+                new Evidence(world.machine, world.machine.bootId(), state, new PodSights());
+        UnmanagedLook look =
+                new UnmanagedLook(
+                        world.uses,
+                        world.daemon.parts().registry(),
+                        evidence,
+                        world.daemon.parts().unleased(),
+                        new OtherClaims(world.machine, evidence, Pace.REAL),
+                        new Leftovers(evidence, MemoryUsers.UNKNOWN));
+        GpuUse its = given(gpu(0), init);
+        GpuUse anothers = given(gpu(0), world.machine.spawn());
+        assertEquals(
+                Map.of(gpu(0).uuid(), List.of(anothers)),
+                look.among(List.of(its, anothers), live()));
+    }
+
+    private static GpuUse given(Gpu gpu, ProcessId init) {
+        RunningContainer container =
+                new RunningContainer(
+                        "c".repeat(60) + init.pid(),
+                        "k8s_main_old_team-a",
+                        "cuda",
+                        Optional.of(init),
+                        Map.of(),
+                        List.of(),
+                        GpuAccess.NONE);
+        return new GpuUse(gpu, GpuUse.Kind.NODE, Optional.of(container), Optional.empty());
     }
 }

@@ -223,8 +223,17 @@ final class SimulatedMachine implements Processes, HostClock {
     public Optional<String> cgroup(ProcessId process, String containerId) {
         moment.run();
         return lives(process) && !containerId.isEmpty()
-                ? running.get(process.pid()).cgroup().filter(path -> path.contains(containerId))
+                ? running.get(process.pid())
+                        .cgroup()
+                        .filter(path -> path.contains(containerId))
+                        .map(path -> upTo(path, containerId))
                 : Optional.empty();
+    }
+
+    /** A container's directory, and not one below it. */
+    private static String upTo(String path, String name) {
+        int end = path.indexOf('/', path.indexOf(name));
+        return end < 0 ? path : path.substring(0, end);
     }
 
     /** The cgroups of Mesos agents, whose tasks nothing else tells apart here. */
