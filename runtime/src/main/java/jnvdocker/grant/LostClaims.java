@@ -95,6 +95,10 @@ final class LostClaims {
         if (claim.filter(it -> !it.origin().isMounted()).isPresent()) {
             return; // see LostProcesses and LostTasks
         }
+        if (claim.filter(it -> it.origin().isOverWithItsLease()).isPresent()
+                && registry.claims().isReleased(id)) {
+            return; // by force: what runs has no lease, and gets none
+        }
         boolean volume = claim.filter(it -> it.origin().isKnownToDocker()).isPresent();
         if (claim.isPresent() && !volume && !mounted) {
             return; // whether its container runs is not known

@@ -388,6 +388,21 @@ class OciContainersTest {
         assertEquals(List.of(), live());
     }
 
+    /** The next daemon sees that its directory is mounted. */
+    @Test
+    void claimReleasedByForceIsForgottenThoughItsContainerRuns() throws Exception {
+        Lease lease = ask("a", 1);
+        ProcessId init = begin(lease);
+        parts().leases().releaseByForce(lease.claim().id(), "root");
+        world.daemon.kill();
+        world.daemon.start();
+        assertEquals(List.of(), live());
+        assertEquals(List.of(), parts().registry().claims().all());
+        world.machine.end(init);
+        parts().ociKeeper().sweepOnce();
+        assertTrue(Files.notExists(parts().oci().folder(lease.claim())));
+    }
+
     @Test
     void registryThatIsLostKnowsItAgainByItsMount() throws Exception {
         Lease lease = ask("a", 2);
