@@ -65,6 +65,15 @@ public final class SocketFile {
         }
     }
 
+    /** Whether the name is still this socket's. */
+    public boolean isThere() {
+        try {
+            return identity(path).equals(identity);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     private static Object identity(Path path) throws IOException {
         return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
                 .fileKey();

@@ -38,11 +38,11 @@ class ArchitectureTest {
             words labels archive
             posix process host cuda nvml
             volume.files volume volume.plugin
-            request container use lease lease.text registry grant idle kubernetes
+            wire request container use lease lease.text registry grant idle kubernetes
             program docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen upkeep doctor
             command.caller command.start command.complete command.gpu command.mesos command.runtime command
-            web metrics rest daemon
+            web metrics rest kubelet daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))

@@ -3,6 +3,7 @@ package jnvdocker.mesos.launch;
 import com.google.protobuf.ByteString;
 
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.wire.WireMessage;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,0 +1,152 @@
+package jnvdocker.kubelet;
+
+import com.google.protobuf.ByteString;
+
+import jnvdocker.kubernetes.DeviceEdits;
+import jnvdocker.wire.WireMessage;
+import jnvdocker.wire.WireWriter;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+
+/** What containers get with their devices: {@code AllocateResponse}. */
+public record AllocateAnswer(List<Container> containers) {
+    private static final int CONTAINERS = 1;
+    private static final int VARIABLES = 1;
+    private static final int MOUNTS = 2;
+    private static final int DEVICES = 3;
+    private static final int CDI = 5;
+    private static final int CDI_NAME = 1;
+
+    /** Both are fields of a mount and of a device. */
+    private static final int IN_CONTAINER = 1;
+
+    private static final int ON_HOST = 2;
+    private static final int THIRD = 3;
+    private static final int KEY = 1;
+    private static final int VALUE = 2;
+
+    /**
+     * What one container gets: {@code ContainerAllocateResponse}, which a kubelet also keeps.
+     *
+     * @param cdi names of devices
+     */
+    public record Container(
+            List<Variable> variables, List<Mount> mounts, List<Node> nodes, List<String> cdi) {
+        public Container {
+            variables = List.copyOf(variables);
+            mounts = List.copyOf(mounts);
+            nodes = List.copyOf(nodes);
+            cdi = List.copyOf(cdi);
+        }
+
+        /** The variables are sorted by their names. */
+        static Container of(DeviceEdits edits) {
+            return new Container(
+                    new TreeMap<>(edits.environment())
+                            .entrySet().stream()
+                                    .map(it -> new Variable(it.getKey(), it.getValue()))
+                                    .toList(),
+                    edits.mounts().stream()
+                            .map(it -> new Mount(it.containerPath(), it.hostPath(), true))
+                            .toList(),
+                    edits.nodes().stream()
+                            .map(it -> new Node(it.containerPath(), it.hostPath(), "rw"))
+                            .toList(),
+                    edits.cdi());
+        }
+
+        /**
+         * @throws IOException when it is malformed
+         */
+        public static Container parse(ByteString bytes) throws IOException {
+            return of(WireMessage.parse(bytes));
+        }
+
+        static Container of(WireMessage message) throws IOException {
+            List<Variable> variables = new ArrayList<>();
+            for (WireMessage entry : message.messages(VARIABLES)) {
+                variables.add(new Variable(text(entry, KEY), text(entry, VALUE)));
+            }
+            List<Mount> mounts = new ArrayList<>();
+            for (WireMessage it : message.messages(MOUNTS)) {
+                mounts.add(
+                        new Mount(
+                                text(it, IN_CONTAINER), text(it, ON_HOST), it.number(THIRD) != 0));
+            }
+            List<Node> nodes = new ArrayList<>();
+            for (WireMessage it : message.messages(DEVICES)) {
+                nodes.add(new Node(text(it, IN_CONTAINER), text(it, ON_HOST), text(it, THIRD)));
+            }
+            List<String> cdi = new ArrayList<>();
+            for (WireMessage it : message.messages(CDI)) {
+                cdi.add(text(it, CDI_NAME));
+            }
+            return new Container(variables, mounts, nodes, cdi);
+        }
+
+        private static String text(WireMessage message, int field) {
+            return message.text(field).orElse("");
+        }
+
+        WireWriter written() {
+            WireWriter written = new WireWriter();
+            variables.forEach(it -> written.entry(VARIABLES, it.name(), it.value()));
+            mounts.forEach(it ->
+                    written.message(
+                            MOUNTS,
+                            paths(it.containerPath(), it.hostPath()).flag(THIRD, it.readOnly())));
+            nodes.forEach(it ->
+                    written.message(
+                            DEVICES,
+                            paths(it.containerPath(), it.hostPath())
+                                    .text(THIRD, it.permissions())));
+            cdi.forEach(it -> written.message(CDI, new WireWriter().text(CDI_NAME, it)));
+            return written;
+        }
+
+        private static WireWriter paths(String containerPath, String hostPath) {
+            return new WireWriter().text(IN_CONTAINER, containerPath).text(ON_HOST, hostPath);
+        }
+
+        public ByteString bytes() {
+            return written().bytes();
+        }
+    }
+
+    /** A variable of the container's environment. */
+    public record Variable(String name, String value) {}
+
+    /** A file or directory of the host's. */
+    public record Mount(String containerPath, String hostPath, boolean readOnly) {}
+
+    /**
+     * A device node.
+     *
+     * @param permissions some of {@code rwm}
+     */
+    public record Node(String containerPath, String hostPath, String permissions) {}
+
+    public AllocateAnswer {
+        containers = List.copyOf(containers);
+    }
+
+    /**
+     * @throws IOException when it is malformed
+     */
+    public static AllocateAnswer parse(ByteString bytes) throws IOException {
+        List<Container> containers = new ArrayList<>();
+        for (WireMessage container : WireMessage.parse(bytes).messages(CONTAINERS)) {
+            containers.add(Container.of(container));
+        }
+        return new AllocateAnswer(containers);
+    }
+
+    public ByteString bytes() {
+        WireWriter answer = new WireWriter();
+        containers.forEach(container -> answer.message(CONTAINERS, container.written()));
+        return answer.bytes();
+    }
+}

@@ -1,0 +1,71 @@
+package jnvdocker.kubelet;
+
+import io.grpc.MethodDescriptor;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+
+/**
+ * The calls between a kubelet and its plugins. Their messages are bytes here, and are read where
+ * they are used: a malformed one then gets an answer that says so.
+ */
+public final class Calls {
+    /** The service of a kubelet that plugins register at. */
+    public static final String REGISTRATION = "v1beta1.Registration";
+
+    /** The service of a plugin. */
+    public static final String PLUGIN = "v1beta1.DevicePlugin";
+
+    /** The service of a kubelet that tells which containers have devices. */
+    public static final String LISTER = "v1.PodResourcesLister";
+
+    public static final MethodDescriptor<byte[], byte[]> REGISTER =
+            call(REGISTRATION, "Register", MethodDescriptor.MethodType.UNARY);
+
+    public static final MethodDescriptor<byte[], byte[]> OPTIONS =
+            call(PLUGIN, "GetDevicePluginOptions", MethodDescriptor.MethodType.UNARY);
+
+    public static final MethodDescriptor<byte[], byte[]> LIST_AND_WATCH =
+            call(PLUGIN, "ListAndWatch", MethodDescriptor.MethodType.SERVER_STREAMING);
+
+    public static final MethodDescriptor<byte[], byte[]> PREFERRED =
+            call(PLUGIN, "GetPreferredAllocation", MethodDescriptor.MethodType.UNARY);
+
+    public static final MethodDescriptor<byte[], byte[]> ALLOCATE =
+            call(PLUGIN, "Allocate", MethodDescriptor.MethodType.UNARY);
+
+    public static final MethodDescriptor<byte[], byte[]> START =
+            call(PLUGIN, "PreStartContainer", MethodDescriptor.MethodType.UNARY);
+
+    public static final MethodDescriptor<byte[], byte[]> LIST =
+            call(LISTER, "List", MethodDescriptor.MethodType.UNARY);
+
+    private Calls() {}
+
+    private static MethodDescriptor<byte[], byte[]> call(
+            String service, String name, MethodDescriptor.MethodType type) {
+        return MethodDescriptor.newBuilder(new Bytes(), new Bytes())
+                .setFullMethodName(MethodDescriptor.generateFullMethodName(service, name))
+                .setType(type)
+                .build();
+    }
+
+    /** gRPC bounds what it reads. */
+    private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+        @Override
+        public InputStream stream(byte[] message) {
+            return new ByteArrayInputStream(message);
+        }
+
+        @Override
+        public byte[] parse(InputStream stream) {
+            try {
+                return stream.readAllBytes();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}

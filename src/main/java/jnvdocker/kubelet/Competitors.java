@@ -1,0 +1,114 @@
+package jnvdocker.kubelet;
+
+import com.google.protobuf.ByteString;
+
+import io.grpc.Status;
+
+import jnvdocker.kubernetes.Device;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/**
+ * Finds other device plugins that give out GPUs of ours, by asking those in the folder for their
+ * devices. A socket that has answered is not asked again: there are plugins that tell each change
+ * of a device's health to one of their readers only.
+ */
+final class Competitors {
+    private static final Logger LOG = LoggerFactory.getLogger(Competitors.class);
+    private static final Duration LIMIT = Duration.ofSeconds(2);
+
+    /** One that does not answer is asked this often. */
+    private static final int TRIES = 3;
+
+    private final GrpcSockets grpc;
+
+    /** The sockets that were in the folder the last time. */
+    private final Map<Path, Plugin> known = new HashMap<>();
+
+    Competitors(GrpcSockets grpc) {
+        this.grpc = grpc;
+    }
+
+    /**
+     * @param ids of its devices; empty as long as they are not known
+     */
+    private record Plugin(Object socket, int tries, Optional<Set<String>> ids) {
+        boolean isToAsk() {
+            return ids.isEmpty() && tries < TRIES;
+        }
+    }
+
+    /** Asks those that are new, all at a time. */
+    void look(Map<Path, Object> sockets) {
+        known.keySet().retainAll(sockets.keySet());
+        sockets.forEach((path, socket) -> {
+            if (!known.containsKey(path) || !known.get(path).socket().equals(socket)) {
+                known.put(path, new Plugin(socket, 0, Optional.empty()));
+            }
+        });
+        Map<Path, Plugin> asked = new ConcurrentHashMap<>();
+        Map<Path, Thread> threads = new HashMap<>();
+        known.forEach((path, plugin) -> {
+            if (plugin.isToAsk()) {
+                threads.put(
+                        path, Thread.ofVirtual().start(() -> asked.put(path, asked(path, plugin))));
+            }
+        });
+        for (Thread thread : threads.values()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        known.putAll(asked);
+    }
+
+    private Plugin asked(Path path, Plugin plugin) {
+        if (!PluginFolder.isServed(path)) {
+            return plugin;
+        }
+        try {
+            Optional<ByteString> first = grpc.first(path, Calls.LIST_AND_WATCH, LIMIT);
+            Set<String> ids =
+                    first.isEmpty()
+                            ? Set.of()
+                            : DeviceList.parse(first.get()).devices().stream()
+                                    .map(Device::id)
+                                    .collect(Collectors.toSet());
+            return new Plugin(plugin.socket(), plugin.tries() + 1, Optional.of(ids));
+        } catch (IOException e) {
+            LOG.debug("{} does not tell its devices: {}", path, e.getMessage());
+            boolean other =
+                    e instanceof GrpcException answer && answer.code() == Status.Code.UNIMPLEMENTED;
+            return new Plugin(
+                    plugin.socket(),
+                    plugin.tries() + 1,
+                    other ? Optional.of(Set.of()) : Optional.empty());
+        }
+    }
+
+    /**
+     * The socket of a plugin that is served and has one of these devices, as {@link #look} has
+     * found.
+     */
+    Optional<Path> with(Set<String> ids) {
+        return known.entrySet().stream()
+                .filter(it -> it.getValue().ids().orElse(Set.of()).stream().anyMatch(ids::contains))
+                .map(Map.Entry::getKey)
+                .filter(PluginFolder::isServed)
+                .sorted()
+                .findFirst();
+    }
+}

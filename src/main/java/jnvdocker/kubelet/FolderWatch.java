@@ -1,0 +1,71 @@
+package jnvdocker.kubelet;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.FileSystems;
+import java.nio.file.Path;
+import java.nio.file.StandardWatchEventKinds;
+import java.nio.file.WatchKey;
+import java.nio.file.WatchService;
+import java.time.Duration;
+
+/** Tells when a file is made in a folder, or removed; the folder itself may come and go. */
+final class FolderWatch implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FolderWatch.class);
+
+    private final Path folder;
+    private final Duration pause;
+    private final Runnable changed;
+    private final Thread thread;
+
+    /**
+     * @param pause before a folder that is not there is looked for again
+     */
+    FolderWatch(Path folder, Duration pause, Runnable changed) {
+        this.folder = folder;
+        this.pause = pause;
+        this.changed = changed;
+        thread = Thread.ofVirtual().name("folder-watch").unstarted(this::watch);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    private void watch() {
+        try {
+            while (true) {
+                follow();
+                Thread.sleep(pause);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Returns when it cannot be watched, or has gone. */
+    private void follow() throws InterruptedException {
+        try (WatchService watch = FileSystems.getDefault().newWatchService()) {
+            folder.register(
+                    watch,
+                    StandardWatchEventKinds.ENTRY_CREATE,
+                    StandardWatchEventKinds.ENTRY_DELETE);
+            changed.run(); // what came before
+            WatchKey key;
+            do {
+                key = watch.take();
+                key.pollEvents();
+                changed.run();
+            } while (key.reset());
+        } catch (IOException e) {
+            LOG.debug("cannot watch {}: {}", folder, e.getMessage());
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+    }
+}

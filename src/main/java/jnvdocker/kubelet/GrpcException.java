@@ -1,0 +1,44 @@
+package jnvdocker.kubelet;
+
+import io.grpc.Status;
+
+import java.io.IOException;
+import java.time.Duration;
+
+/** A call that got no answer, or was refused; the message is the reason. */
+public final class GrpcException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    private final Status.Code code;
+
+    private GrpcException(Status.Code code, String reason, Throwable cause) {
+        super(reason, cause);
+        this.code = code;
+    }
+
+    /**
+     * @param limit that the call had
+     */
+    static GrpcException of(Status status, Duration limit) {
+        return new GrpcException(status.getCode(), reason(status, limit), status.getCause());
+    }
+
+    private static String reason(Status status, Duration limit) {
+        if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
+            return "no answer within " + limit.toMillis() / 1e3 + " s";
+        }
+        Throwable cause = status.getCause();
+        if (cause instanceof IOException && cause.getMessage() != null) {
+            return cause.getMessage();
+        }
+        String description = status.getDescription();
+        return description == null
+                ? status.getCode().name()
+                : description.lines().findFirst().orElse(status.getCode().name());
+    }
+
+    /** How gRPC classes it. */
+    public Status.Code code() {
+        return code;
+    }
+}

@@ -1,0 +1,47 @@
+package jnvdocker.kubelet;
+
+import com.google.protobuf.ByteString;
+
+import jnvdocker.wire.WireMessage;
+import jnvdocker.wire.WireWriter;
+
+import java.io.IOException;
+
+/**
+ * What a device plugin tells a kubelet of itself: {@code RegisterRequest} of {@code v1beta1}.
+ *
+ * @param endpoint the name of its socket in the kubelet's folder
+ * @param resource {@code nvidia.com/gpu}
+ */
+public record RegisterRequest(
+        String version, String endpoint, String resource, PluginOptions options) {
+    /** The only version there is. */
+    public static final String VERSION = "v1beta1";
+
+    private static final int VERSION_FIELD = 1;
+    private static final int ENDPOINT = 2;
+    private static final int RESOURCE = 3;
+    private static final int OPTIONS = 4;
+
+    /**
+     * @throws IOException when it is malformed
+     */
+    public static RegisterRequest parse(ByteString bytes) throws IOException {
+        WireMessage message = WireMessage.parse(bytes);
+        return new RegisterRequest(
+                message.text(VERSION_FIELD).orElse(""),
+                message.text(ENDPOINT).orElse(""),
+                message.text(RESOURCE).orElse(""),
+                PluginOptions.of(
+                        message.message(OPTIONS).orElse(WireMessage.parse(ByteString.EMPTY))));
+    }
+
+    public ByteString bytes() {
+        return new WireWriter()
+                .text(VERSION_FIELD, version)
+                .text(ENDPOINT, endpoint)
+                .text(RESOURCE, resource)
+                .message(OPTIONS, options.written())
+                .bytes();
+    }
+}

@@ -1,0 +1,107 @@
+package jnvdocker.kubelet;
+
+import jnvdocker.kubernetes.Registration;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Keeps resources registered: looks at the kubelet's folder whenever something changes in it, when
+ * a kubelet no longer reads the devices, and every few seconds.
+ */
+final class Registrar implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Registrar.class);
+    private static final Duration POLL = Duration.ofSeconds(5);
+
+    private final PluginFolder folder;
+    private final Competitors competitors;
+    private final List<ResourceRegistrar> resources;
+    private final Semaphore news = new Semaphore(0);
+    private final FolderWatch watch;
+    private final Thread thread;
+
+    private Registrar(GrpcSockets grpc, PluginFolder folder, List<Resource> resources) {
+        this.folder = folder;
+        this.competitors = new Competitors(grpc);
+        this.resources =
+                resources.stream()
+                        .map(it -> new ResourceRegistrar(grpc, folder, it, news::release))
+                        .toList();
+        watch = new FolderWatch(folder.path(), POLL, news::release);
+        thread = Thread.ofPlatform().daemon().name("registrar").unstarted(this::keep);
+    }
+
+    static Registrar start(GrpcSockets grpc, PluginFolder folder, List<Resource> resources) {
+        Registrar registrar = new Registrar(grpc, folder, resources);
+        registrar.watch.start();
+        registrar.thread.start();
+        return registrar;
+    }
+
+    List<Registration> registrations() {
+        return resources.stream().map(ResourceRegistrar::registration).toList();
+    }
+
+    private void keep() {
+        try {
+            while (!Thread.currentThread().isInterrupted()) {
+                Duration wait = reviewAll();
+                news.tryAcquire(wait.toNanos(), TimeUnit.NANOSECONDS);
+                news.drainPermits();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            resources.forEach(ResourceRegistrar::close);
+        }
+    }
+
+    private Duration reviewAll() {
+        try {
+            return review();
+        } catch (RuntimeException e) {
+            LOG.error("cannot look after the kubelet's plugins in {}", folder.path(), e);
+            return POLL;
+        }
+    }
+
+    private Duration review() {
+        Optional<Object> kubelet = folder.kubeletNow();
+        Map<Path, Object> others = folder.plugins();
+        Set<String> ids = new HashSet<>();
+        for (ResourceRegistrar resource : resources) {
+            others.remove(resource.socket());
+            ids.addAll(resource.ids());
+        }
+        competitors.look(others);
+        Optional<Path> competitor = competitors.with(ids);
+        Duration wait = POLL;
+        for (ResourceRegistrar resource : resources) {
+            Duration its = resource.review(kubelet, competitor, POLL);
+            wait = its.compareTo(wait) < 0 ? its : wait;
+        }
+        return wait;
+    }
+
+    /** Ends the servers, too, before it returns. */
+    @Override
+    public void close() {
+        watch.close();
+        thread.interrupt();
+        try {
+            thread.join(Duration.ofSeconds(5));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,269 @@
+package jnvdocker.kubelet;
+
+import jnvdocker.kubernetes.Device;
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.Registration.Competitor;
+import jnvdocker.kubernetes.Registration.Failed;
+import jnvdocker.kubernetes.Registration.NoKubelet;
+import jnvdocker.kubernetes.Registration.Registered;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Refusal;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Keeps one resource registered at whichever kubelet there is. For one thread, except where it says
+ * otherwise.
+ */
+final class ResourceRegistrar implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ResourceRegistrar.class);
+
+    /** A kubelet asks back, for at most 10 s, before it answers. */
+    private static final Duration REGISTER_LIMIT = Duration.ofSeconds(15);
+
+    /** A kubelet that has just made its socket may not listen yet. Pods that come now are lost. */
+    private static final Duration FIRST_DELAY = Duration.ofMillis(50);
+
+    private static final Duration MOST_DELAY = Duration.ofSeconds(30);
+
+    /**
+     * A kubelet takes the end of an old stream for the end of the new one if it hears of it after
+     * the registration.
+     */
+    private static final Duration SETTLE = Duration.ofMillis(300);
+
+    /** In which a kubelet begins to read the devices. */
+    private static final Duration READ_LIMIT = Duration.ofSeconds(2);
+
+    /** A registration that has lasted so long was no failure. */
+    private static final Duration STEADY = Duration.ofMinutes(1);
+
+    private final GrpcSockets grpc;
+    private final PluginFolder folder;
+    private final Resource resource;
+    private final Runnable changed;
+    private volatile Registration state;
+
+    private Optional<DevicePluginServer> server = Optional.empty();
+    private Optional<Object> kubelet = Optional.empty();
+    private boolean overtaken;
+    private boolean registered;
+    private boolean wasRead;
+    private long registeredAt;
+    private long due = System.nanoTime();
+    private Duration delay = FIRST_DELAY;
+
+    /**
+     * @param changed told when it is time to review
+     */
+    ResourceRegistrar(GrpcSockets grpc, PluginFolder folder, Resource resource, Runnable changed) {
+        this.grpc = grpc;
+        this.folder = folder;
+        this.resource = resource;
+        this.changed = changed;
+        state = new Registration(resource.name(), new NoKubelet(), Instant.now());
+    }
+
+    /** What has become of it; for any thread. */
+    Registration registration() {
+        return state;
+    }
+
+    Path socket() {
+        return folder.path().resolve(resource.socketName());
+    }
+
+    Set<String> ids() {
+        return resource.plugin().devices().stream().map(Device::id).collect(Collectors.toSet());
+    }
+
+    /**
+     * Does what is to be done now.
+     *
+     * @param present the kubelet's socket, if it has one
+     * @param competitor the socket of another plugin with GPUs of ours
+     * @return how long nothing is to be done, unless something happens
+     */
+    Duration review(Optional<Object> present, Optional<Path> competitor, Duration poll) {
+        if (present.isEmpty()) {
+            kubelet = present;
+            registered = false;
+            tell(new NoKubelet());
+            return poll;
+        }
+        boolean fresh = !present.equals(kubelet);
+        if (fresh) {
+            kubelet = present;
+            registered = false;
+            delay = FIRST_DELAY;
+            plan(Duration.ZERO);
+        }
+        try {
+            serve(fresh);
+        } catch (IOException e) {
+            tell(
+                    new Failed(
+                            new Refusal(
+                                    "cannot listen on "
+                                            + socket()
+                                            + " ("
+                                            + FileErrors.reason(e)
+                                            + ")",
+                                    "end the other program, or set resource in [kubernetes]")));
+            return poll;
+        }
+        if (competitor.isPresent()) {
+            overtaken = true;
+            registered = false;
+            tell(new Competitor(competitor.get().getFileName().toString()));
+            return poll;
+        }
+        if (overtaken) {
+            overtaken = false;
+            // The kubelet may have forgotten us, or not: it is to begin anew in either case.
+            server.orElseThrow().endStreams();
+            plan(SETTLE);
+        }
+        return registerIfDue(poll);
+    }
+
+    private Duration registerIfDue(Duration poll) {
+        if (registered) {
+            if (isRead()) {
+                return wasRead ? poll : READ_LIMIT;
+            }
+            registered = false;
+            if (!wasRead) {
+                tell(
+                        new Failed(
+                                new Refusal(
+                                        "the kubelet has registered "
+                                                + resource.name()
+                                                + ", but does not read its devices",
+                                        "look into the kubelet's log")));
+            }
+            retry();
+        }
+        long left = due - System.nanoTime();
+        if (left > 0) {
+            return Duration.ofNanos(left);
+        }
+        register();
+        return registered ? READ_LIMIT : delay;
+    }
+
+    /** Whether a kubelet reads the devices, or has been registered for too short a time. */
+    private boolean isRead() {
+        long age = System.nanoTime() - registeredAt;
+        if (server.orElseThrow().readers() > 0) {
+            wasRead = true;
+            if (age > STEADY.toNanos()) {
+                delay = FIRST_DELAY;
+            }
+            return true;
+        }
+        return !wasRead && age < READ_LIMIT.toNanos();
+    }
+
+    private void serve(boolean fresh) throws IOException {
+        if (server.isPresent() && server.get().isThere()) {
+            return;
+        }
+        if (server.isPresent()) {
+            LOG.info("{} was removed, and is made anew", socket());
+            closeServer();
+            registered = false;
+            if (!fresh) {
+                plan(SETTLE);
+            }
+        }
+        server = Optional.of(DevicePluginServer.listen(grpc, socket(), resource.plugin(), changed));
+    }
+
+    private void register() {
+        if (!PluginFolder.isServed(folder.kubelet())) {
+            tell(new NoKubelet());
+            retry();
+            return;
+        }
+        RegisterRequest request =
+                new RegisterRequest(
+                        RegisterRequest.VERSION,
+                        resource.socketName(),
+                        resource.name(),
+                        PluginOptions.OURS);
+        try {
+            grpc.ask(folder.kubelet(), Calls.REGISTER, request.bytes(), REGISTER_LIMIT);
+            registered = true;
+            wasRead = false;
+            registeredAt = System.nanoTime();
+            tell(new Registered());
+        } catch (IOException e) {
+            tell(
+                    new Failed(
+                            new Refusal(
+                                    "the kubelet does not register "
+                                            + resource.name()
+                                            + " ("
+                                            + e.getMessage()
+                                            + ")",
+                                    "look into the kubelet's log")));
+            retry();
+        }
+    }
+
+    private void retry() {
+        plan(wasRead && delay.compareTo(SETTLE) < 0 ? SETTLE : delay);
+        Duration twice = delay.multipliedBy(2);
+        delay = twice.compareTo(MOST_DELAY) < 0 ? twice : MOST_DELAY;
+    }
+
+    private void plan(Duration in) {
+        due = System.nanoTime() + in.toNanos();
+    }
+
+    /** A failure may have another reason each time; the first one is logged. */
+    private void tell(Registration.State next) {
+        Registration.State before = state.state();
+        if (next.equals(before)) {
+            return;
+        }
+        boolean still = before instanceof Failed && next instanceof Failed;
+        state = new Registration(resource.name(), next, still ? state.since() : Instant.now());
+        switch (next) {
+            case Registered _ ->
+                    LOG.info(
+                            "the kubelet gives out {}: {} devices",
+                            resource.name(),
+                            resource.plugin().devices().size());
+            case NoKubelet _ -> LOG.info("no kubelet serves {}", folder.kubelet());
+            case Competitor(String socket) ->
+                    LOG.warn(
+                            "{} is not registered: another device plugin gives out the same GPUs"
+                                    + " at {}; remove it from this node",
+                            resource.name(),
+                            folder.path().resolve(socket));
+            case Failed(Refusal reason) when !still -> LOG.warn("{}", reason.message());
+            case Failed _ -> LOG.debug("{} is still not registered", resource.name());
+        }
+    }
+
+    private void closeServer() {
+        server.ifPresent(DevicePluginServer::close);
+        server = Optional.empty();
+    }
+
+    @Override
+    public void close() {
+        closeServer();
+    }
+}
