@@ -31,6 +31,9 @@ final class Competitors {
     /** One that does not answer is asked this often. */
     private static final int TRIES = 3;
 
+    /** In which a plugin that has made its socket begins to listen. */
+    private static final Duration BEGINNING = Duration.ofSeconds(5);
+
     private final GrpcSockets grpc;
 
     /** The sockets that were in the folder the last time. */
@@ -41,12 +44,23 @@ final class Competitors {
     }
 
     /**
+     * @param seen when it was first seen, by the clock of {@link System#nanoTime}
      * @param ids of its devices; empty as long as they are not known
      */
-    private record Plugin(Object socket, int tries, Optional<Set<String>> ids) {
+    private record Plugin(Object socket, long seen, int tries, Optional<Set<String>> ids) {
         boolean isToAsk() {
             return ids.isEmpty() && tries < TRIES;
         }
+
+        Plugin answered(Optional<Set<String>> ids) {
+            return new Plugin(socket, seen, tries + 1, ids);
+        }
+    }
+
+    /** Whether there is none that is new and is still to be asked. */
+    boolean isSettled() {
+        long young = System.nanoTime() - BEGINNING.toNanos();
+        return known.values().stream().noneMatch(it -> it.isToAsk() && it.seen() - young > 0);
     }
 
     /** Asks those that are new, all at a time. */
@@ -54,7 +68,7 @@ final class Competitors {
         known.keySet().retainAll(sockets.keySet());
         sockets.forEach((path, socket) -> {
             if (!known.containsKey(path) || !known.get(path).socket().equals(socket)) {
-                known.put(path, new Plugin(socket, 0, Optional.empty()));
+                known.put(path, new Plugin(socket, System.nanoTime(), 0, Optional.empty()));
             }
         });
         Map<Path, Plugin> asked = new ConcurrentHashMap<>();
@@ -87,15 +101,12 @@ final class Competitors {
                             : DeviceList.parse(first.get()).devices().stream()
                                     .map(Device::id)
                                     .collect(Collectors.toSet());
-            return new Plugin(plugin.socket(), plugin.tries() + 1, Optional.of(ids));
+            return plugin.answered(Optional.of(ids));
         } catch (IOException e) {
             LOG.debug("{} does not tell its devices: {}", path, e.getMessage());
             boolean other =
                     e instanceof GrpcException answer && answer.code() == Status.Code.UNIMPLEMENTED;
-            return new Plugin(
-                    plugin.socket(),
-                    plugin.tries() + 1,
-                    other ? Optional.of(Set.of()) : Optional.empty());
+            return plugin.answered(other ? Optional.of(Set.of()) : Optional.empty());
         }
     }
 

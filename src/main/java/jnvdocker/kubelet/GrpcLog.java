@@ -6,9 +6,14 @@ import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 
 /** Has gRPC's warnings logged as all others are. */
 final class GrpcLog extends Handler {
+    private static final org.slf4j.Logger LOG = LoggerFactory.getLogger(GrpcLog.class);
+
+    private final SimpleFormatter format = new SimpleFormatter();
+
     // Kept here, since Java forgets loggers that nobody keeps, with their settings.
     private final Logger logger = Logger.getLogger("io.grpc");
 
@@ -25,8 +30,12 @@ final class GrpcLog extends Handler {
     @Override
     public void publish(LogRecord entry) {
         if (isLoggable(entry)) {
-            LoggerFactory.getLogger(GrpcLog.class)
-                    .warn("gRPC: {}", entry.getMessage(), entry.getThrown());
+            Throwable cause = entry.getThrown();
+            LOG.warn(
+                    "gRPC: {}{}",
+                    format.formatMessage(entry),
+                    cause == null ? "" : " (" + cause.getMessage() + ")");
+            LOG.debug("where that happened", cause);
         }
     }
 

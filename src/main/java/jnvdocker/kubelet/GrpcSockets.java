@@ -123,10 +123,10 @@ public final class GrpcSockets implements AutoCloseable {
         return CallOptions.DEFAULT.withDeadlineAfter(limit.toMillis(), TimeUnit.MILLISECONDS);
     }
 
-    /** Ends all that has been made here. */
+    /** Ends all that has been made here; the ends of connections are still told. */
     @Override
     public void close() {
-        threads.shutdownNow();
         loop.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly();
+        threads.shutdownNow();
     }
 }

@@ -23,12 +23,16 @@ final class Registrar implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Registrar.class);
     private static final Duration POLL = Duration.ofSeconds(5);
 
+    /** When a plugin has made its socket, but does not listen yet. */
+    private static final Duration SOON = Duration.ofMillis(200);
+
     private final PluginFolder folder;
     private final Competitors competitors;
     private final List<ResourceRegistrar> resources;
     private final Semaphore news = new Semaphore(0);
     private final FolderWatch watch;
     private final Thread thread;
+    private volatile boolean closing;
 
     private Registrar(GrpcSockets grpc, PluginFolder folder, List<Resource> resources) {
         this.folder = folder;
@@ -54,15 +58,13 @@ final class Registrar implements AutoCloseable {
 
     private void keep() {
         try {
-            while (!Thread.currentThread().isInterrupted()) {
+            while (!closing) {
                 Duration wait = reviewAll();
                 news.tryAcquire(wait.toNanos(), TimeUnit.NANOSECONDS);
                 news.drainPermits();
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } finally {
-            resources.forEach(ResourceRegistrar::close);
+            // It is closing.
         }
     }
 
@@ -85,7 +87,7 @@ final class Registrar implements AutoCloseable {
         }
         competitors.look(others);
         Optional<Path> competitor = competitors.with(ids);
-        Duration wait = POLL;
+        Duration wait = competitors.isSettled() ? POLL : SOON;
         for (ResourceRegistrar resource : resources) {
             Duration its = resource.review(kubelet, competitor, POLL);
             wait = its.compareTo(wait) < 0 ? its : wait;
@@ -96,12 +98,14 @@ final class Registrar implements AutoCloseable {
     /** Ends the servers, too, before it returns. */
     @Override
     public void close() {
+        closing = true;
         watch.close();
         thread.interrupt();
         try {
-            thread.join(Duration.ofSeconds(5));
+            thread.join();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        resources.forEach(ResourceRegistrar::close);
     }
 }

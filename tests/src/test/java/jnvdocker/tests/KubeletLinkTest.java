@@ -1,0 +1,319 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+
+import io.grpc.Status;
+
+import jnvdocker.kubelet.AllocateAnswer;
+import jnvdocker.kubelet.Calls;
+import jnvdocker.kubelet.DeviceIds;
+import jnvdocker.kubelet.GrpcException;
+import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.kubelet.KubeletLink;
+import jnvdocker.kubelet.Resource;
+import jnvdocker.kubernetes.Kubelet.ContainerDevices;
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.process.Processes;
+import jnvdocker.tests.world.OtherPlugin;
+import jnvdocker.tests.world.TestDevicePlugin;
+import jnvdocker.tests.world.TestKubelet;
+import jnvdocker.tests.world.TestPod;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+
+/** What a kubelet sees of a device plugin, and what it is asked. */
+class KubeletLinkTest {
+    private static final Set<String> GPUS = Set.of("GPU-0", "GPU-1", "GPU-2", "GPU-3");
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    @TempDir Path temp;
+    private final TestDevicePlugin plugin = new TestDevicePlugin(GPUS);
+    private final GrpcSockets grpc = new GrpcSockets();
+    private TestKubelet kubelet;
+    private KubeletLink link;
+
+    @BeforeEach
+    void start() throws Exception {
+        kubelet = TestKubelet.start(temp);
+        link = serve(plugin);
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+    }
+
+    private KubeletLink serve(TestDevicePlugin plugin) {
+        KubeletLink link = KubeletLink.open(temp, Processes.ofThisMachine());
+        link.serve(List.of(new Resource(TestKubelet.GPU, plugin)));
+        return link;
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        link.close();
+        kubelet.close();
+        grpc.close();
+    }
+
+    private Path socket() {
+        return temp.resolve("device-plugins/jnvdocker-nvidia.com-gpu.sock");
+    }
+
+    private Registration.State state() {
+        return link.registrations().getFirst().state();
+    }
+
+    private static <T> void await(T wanted, Callable<T> now) throws Exception {
+        long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+        while (!now.call().equals(wanted)) {
+            assertTrue(System.nanoTime() < end, () -> "never " + wanted);
+            Thread.sleep(20);
+        }
+    }
+
+    private Status.Code refused(byte[] request) {
+        GrpcException e =
+                assertThrows(
+                        GrpcException.class,
+                        () ->
+                                grpc.ask(
+                                        socket(),
+                                        Calls.ALLOCATE,
+                                        ByteString.copyFrom(request),
+                                        LIMIT));
+        return e.code();
+    }
+
+    // What a pod sees
+
+    @Test
+    void changeOfHealthIsTold() throws Exception {
+        plugin.healthy(Set.of("GPU-2"));
+        kubelet.awaitHealthy(TestKubelet.GPU, Set.of("GPU-2"));
+        for (int i = 0; i < 1000; i++) {
+            plugin.healthy(Set.of("GPU-" + i % 4));
+        }
+        plugin.healthy(GPUS);
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+    }
+
+    @Test
+    void podGetsWhatThePluginAnswers() {
+        TestPod pod = TestPod.of("a", 2);
+        TestKubelet.Admitted admitted =
+                assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(pod));
+        assertEquals(Set.of("GPU-0", "GPU-1"), admitted.devices().get("main"));
+        TestKubelet.Running running =
+                assertInstanceOf(TestKubelet.Running.class, kubelet.start(pod, "main"));
+        assertEquals("/usr/local/nvidia", running.answer().mounts().getFirst().containerPath());
+        assertTrue(running.answer().mounts().getFirst().readOnly());
+        assertEquals("rw", running.answer().nodes().getFirst().permissions());
+        assertEquals("NVIDIA_VISIBLE_DEVICES", running.answer().variables().getFirst().name());
+        assertTrue(running.answer().cdi().contains("pod.jnvdocker/gpu=GPU-1"));
+    }
+
+    @Test
+    void refusalAtTheAllocationRejectsThePod() {
+        plugin.heldBy(Optional.of("alice's\ncontainer train-7"));
+        assertEquals(
+                new TestKubelet.Rejected(
+                        "Pod was rejected: Allocate failed due to rpc error: code ="
+                                + " FailedPrecondition desc = jnvdocker: GPU-0 is held by alice's"
+                                + " container train-7; wait until it ends, which is unexpected"),
+                kubelet.admit(TestPod.of("a", 1)));
+    }
+
+    @Test
+    void refusedStartIsTriedAgain() {
+        TestPod pod = TestPod.of("a", 1);
+        kubelet.admit(pod);
+        plugin.heldBy(Optional.of("alice"));
+        assertEquals(
+                new TestKubelet.Refused(
+                        "device plugin PreStartContainer rpc failed with err: rpc error: code ="
+                                + " Unavailable desc = jnvdocker: GPU-0 is held by alice; wait"
+                                + " until it ends"),
+                kubelet.start(pod, "main"));
+        plugin.heldBy(Optional.empty());
+        assertInstanceOf(TestKubelet.Running.class, kubelet.start(pod, "main"));
+        assertEquals(
+                List.of(Duration.ofSeconds(25)), plugin.patiences().stream().distinct().toList());
+    }
+
+    /** The kubelet hears the reason before its own deadline, and everything else goes on. */
+    @Test
+    void startThatTakesTooLongIsAnswered() throws Exception {
+        plugin.startTakes(Duration.ofSeconds(8));
+        GrpcException e =
+                assertThrows(
+                        GrpcException.class,
+                        () ->
+                                grpc.ask(
+                                        socket(),
+                                        Calls.START,
+                                        DeviceIds.bytes(List.of("GPU-0")),
+                                        Duration.ofMillis(3500)));
+        assertEquals(Status.Code.UNAVAILABLE, e.code());
+        assertTrue(plugin.patiences().getFirst().compareTo(Duration.ofSeconds(1)) <= 0);
+        assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(TestPod.of("b", 1)));
+    }
+
+    @Test
+    void severalContainersInOneRequestGetAllOrNothing() throws Exception {
+        ByteString request =
+                new DeviceIds(List.of(List.of("GPU-0"), List.of("GPU-1", "GPU-2"))).bytes();
+        assertEquals(
+                2,
+                AllocateAnswer.parse(grpc.ask(socket(), Calls.ALLOCATE, request, LIMIT))
+                        .containers()
+                        .size());
+    }
+
+    @Test
+    void malformedRequestIsRefused() {
+        byte[] wrongId = new DeviceIds(List.of(List.of("GPU-0\n../x"))).bytes().toByteArray();
+        byte[] many =
+                new DeviceIds(List.of(Collections.nCopies(600, "GPU-0"))).bytes().toByteArray();
+        assertEquals(Status.Code.INVALID_ARGUMENT, refused(new byte[] {0x0a, 0x7f}));
+        assertEquals(Status.Code.INVALID_ARGUMENT, refused(wrongId));
+        assertEquals(Status.Code.INVALID_ARGUMENT, refused(many));
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused(new byte[300 << 10]));
+    }
+
+    @Test
+    void socketIsForRootAlone() throws IOException {
+        assertEquals(
+                "rw-------",
+                PosixFilePermissions.toString(Files.getPosixFilePermissions(socket())));
+    }
+
+    // How it stays registered
+
+    @Test
+    void newKubeletIsRegisteredAt() throws Exception {
+        kubelet.stop();
+        await(new Registration.NoKubelet(), this::state);
+        kubelet.restart();
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+        await(new Registration.Registered(), this::state);
+    }
+
+    @Test
+    void kubeletThatComesLaterIsRegisteredAt() throws Exception {
+        Path later = temp.resolve("later");
+        Files.createDirectories(later.resolve("device-plugins"));
+        try (KubeletLink early = KubeletLink.open(later, Processes.ofThisMachine())) {
+            early.serve(List.of(new Resource(TestKubelet.GPU, plugin)));
+            assertThrows(IOException.class, () -> early.kubelet().process());
+            try (TestKubelet kubelet = TestKubelet.start(later)) {
+                kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+            }
+        }
+    }
+
+    @Test
+    void socketThatWasRemovedIsMadeAnew() throws Exception {
+        Files.delete(socket());
+        await(true, () -> Files.exists(socket()));
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+        await(new Registration.Registered(), this::state);
+        assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(TestPod.of("a", 4)));
+    }
+
+    @Test
+    void endOfTheStreamIsMadeUpFor() throws Exception {
+        kubelet.disconnect(TestKubelet.GPU);
+        await(2L, () -> kubelet.calls().stream().filter("Register"::equals).count());
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+    }
+
+    /** As long as another plugin gives out our GPUs, ours leaves the resource to it. */
+    @Test
+    void competitorIsNamedAndWaitedFor() throws Exception {
+        link.close();
+        Path socket = temp.resolve("device-plugins/nvidia-gpu.sock");
+        OtherPlugin other = OtherPlugin.serve(grpc, socket, Set.of("GPU-1", "GPU-9"));
+        link = serve(plugin);
+        await(new Registration.Competitor("nvidia-gpu.sock"), this::state);
+        other.close();
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+        assertEquals(1, other.readers());
+    }
+
+    /** The kubelet disconnects the plugin that serves when the stream of an earlier one ends. */
+    @Test
+    void competitorThatOvertookIsNamedAndMadeUpFor() throws Exception {
+        Path socket = temp.resolve("device-plugins/nvidia-gpu.sock");
+        OtherPlugin other = OtherPlugin.serve(grpc, socket, Set.of("GPU-1", "GPU-9"));
+        other.register(kubelet.socket());
+        await(new Registration.Competitor("nvidia-gpu.sock"), this::state);
+        kubelet.awaitHealthy(TestKubelet.GPU, Set.of("GPU-1", "GPU-9"));
+        other.close();
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+    }
+
+    @Test
+    void pluginOfAnotherResourceIsNoCompetitor() throws Exception {
+        Path socket = temp.resolve("device-plugins/other.sock");
+        try (OtherPlugin other = OtherPlugin.serve(grpc, socket, Set.of("fpga-1"))) {
+            await(1, other::readers);
+            assertEquals(new Registration.Registered(), state());
+        }
+    }
+
+    // What it asks the kubelet
+
+    @Test
+    void processOfTheKubeletIsKnown() throws IOException {
+        assertEquals(ProcessHandle.current().pid(), link.kubelet().process().pid());
+    }
+
+    @Test
+    void devicesOfContainersAreMerged() throws IOException {
+        TestPod pod =
+                TestPod.of(
+                        "multi",
+                        List.of(TestPod.container("prep", 1), TestPod.sidecar("side", 1)),
+                        List.of(TestPod.container("a", 2), TestPod.container("plain", 0)));
+        kubelet.admit(pod);
+        assertEquals(
+                Set.of(
+                        new ContainerDevices(
+                                "default", "pod-multi", "side", TestKubelet.GPU, Set.of("GPU-0")),
+                        new ContainerDevices(
+                                "default",
+                                "pod-multi",
+                                "a",
+                                TestKubelet.GPU,
+                                Set.of("GPU-1", "GPU-2"))),
+                Set.copyOf(link.kubelet().list(LIMIT)));
+    }
+
+    @Test
+    void kubeletThatHangsIsWaitedForNoLongerThanTheLimit() throws Exception {
+        kubelet.hang(true);
+        int before = Thread.activeCount();
+        for (int i = 0; i < 20; i++) {
+            assertThrows(IOException.class, () -> link.kubelet().list(Duration.ofMillis(50)));
+        }
+        assertTrue(Thread.activeCount() <= before + 4, () -> "threads: " + Thread.activeCount());
+        kubelet.hang(false);
+        assertEquals(List.of(), link.kubelet().list(LIMIT));
+    }
+}
