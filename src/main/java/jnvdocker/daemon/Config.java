@@ -1,5 +1,6 @@
 package jnvdocker.daemon;
 
+import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
@@ -36,6 +37,7 @@ import java.util.Set;
  * @param envSelects whether a variable of the user's chooses a container's GPUs
  * @param runtime the policy for containers that our OCI runtime creates
  * @param web the policy for questions over HTTP
+ * @param kubernetes the policy for pods
  */
 public record Config(
         GpuRequest defaultGpus,
@@ -48,7 +50,8 @@ public record Config(
         MesosPolicy mesos,
         boolean envSelects,
         RuntimePolicy runtime,
-        WebPolicy web) {
+        WebPolicy web,
+        KubernetesPolicy kubernetes) {
     private static final int LIMIT = 1 << 20;
 
     /** A whole year can still be looked at in the month after it. */
@@ -102,8 +105,9 @@ public record Config(
                         written.at("env_selects").choiceUnlessSaid(),
                         runtime(written.in("runtime")),
                         new WebPolicy(
-                                listen(written.at("listen")),
-                                written.at("listen_labels").choice()));
+                                listen(written.at("listen")), written.at("listen_labels").choice()),
+                        kubernetes(
+                                written.in("kubernetes"), gpuIds(written.at("kubernetes_gpus"))));
         written.refuseOthers();
         return config;
     }
@@ -114,8 +118,28 @@ public record Config(
                 written.at("image_need").oneOf(List.of("default_gpus", "none")).equals("none"),
                 allMeans(written.at("all_means")),
                 written.at("busy_restart").oneOf(List.of("retry", "refuse")).equals("retry"),
-                real(written.at("real")),
+                absolute(written.at("real"), "that of runc or crun"),
                 swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm));
+    }
+
+    private static KubernetesPolicy kubernetes(ConfigFile written, List<String> gpus)
+            throws StartException {
+        return new KubernetesPolicy(
+                written.at("enabled").choice(),
+                resource(written.at("resource")),
+                written.at("resource_per_model").choice(),
+                absolute(written.at("kubelet_dir"), "that of the kubelet's directory")
+                        .orElse(KubernetesPolicy.KUBELET_FOLDER),
+                gpus);
+    }
+
+    private static String resource(ConfigFile.Entry entry) throws StartException {
+        Optional<String> text = entry.text().filter(it -> !it.isBlank());
+        try {
+            return text.map(KubernetesPolicy::checkResource).orElse(KubernetesPolicy.RESOURCE);
+        } catch (InvalidValueException e) {
+            throw entry.refusal(e.refusal(), e);
+        }
     }
 
     private static Optional<ListenAddress> listen(ConfigFile.Entry entry) throws StartException {
@@ -140,13 +164,13 @@ public record Config(
         };
     }
 
-    private static Optional<Path> real(ConfigFile.Entry entry) throws StartException {
+    private static Optional<Path> absolute(ConfigFile.Entry entry, String what)
+            throws StartException {
         Optional<String> text = entry.text().filter(it -> !it.isBlank());
         if (text.isPresent() && !text.get().startsWith("/")) {
             throw entry.refusal(
                     Refusal.of(
-                            Quote.quoted(text.get())
-                                    + " is not an absolute path: write that of runc or crun"),
+                            Quote.quoted(text.get()) + " is not an absolute path: write " + what),
                     null);
         }
         return text.map(Path::of);

@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.start.StartContainer;
+import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.spec.GpuWishes;
@@ -9,6 +10,9 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.use.IgnoredUsers;
 import jnvdocker.web.ListenAddress;
 import jnvdocker.words.FailedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -20,9 +24,12 @@ import java.util.Optional;
  * made by the one in force when it begins.
  */
 final class LiveConfig {
+    private static final Logger LOG = LoggerFactory.getLogger(LiveConfig.class);
+
     private final Path file;
     private final boolean named;
     private final Optional<ListenAddress> listen;
+    private final KubernetesPolicy served;
     private volatile Config config;
     private volatile IgnoredUsers ignored;
 
@@ -33,6 +40,7 @@ final class LiveConfig {
         this.file = file;
         this.named = named;
         this.listen = listen;
+        this.served = config.kubernetes();
         set(config);
     }
 
@@ -66,6 +74,9 @@ final class LiveConfig {
             Config next = Config.read(file, named);
             check.check(next);
             set(next);
+            if (!served.isServedLike(next.kubernetes())) {
+                LOG.warn("the changes in [kubernetes] count after 'systemctl restart jnvdocker'");
+            }
             return file;
         } catch (FailedException e) {
             throw new StartException(
@@ -119,6 +130,11 @@ final class LiveConfig {
     MesosPolicy mesos() {
         Config now = config;
         return now.mesos().within(now.policy().maxWait());
+    }
+
+    /** A kubelet is served as it was at the start, with the GPUs of the configuration now. */
+    KubernetesPolicy kubernetes() {
+        return served.giving(config.kubernetes().gpus());
     }
 
     /** The real runtime, unless an installer is to look for it. */

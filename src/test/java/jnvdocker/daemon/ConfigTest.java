@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.request.GpuRequest;
@@ -50,7 +51,13 @@ class ConfigTest {
                             true,
                             Optional.empty(),
                             Set.of("NVIDIA-GPU", "GPU")),
-                    new WebPolicy(Optional.empty(), false));
+                    new WebPolicy(Optional.empty(), false),
+                    new KubernetesPolicy(
+                            false,
+                            "nvidia.com/gpu",
+                            false,
+                            Path.of("/var/lib/kubelet"),
+                            List.of()));
 
     @TempDir Path folder;
 
@@ -100,7 +107,13 @@ class ConfigTest {
                                 false,
                                 Optional.of(Path.of("/usr/bin/crun")),
                                 Set.of("A100")),
-                        new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true)),
+                        new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true),
+                        new KubernetesPolicy(
+                                true,
+                                "lab.example/gpu",
+                                true,
+                                Path.of("/srv/kubelet"),
+                                List.of("2", "GPU-5c1a3009"))),
                 parse(
                         """
                         # The lab's policy
@@ -121,6 +134,7 @@ class ConfigTest {
                         env_selects = false
                         listen = "127.0.0.1:3476"
                         listen_labels = true
+                        kubernetes_gpus = ["2", "GPU-5c1a3009"]
 
                         [runtime]
                         image_need = "none"
@@ -128,6 +142,12 @@ class ConfigTest {
                         busy_restart = "refuse"
                         real = "/usr/bin/crun"
                         swarm_resources = ["A100"]
+
+                        [kubernetes]
+                        enabled = true
+                        resource = "lab.example/gpu"
+                        resource_per_model = true
+                        kubelet_dir = "/srv/kubelet"
                         """));
     }
 
@@ -291,6 +311,24 @@ class ConfigTest {
                 refusal("# policy\nmesos_wait = '" + value + "'"));
     }
 
+    @Test
+    void resourceOfPodsIsOneThatKubernetesTakes() {
+        assertEquals(
+                FILE
+                        + ":2: kubernetes.resource = 'gpu' is not the name of an extended resource;"
+                        + " write a domain and a name, as nvidia.com/gpu",
+                refusal("[kubernetes]\nresource = 'gpu'"));
+    }
+
+    @Test
+    void kubeletsDirectoryIsAnAbsolutePath() {
+        assertEquals(
+                FILE
+                        + ":2: kubernetes.kubelet_dir = 'kubelet' is not an absolute path: write"
+                        + " that of the kubelet's directory",
+                refusal("[kubernetes]\nkubelet_dir = 'kubelet'"));
+    }
+
     /** A pause between two pieces of work is no reason for a warning. */
     @ParameterizedTest
     @ValueSource(strings = {"4m", "0s", "36501d"})
@@ -309,10 +347,10 @@ class ConfigTest {
         assertEquals(
                 FILE
                         + ":3: unknown key 'default_gpu'; known are [allow_privileged,"
-                        + " allow_unmanaged, cordon, default_gpus, env_selects, idle_warn,"
-                        + " ignore, keep_history, listen, listen_labels, max_gpus_per_user,"
-                        + " max_gpus_unknown, max_wait, max_waits_per_user, mesos_gpus, mesos_wait,"
-                        + " runtime, socket_group]",
+                        + " allow_unmanaged, cordon, default_gpus, env_selects, idle_warn, ignore,"
+                        + " keep_history, kubernetes, kubernetes_gpus, listen, listen_labels,"
+                        + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
+                        + " mesos_gpus, mesos_wait, runtime, socket_group]",
                 refusal("# policy\n\ndefault_gpu = 'all'\n"));
     }
 
@@ -443,13 +481,13 @@ class ConfigTest {
     void whatIsQuotedIsShortAndHarmless() {
         String key =
                 "known are [allow_privileged, allow_unmanaged, cordon, default_gpus, env_selects,"
-                        + " idle_warn, ignore, keep_history, listen, listen_labels,"
-                        + " max_gpus_per_user, max_gpus_unknown, max_wait, max_waits_per_user,"
-                        + " mesos_gpus, mesos_wait, runtime, socket_group]";
+                        + " idle_warn, ignore, keep_history, kubernetes, kubernetes_gpus, listen,"
+                        + " listen_labels, max_gpus_per_user, max_gpus_unknown, max_wait,"
+                        + " max_waits_per_user, mesos_gpus, mesos_wait, runtime, socket_group]";
         assertEquals(
                 FILE + ":1: unknown key 'a\\u{a}b\\u{1b}[2J'; " + key,
                 refusal("\"a\\nb\\u001b[2J\" = 1"));
-        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 380);
+        assertTrue(refusal("x".repeat(3_000) + " = 1").length() < 410);
         assertTrue(refusal("default_gpus = '" + "x".repeat(3_000) + "'").length() < 300);
         assertTrue(refusal("default_gpus = 0x" + "f".repeat(3_000)).length() < 300);
     }

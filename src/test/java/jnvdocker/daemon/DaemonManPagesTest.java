@@ -68,18 +68,20 @@ class DaemonManPagesTest {
 
     @Test
     void everyKeyIsDescribedWithItsType() throws IOException {
-        Set<String> ofRuntime = known("[runtime]\n");
+        Map<String, String> tables = new TreeMap<>();
+        for (String table : List.of("runtime", "kubernetes")) {
+            known("[" + table + "]\n").forEach(key -> tables.put(key, "[" + table + "]\n"));
+        }
         Set<String> known = known("");
-        known.remove("runtime");
-        known.addAll(ofRuntime);
+        known.removeAll(Set.of("runtime", "kubernetes"));
+        known.addAll(tables.keySet());
         Map<String, String> described = new TreeMap<>();
         KEY.matcher(section("jnvdocker.toml.5", "DESCRIPTION"))
                 .results()
                 .forEach(key -> described.put(key.group(1), key.group(2)));
         assertEquals(known, described.keySet());
         described.forEach((key, type) -> {
-            String table = ofRuntime.contains(key) ? "[runtime]\n" : "";
-            String refusal = refusal(table + key + " = [[1]]\n");
+            String refusal = refusal(tables.getOrDefault(key, "") + key + " = [[1]]\n");
             assertTrue(refusal.contains(TYPES.get(type)), refusal);
         });
     }

@@ -56,9 +56,11 @@ class ShippedConfigTest {
 
     @Test
     void explainsEachKeyInOneLine() {
-        Set<String> explained = new TreeSet<>(Set.of("runtime"));
+        Set<String> explained = new TreeSet<>(Set.of("runtime", "kubernetes"));
         keys().forEach(key -> explained.add(key.group(3)));
-        assertEquals(known("", "other"), without(explained, known("[runtime]\n", "runtime.other")));
+        Set<String> others = without(explained, known("[runtime]\n", "runtime.other"));
+        assertEquals(
+                known("", "other"), without(others, known("[kubernetes]\n", "kubernetes.other")));
         assertEquals(text.lines().filter(line -> line.matches("#\\w.*")).count(), keys().size());
     }
 

@@ -230,9 +230,22 @@ public final class Leases {
 
     /** Every GPU of the host, and those that are held and missing, in order of index. */
     public List<GpuStatus> status(List<Gpu> gpus) throws IOException {
+        return board(gpus).gpus();
+    }
+
+    /**
+     * What is known of all GPUs at a moment.
+     *
+     * @param gpus as of {@link #status}
+     * @param choice what is decided by that, without another look
+     */
+    public record Board(List<GpuStatus> gpus, GpuChoice choice) {}
+
+    /** Looks at all GPUs, for somebody who has to decide at once later. */
+    public Board board(List<Gpu> gpus) throws IOException {
         endReservations();
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
-        return status(gpus, seen, registry.holdings());
+        return board(gpus, seen, registry.holdings());
     }
 
     /**
@@ -254,7 +267,7 @@ public final class Leases {
         List<GpuUse> seen = unmanagedLook.look(gpus, UnmanagedLook.LIMIT);
         Holdings holdings = registry.holdings();
         return new Activity(
-                status(gpus, seen, holdings),
+                board(gpus, seen, holdings).gpus(),
                 seen.stream()
                         .filter(use -> use.kind().isOpen() && use.process().isPresent())
                         .map(use -> new GpuProcess(use, lease(use, holdings)))
@@ -266,14 +279,15 @@ public final class Leases {
                 .filter(lease -> evidence.isOfHolder(use.process().orElseThrow(), lease));
     }
 
-    private List<GpuStatus> status(List<Gpu> shown, List<GpuUse> seen, Holdings holdings)
-            throws IOException {
+    private Board board(List<Gpu> shown, List<GpuUse> seen, Holdings holdings) throws IOException {
         List<Gpu> gpus = troubles.mark(shown);
         UnmanagedUses unmanaged = unmanagedLook.unmanaged(seen, holdings, policy.get());
         GpuChoice choice =
                 new GpuChoice(gpus, traits.get(), holdings, unmanaged, queue.all(), policy.get());
-        return new GpuBoard(holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers())
-                .status(gpus);
+        GpuBoard board =
+                new GpuBoard(
+                        holdings, evidence, unmanaged, choice, unmanagedLook.knowsContainers());
+        return new Board(board.status(gpus), choice);
     }
 
     /**

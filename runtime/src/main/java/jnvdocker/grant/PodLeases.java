@@ -40,7 +40,7 @@ public final class PodLeases {
     private static final Duration STEP = Duration.ofMillis(100);
 
     /** A kubelet does not ask again for a pod that was refused its devices. */
-    private static final String AT_ADMISSION = "make the pod again, which may get others then";
+    public static final String AT_ADMISSION = "make the pod again, which may get others then";
 
     private static final String AT_START = "wait, or delete the pod";
 

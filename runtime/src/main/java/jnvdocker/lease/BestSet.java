@@ -29,15 +29,20 @@ final class BestSet {
     private final long[] degrees;
 
     private final int count;
+
+    /** So many of the first are in every set. */
+    private final int included;
+
     private int[] best = {};
     private long bestWeakest = -1;
     private long bestSum = -1;
     private long bestLoss = Long.MAX_VALUE;
 
-    private BestSet(long[][] weights, long[] degrees, int count) {
+    private BestSet(long[][] weights, long[] degrees, int count, int included) {
         this.weights = weights;
         this.degrees = degrees;
         this.count = count;
+        this.included = included;
     }
 
     /**
@@ -47,6 +52,16 @@ final class BestSet {
      * @return in order of preference
      */
     static List<Gpu> of(List<Gpu> from, int count, List<Gpu> free, Connections connections) {
+        return of(from, 0, count, free, connections);
+    }
+
+    /**
+     * The same of all sets that have the first few in them.
+     *
+     * @param included how many that are, at most {@code count}
+     */
+    static List<Gpu> of(
+            List<Gpu> from, int included, int count, List<Gpu> free, Connections connections) {
         if (from.size() <= count) {
             return from;
         }
@@ -57,9 +72,10 @@ final class BestSet {
                 new BestSet(
                         weights(from, connections),
                         from.stream().mapToLong(gpu -> degree(gpu, free, connections)).toArray(),
-                        count);
-        if (isSmall(from.size(), count)) {
-            search.tryAll(new int[count], 0, 0, Long.MAX_VALUE, 0);
+                        count,
+                        included);
+        if (isSmall(from.size() - included, count - included)) {
+            search.tryAll();
         } else {
             search.tryGrown();
         }
@@ -93,6 +109,12 @@ final class BestSet {
         return sets <= MOST_SETS;
     }
 
+    private void tryAll() {
+        Growth start = new Growth();
+        IntStream.range(0, included).forEach(start::add);
+        tryAll(start.set, included, included, start.weakest, start.sum);
+    }
+
     /** Those that come first are tried first, and stay unless a better one is found. */
     private void tryAll(int[] set, int size, int next, long weakest, long sum) {
         if (size == count) {
@@ -115,8 +137,9 @@ final class BestSet {
     }
 
     private void tryGrown() {
-        for (int start = 0; start < degrees.length; start++) {
+        for (int start = included; start < degrees.length; start++) {
             Growth growth = new Growth();
+            IntStream.range(0, included).forEach(growth::add);
             growth.add(start);
             while (growth.size < count) {
                 growth.add(growth.fitting());

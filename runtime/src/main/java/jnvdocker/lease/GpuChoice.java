@@ -6,6 +6,7 @@ import jnvdocker.request.GpuResolver;
 import jnvdocker.words.RefusedException;
 
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Chooses GPUs for a request: all that it asks for, or none. The same request and the same state of
@@ -124,6 +126,16 @@ public final class GpuChoice {
                         kept,
                         cordons,
                         quota);
+    }
+
+    /** The same as if one more lease had begun. */
+    public GpuChoice with(Lease lease) {
+        return new GpuChoice(gpus, traits, holdings.with(lease), unmanaged, kept, cordons, quota);
+    }
+
+    /** The lease for which nobody else may have a GPU. */
+    public Optional<Lease> holder(Gpu gpu) {
+        return holdings.of(gpu);
     }
 
     /** The waiting client that a free GPU is kept for. */
@@ -294,6 +306,56 @@ public final class GpuChoice {
                         .filter(gpu -> isGivenOut(gpu) || unmanaged.bars(gpu.uuid()))
                         .toList();
         return these(request, named, busy);
+    }
+
+    /**
+     * Whether a scheduler can have the GPUs that it has chosen. The limits of users are not for it,
+     * and it knows itself who is next where it has given a GPU to somebody.
+     *
+     * @param its whether a lease is one of the scheduler's
+     */
+    public Outcome chosenBy(List<Gpu> named, Predicate<Lease> its) {
+        List<Gpu> others = named.stream().filter(gpu -> holder(gpu).filter(its).isEmpty()).toList();
+        List<String> ids = named.stream().map(Gpu::number).toList();
+        Outcome outcome =
+                these(
+                        new GpuRequest.Devices(ids),
+                        others,
+                        others.stream().filter(this::isBusy).toList());
+        return outcome instanceof Chosen ? new Chosen(named) : outcome;
+    }
+
+    /**
+     * The usual choice among the GPUs that a scheduler has left, which need not be free: those that
+     * are come first.
+     *
+     * @param included those of them that are chosen already
+     * @param count how many there are to be with these
+     * @return in order of index
+     */
+    public List<Gpu> preferred(List<Gpu> available, List<Gpu> included, int count) {
+        List<Gpu> chosen = new ArrayList<>(included);
+        List<Gpu> rest = new ArrayList<>(available);
+        rest.removeAll(included);
+        List<Gpu> free = free(rest.stream().filter(usable::contains).toList());
+        List<Gpu> whole = free.stream().filter(gpu -> gpu.part().isEmpty()).toList();
+        add(chosen, whole, count, traits.connections());
+        add(chosen, free, count, Connections.UNKNOWN);
+        add(chosen, rest, count, traits.connections());
+        return chosen.stream().sorted(Gpu.ORDER).toList();
+    }
+
+    private void add(List<Gpu> chosen, List<Gpu> some, int count, Connections connections) {
+        if (chosen.size() < count) {
+            List<Gpu> from = new ArrayList<>(chosen);
+            some.stream()
+                    .filter(gpu -> !chosen.contains(gpu))
+                    .sorted(preference())
+                    .forEach(from::add);
+            List<Gpu> best = BestSet.of(from, chosen.size(), count, free(), connections);
+            chosen.clear();
+            chosen.addAll(best);
+        }
     }
 
     private Impossible nothingUsable() {

@@ -33,6 +33,13 @@ public record Holdings(
                 .or(() -> held.values().stream().filter(lease -> lease.excludes(gpu)).findFirst());
     }
 
+    /** As if one more lease had begun. */
+    Holdings with(Lease lease) {
+        Map<String, Lease> all = new HashMap<>(held);
+        lease.claim().gpus().forEach(gpu -> all.put(gpu.uuid(), lease));
+        return new Holdings(now, all, idleSince, cordoned);
+    }
+
     /** As if one lease had ended. */
     public Holdings without(Lease lease) {
         Map<String, Lease> others = new HashMap<>(held);

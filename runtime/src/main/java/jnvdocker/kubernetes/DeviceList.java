@@ -1,0 +1,123 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.request.GpuResolver;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * The devices of one resource. A GPU that a pod has is healthy whatever becomes of it: the
+ * scheduler would count it twice as missing. Any other is healthy while it is free.
+ */
+final class DeviceList {
+    /** Instances of GPUs come and go, and have another UUID each time. */
+    private static final int REMEMBERED = 1000;
+
+    private static final Comparator<GpuStatus> ORDER =
+            Comparator.comparing(GpuStatus::gpu, Gpu.ORDER);
+
+    private final String resource;
+    private final Supplier<KubernetesPolicy> policy;
+    private final Function<Gpu, OptionalInt> numaNode;
+
+    /** Every device that was in a list, in order of its first. */
+    private final Map<String, Device> listed = new LinkedHashMap<>();
+
+    /**
+     * @param registered ids that the kubelet knows from an earlier list
+     */
+    DeviceList(
+            String resource,
+            Supplier<KubernetesPolicy> policy,
+            Function<Gpu, OptionalInt> numaNode,
+            Set<String> registered) {
+        this.resource = resource;
+        this.policy = policy;
+        this.numaNode = numaNode;
+        registered.stream()
+                .filter(GpuResolver::isUuid)
+                .sorted()
+                .limit(REMEMBERED)
+                .forEach(id -> listed.put(id, new Device(id, false, OptionalInt.empty())));
+    }
+
+    /** Those that were never seen are unhealthy, as those that have gone. */
+    synchronized List<Device> unseen() {
+        return listed.values().stream().map(DeviceList::gone).toList();
+    }
+
+    private static Device gone(Device device) {
+        return new Device(device.id(), false, device.numaNode());
+    }
+
+    /** The list in order of index, and then those that have gone. */
+    synchronized List<Device> of(Leases.Board board) {
+        Map<String, Device> devices = new LinkedHashMap<>();
+        for (GpuStatus status : board.gpus().stream().sorted(ORDER).toList()) {
+            Gpu gpu = status.gpu();
+            if (isListed(gpu)) {
+                devices.put(
+                        gpu.uuid(),
+                        new Device(
+                                gpu.uuid(),
+                                isHealthy(status, board.choice()),
+                                numaNode.apply(gpu)));
+            }
+        }
+        for (Device old : listed.values()) {
+            devices.putIfAbsent(old.id(), gone(old));
+        }
+        listed.putAll(devices);
+        List<Device> all = new ArrayList<>(devices.values());
+        while (all.size() > REMEMBERED) {
+            listed.remove(all.removeLast().id());
+        }
+        return all;
+    }
+
+    private boolean isListed(Gpu gpu) {
+        return gpu.hasUuid() && gives(gpu) || listed.containsKey(gpu.uuid());
+    }
+
+    /** Whether pods that ask for the resource may get a GPU. */
+    boolean gives(Gpu gpu) {
+        KubernetesPolicy now = policy.get();
+        return now.resourceOf(gpu).equals(resource) && now.gives(gpu);
+    }
+
+    private boolean isHealthy(GpuStatus status, GpuChoice choice) {
+        Gpu gpu = status.gpu();
+        return choice.holder(gpu)
+                .map(DeviceList::isOfPod)
+                .orElseGet(() ->
+                        switch (status.state()) {
+                            case FREE -> choice.keptFor(gpu).isEmpty() && gives(gpu);
+                            case RESERVED, HELD, STUCK, UNMANAGED, CORDONED, SICK, MISSING -> false;
+                        });
+    }
+
+    /** Whether a lease is a pod's, or is reserved for one. */
+    static boolean isOfPod(Lease lease) {
+        return switch (lease.claim().origin()) {
+            case Origin.Pod _ -> true;
+            case Origin.DockerContainer _,
+                    Origin.HostProcess _,
+                    Origin.MesosTask _,
+                    Origin.OciContainer _ ->
+                    false;
+        };
+    }
+}

@@ -1,0 +1,214 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.grant.DecisionListener;
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.RefusalReason;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.registry.Changes;
+import jnvdocker.words.Refusal;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Knows how all GPUs are, so that nobody who asks waits. One thread looks at them, and may wait for
+ * the registry, for {@code /proc} and for engines. Another tells of changes: a lease that begins is
+ * known at once, however long a look takes.
+ */
+public final class GpuWatch implements DecisionListener, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
+
+    /** For uses without a lease, and faults, which nobody tells of. */
+    private static final Duration PERIOD = Duration.ofSeconds(3);
+
+    private final Look look;
+    private final Changes changes;
+    private final List<Consumer<Leases.Board>> listeners = new CopyOnWriteArrayList<>();
+    private final List<Thread> threads;
+
+    private Optional<Leases.Board> board = Optional.empty();
+    private long told;
+    private long count;
+
+    /** Leases that the last look need not have seen. */
+    private final List<Begun> begun = new ArrayList<>();
+
+    private boolean failing;
+
+    /** A look at all GPUs. */
+    @FunctionalInterface
+    public interface Look {
+        Leases.Board board() throws IOException;
+    }
+
+    /**
+     * @param at the count at that moment
+     */
+    private record Begun(long at, Lease lease) {}
+
+    /**
+     * @param changes after which it looks again at once
+     */
+    public GpuWatch(Look look, Changes changes) {
+        this.look = look;
+        this.changes = changes;
+        threads =
+                List.of(
+                        Thread.ofPlatform().daemon().name("pods-look").unstarted(this::lookOn),
+                        Thread.ofPlatform().daemon().name("pods-tell").unstarted(this::tellOn));
+    }
+
+    public GpuWatch start() {
+        threads.forEach(Thread::start);
+        return this;
+    }
+
+    /** What is known now; empty until the first look is done. */
+    synchronized Optional<Leases.Board> known() {
+        return board;
+    }
+
+    /**
+     * Waits for the first look.
+     *
+     * @return whether it is done
+     */
+    public synchronized boolean await(Duration longest) throws InterruptedException {
+        long end = System.nanoTime() + longest.toNanos();
+        while (board.isEmpty()) {
+            long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+            if (left <= 0) {
+                return false;
+            }
+            wait(left);
+        }
+        return true;
+    }
+
+    /** Waits for the next look, or for a lease to begin. */
+    synchronized void awaitNext() throws InterruptedException {
+        long before = count;
+        while (count == before) {
+            wait();
+        }
+    }
+
+    /** Has somebody told of each change, on a thread of its own. */
+    void tell(Consumer<Leases.Board> listener) {
+        listeners.add(listener);
+    }
+
+    @Override
+    public void granted(Lease lease) {
+        begin(lease);
+    }
+
+    @Override
+    public void recovered(Lease lease) {
+        begin(lease);
+    }
+
+    private synchronized void begin(Lease lease) {
+        count++;
+        begun.removeIf(it -> it.lease().claim().gpus().stream().anyMatch(lease::excludes));
+        begun.add(new Begun(count, lease));
+        board = board.map(it -> new Leases.Board(it.gpus(), it.choice().with(lease)));
+        notifyAll();
+    }
+
+    /** Whether its GPUs are free is seen by a look, to which the registry wakes us. */
+    @Override
+    public synchronized void released(Lease lease, Instant at, String evidence) {
+        begun.removeIf(it -> it.lease().id() == lease.id());
+    }
+
+    @Override
+    public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {}
+
+    private void lookOn() {
+        while (!Thread.currentThread().isInterrupted()) {
+            long seen = changes.count();
+            long before = count();
+            try {
+                seen(look.board(), before);
+            } catch (IOException e) {
+                failed(FileErrors.describe(e));
+            } catch (RuntimeException e) {
+                LOG.error("looking at the GPUs for pods", e);
+            }
+            try {
+                changes.await(seen, PERIOD);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private synchronized long count() {
+        return count;
+    }
+
+    private synchronized void seen(Leases.Board seen, long before) {
+        failing = false;
+        begun.removeIf(it -> it.at() <= before);
+        GpuChoice choice = seen.choice();
+        for (Begun it : begun) {
+            choice = choice.with(it.lease());
+        }
+        board = Optional.of(new Leases.Board(seen.gpus(), choice));
+        count++;
+        notifyAll();
+    }
+
+    private synchronized void failed(String why) {
+        if (!failing) {
+            LOG.warn("pods get GPUs by what was known before: {}", why);
+        }
+        failing = true;
+    }
+
+    private void tellOn() {
+        try {
+            while (true) {
+                Leases.Board now = next();
+                listeners.forEach(listener -> tell(listener, now));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void tell(Consumer<Leases.Board> listener, Leases.Board now) {
+        try {
+            listener.accept(now);
+        } catch (RuntimeException e) {
+            LOG.error("telling of GPUs for pods", e);
+        }
+    }
+
+    private synchronized Leases.Board next() throws InterruptedException {
+        while (told == count || board.isEmpty()) {
+            wait();
+        }
+        told = count;
+        return board.get();
+    }
+
+    @Override
+    public void close() {
+        threads.forEach(Thread::interrupt);
+    }
+}

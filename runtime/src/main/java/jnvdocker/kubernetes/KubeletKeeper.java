@@ -1,0 +1,112 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.grant.Leases;
+import jnvdocker.grant.PodLeases;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.posix.FileErrors;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Asks the kubelet which pods have GPUs, and has leases end by its answer. A kubelet that does not
+ * answer changes nothing: all pods keep theirs.
+ */
+final class KubeletKeeper implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(KubeletKeeper.class);
+
+    private static final Duration WITH_PODS = Duration.ofSeconds(2);
+    private static final Duration WITHOUT = Duration.ofSeconds(30);
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+
+    private final PodLeases leases;
+    private final KubeletView kubelet;
+    private final Thread thread =
+            Thread.ofPlatform().daemon().name("pods-keep").unstarted(this::keep);
+
+    private boolean pods;
+    private boolean due;
+    private boolean silent;
+
+    KubeletKeeper(PodLeases leases, KubeletView kubelet, GpuWatch watch) {
+        this.leases = leases;
+        this.kubelet = kubelet;
+        watch.tell(this::know);
+    }
+
+    KubeletKeeper start() {
+        thread.start();
+        return this;
+    }
+
+    private synchronized void know(Leases.Board board) {
+        boolean has =
+                board.gpus().stream()
+                        .map(GpuStatus::gpu)
+                        .flatMap(gpu -> board.choice().holder(gpu).stream())
+                        .anyMatch(DeviceList::isOfPod);
+        if (has && !pods) {
+            wake();
+        }
+        pods = has;
+    }
+
+    /** Has the kubelet asked at once. */
+    synchronized void wake() {
+        due = true;
+        notifyAll();
+    }
+
+    private void keep() {
+        try {
+            while (true) {
+                look();
+                await();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized void await() throws InterruptedException {
+        long begun = System.nanoTime();
+        while (!due) {
+            Duration period = pods ? WITH_PODS : WITHOUT;
+            long left =
+                    TimeUnit.NANOSECONDS.toMillis(period.toNanos() - (System.nanoTime() - begun));
+            if (left <= 0) {
+                return;
+            }
+            wait(left);
+        }
+        due = false;
+    }
+
+    private void look() {
+        try {
+            PodLeases.Sight begun = leases.look();
+            DeviceHolders holders = kubelet.ask(LIMIT);
+            leases.told(begun, holders.listed(), holders.remembered());
+            if (silent) {
+                LOG.info("the kubelet answers");
+            }
+            silent = false;
+        } catch (IOException e) {
+            if (!silent) {
+                LOG.warn("pods keep their GPUs as they are: {}", FileErrors.describe(e));
+            }
+            silent = true;
+        } catch (RuntimeException e) {
+            LOG.error("asking the kubelet", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+    }
+}

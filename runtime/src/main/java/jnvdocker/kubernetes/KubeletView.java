@@ -1,0 +1,72 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.ProcessId;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** What can be learnt from a kubelet: its answers, and its file. */
+final class KubeletView {
+    private static final Logger LOG = LoggerFactory.getLogger(KubeletView.class);
+
+    private final Kubelet kubelet;
+    private final Path folder;
+    private volatile Optional<ProcessId> last = Optional.empty();
+
+    KubeletView(Kubelet kubelet, Path folder) {
+        this.kubelet = kubelet;
+        this.folder = folder;
+    }
+
+    /**
+     * What it answers, with what its file adds to that.
+     *
+     * @throws IOException when it does not answer; its file alone may name pods that have ended
+     */
+    DeviceHolders ask(Duration limit) throws IOException {
+        return new DeviceHolders(kubelet.list(limit), checkpoint());
+    }
+
+    /** All that can be learnt now, which may be nothing. */
+    DeviceHolders askOrRead(Duration limit) {
+        try {
+            return ask(limit);
+        } catch (IOException e) {
+            LOG.debug("the kubelet does not tell its pods", e);
+            return new DeviceHolders(List.of(), checkpoint());
+        }
+    }
+
+    /** What its file says, which is nothing when it cannot be read. */
+    Checkpoint checkpoint() {
+        try {
+            return Checkpoint.read(folder);
+        } catch (IOException e) {
+            LOG.warn("pods are known by their names only: {}", FileErrors.describe(e));
+            return Checkpoint.NONE;
+        }
+    }
+
+    /**
+     * The kubelet's process; while it starts again, that of the last one.
+     *
+     * @throws IOException when there has been none
+     */
+    ProcessId process() throws IOException {
+        try {
+            last = Optional.of(kubelet.process());
+        } catch (IOException e) {
+            if (last.isEmpty()) {
+                throw e;
+            }
+        }
+        return last.orElseThrow();
+    }
+}

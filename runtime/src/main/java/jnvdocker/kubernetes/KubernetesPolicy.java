@@ -1,0 +1,94 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.request.GpuResolver;
+import jnvdocker.words.InvalidValueException;
+import jnvdocker.words.Quote;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * Which GPUs pods get, and how their manifests name them: the table {@code [kubernetes]} of the
+ * configuration.
+ *
+ * @param enabled whether a kubelet is served at all
+ * @param resource {@code nvidia.com/gpu}
+ * @param perModel whether each model is a resource of its own, as {@code nvidia.com/a100-sxm4-80gb}
+ * @param kubeletFolder the kubelet's own directory
+ * @param gpus ids of the only GPUs that pods get; empty for any GPU
+ */
+public record KubernetesPolicy(
+        boolean enabled, String resource, boolean perModel, Path kubeletFolder, List<String> gpus) {
+    public static final String RESOURCE = "nvidia.com/gpu";
+    public static final Path KUBELET_FOLDER = Path.of("/var/lib/kubelet");
+
+    private static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+
+    /** The name of a quota for it is longer by 9 characters. */
+    private static final Pattern NAME =
+            Pattern.compile(
+                    "(?=.{1,244}/)"
+                            + LABEL
+                            + "([.]"
+                            + LABEL
+                            + ")*"
+                            + "/[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?");
+
+    private static final int LONGEST_NAME = 63;
+
+    public KubernetesPolicy {
+        gpus = List.copyOf(gpus);
+    }
+
+    /**
+     * Returns the name of a resource, if Kubernetes takes it.
+     *
+     * @throws InvalidValueException saying what to write
+     */
+    public static String checkResource(String name) {
+        boolean builtIn =
+                name.matches("(.*[.])?kubernetes[.]io/.*") || name.startsWith("requests.");
+        if (builtIn || !NAME.matcher(name).matches()) {
+            throw new InvalidValueException(
+                    Quote.quoted(name) + " is not the name of an extended resource",
+                    "write a domain and a name, as " + RESOURCE);
+        }
+        return name;
+    }
+
+    /** The same for other GPUs. */
+    public KubernetesPolicy giving(List<String> others) {
+        return new KubernetesPolicy(enabled, resource, perModel, kubeletFolder, others);
+    }
+
+    /** Whether pods may get this GPU. */
+    boolean gives(Gpu gpu) {
+        return gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.covers(id, gpu));
+    }
+
+    /** The name of the resource that a GPU is one of. */
+    String resourceOf(Gpu gpu) {
+        if (!perModel) {
+            return resource;
+        }
+        String words =
+                gpu.model()
+                        .toLowerCase(Locale.ROOT)
+                        .replaceFirst("^nvidia ", "")
+                        .replaceAll("[^a-z0-9.]+", "-");
+        String name = words.substring(0, Math.min(words.length(), LONGEST_NAME));
+        String clean = name.replaceAll("^[^a-z0-9]+|[^a-z0-9]+$", "");
+        return resource.substring(0, resource.indexOf('/') + 1) + (clean.isEmpty() ? "gpu" : clean);
+    }
+
+    /** Whether a kubelet is served alike, whichever GPUs it gets. */
+    public boolean isServedLike(KubernetesPolicy other) {
+        return enabled == other.enabled
+                && resource.equals(other.resource)
+                && perModel == other.perModel
+                && kubeletFolder.equals(other.kubeletFolder);
+    }
+}

@@ -1,0 +1,160 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.grant.ClaimVolumes;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.Leases;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.Host;
+import jnvdocker.host.NoDriverException;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Owner;
+import jnvdocker.words.Quote;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/** The parts that give GPUs to pods, put together. */
+public final class PodParts implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PodParts.class);
+    private static final String POD = "pod";
+
+    private final World world;
+    private final KubernetesPolicy policy;
+    private final NumaNodes numaNodes;
+    private final KubeletView kubelet;
+    private final GpuWatch watch;
+    private final KubeletKeeper keeper;
+    private final Set<String> served = ConcurrentHashMap.newKeySet();
+
+    /**
+     * Where the parts find the world.
+     *
+     * @param inventory the GPUs that the driver shows
+     * @param policy as it is now, in which only the GPUs may change
+     */
+    public record World(
+            LeaseParts parts,
+            ClaimVolumes.Inventory inventory,
+            Host host,
+            Kubelet kubelet,
+            PodEdits edits,
+            Supplier<KubernetesPolicy> policy) {}
+
+    private PodParts(World world) {
+        this.world = world;
+        policy = world.policy().get();
+        numaNodes = new NumaNodes(world.host());
+        kubelet = new KubeletView(world.kubelet(), policy.kubeletFolder());
+        watch = new GpuWatch(this::look, world.parts().registry().changes());
+        keeper = new KubeletKeeper(world.parts().pods(), kubelet, watch);
+    }
+
+    /** Starts to watch the GPUs and the kubelet. */
+    public static PodParts start(World world) {
+        PodParts parts = new PodParts(world);
+        world.parts().leases().tell(parts.watch);
+        parts.watch.tell(parts::warn);
+        parts.watch.start();
+        parts.keeper.start();
+        return parts;
+    }
+
+    private Leases.Board look() throws IOException {
+        List<Gpu> gpus = gpus();
+        numaNodes.read(gpus);
+        return world.parts().leases().board(gpus);
+    }
+
+    private List<Gpu> gpus() throws IOException {
+        try {
+            return world.inventory().gpus();
+        } catch (NoDriverException e) {
+            return List.of();
+        }
+    }
+
+    /**
+     * The plugins, by the names of their resources. Waits for a first look at the GPUs, since a
+     * kubelet rejects pods whose devices it knows and does not see any more; where each model is a
+     * resource, until there is a GPU.
+     *
+     * @param longest for a look that does not end
+     */
+    public SortedMap<String, DevicePlugin> plugins(Duration longest) throws InterruptedException {
+        Checkpoint checkpoint = kubelet.checkpoint();
+        SortedMap<String, DevicePlugin> plugins = new TreeMap<>();
+        for (String name : names(longest)) {
+            Set<String> registered = checkpoint.registered().getOrDefault(name, Set.of());
+            plugins.put(name, plugin(name, registered));
+        }
+        served.addAll(plugins.keySet());
+        return plugins;
+    }
+
+    private Set<String> names(Duration longest) throws InterruptedException {
+        watch.await(longest);
+        if (!policy.perModel()) {
+            return Set.of(policy.resource());
+        }
+        while (true) {
+            Set<String> models = watch.known().map(this::models).orElse(Set.of());
+            if (!models.isEmpty()) {
+                return models;
+            }
+            watch.awaitNext();
+        }
+    }
+
+    private Set<String> models(Leases.Board board) {
+        KubernetesPolicy now = world.policy().get();
+        Set<String> models = new TreeSet<>();
+        for (GpuStatus status : board.gpus()) {
+            Gpu gpu = status.gpu();
+            if (status.state() != GpuStatus.State.MISSING && gpu.hasUuid() && now.gives(gpu)) {
+                models.add(policy.resourceOf(gpu));
+            }
+        }
+        return models;
+    }
+
+    private DevicePlugin plugin(String resource, Set<String> registered) {
+        return new PodDevicePlugin(
+                resource,
+                watch,
+                new DeviceList(resource, world.policy(), numaNodes::of, registered),
+                kubelet,
+                PodGrants.of(world.parts().pods()),
+                world.edits(),
+                new NewRefusals(why -> world.parts().leases().refused(Owner.KUBERNETES, POD, why)),
+                keeper::wake);
+    }
+
+    private void warn(Leases.Board board) {
+        if (policy.perModel() && !served.isEmpty()) {
+            for (String model : models(board)) {
+                if (served.add(model)) {
+                    LOG.warn(
+                            "GPUs are here that pods cannot ask for as {} before jnvdockerd is"
+                                    + " restarted",
+                            Quote.shown(model));
+                }
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        keeper.close();
+        watch.close();
+    }
+}

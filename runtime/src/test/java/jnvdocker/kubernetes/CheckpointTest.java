@@ -1,0 +1,147 @@
+package jnvdocker.kubernetes;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.List;
+import java.util.Set;
+
+/** The kubelet's file, as real ones have written it, and as nobody should. */
+class CheckpointTest {
+    private static final String GPU_0 = "GPU-5c1a0000-9a1b-4d3e-8f70-000000000000";
+    private static final String GPU_1 = "GPU-5c1a1003-9a1b-4d3e-8f70-000000000001";
+    private static final String UID = "33602dd8e7472556adb8043f750b256e";
+
+    @TempDir Path kubelet;
+    private Path file;
+
+    @BeforeEach
+    void lay() throws IOException {
+        file = kubelet.resolve("device-plugins/kubelet_internal_checkpoint");
+        Files.createDirectories(file.getParent());
+    }
+
+    private Checkpoint recorded(String name) throws IOException {
+        try (InputStream in = getClass().getResourceAsStream(name)) {
+            Files.write(file, in.readAllBytes());
+        }
+        return Checkpoint.read(kubelet);
+    }
+
+    private Checkpoint written(String text) throws IOException {
+        Files.writeString(file, text);
+        return Checkpoint.read(kubelet);
+    }
+
+    @Test
+    void realOneTellsPodAndContainerAndNodes() throws IOException {
+        Checkpoint checkpoint = recorded("one-pod.json");
+        assertEquals(
+                List.of(
+                        new Checkpoint.Entry(
+                                UID,
+                                "main",
+                                "nvidia.com/gpu",
+                                Set.of(GPU_0),
+                                List.of(
+                                        "/dev/nvidia0",
+                                        "/dev/nvidiactl",
+                                        "/dev/nvidia-uvm",
+                                        "/dev/nvidia-uvm-tools"))),
+                checkpoint.entries());
+        assertEquals(4, checkpoint.registered().get("nvidia.com/gpu").size());
+    }
+
+    @Test
+    void resourceWithoutDevicesIsRegisteredAllTheSame() throws IOException {
+        Checkpoint checkpoint = recorded("two-resources.json");
+        assertEquals(Set.of(), checkpoint.registered().get("jnvdocker.io/java"));
+        assertEquals(Set.of(GPU_0, GPU_1), checkpoint.entries().getFirst().ids());
+    }
+
+    @Test
+    void devicesOfSeveralNumaNodesAreOneSet() throws IOException {
+        Checkpoint checkpoint = written(entry("{\"0\":[\"a\"],\"1\":[\"b\",\"c\"]}", ""));
+        assertEquals(Set.of("a", "b", "c"), checkpoint.entries().getFirst().ids());
+    }
+
+    @Test
+    void olderKubeletsWriteOneList() throws IOException {
+        Checkpoint checkpoint = written(entry("[\"a\",\"b\"]", ""));
+        assertEquals(Set.of("a", "b"), checkpoint.entries().getFirst().ids());
+    }
+
+    @Test
+    void kubeletWithoutDevicesHasNoFile() throws IOException {
+        assertEquals(Checkpoint.NONE, Checkpoint.read(kubelet));
+        assertEquals(Checkpoint.NONE, Checkpoint.read(kubelet.resolve("nowhere")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "{}", "[]", "1", "{\"Data\":[1]}", "{\"Data\":{\"x\":1}}"})
+    void nothingIsToldByWhatIsThereBesides(String text) throws IOException {
+        assertEquals(List.of(), written(text).entries());
+    }
+
+    @Test
+    void halfAFileIsAnError() {
+        var e = assertThrows(IOException.class, () -> written("{\"Data\":{"));
+        assertTrue(e.getMessage().startsWith(file + " is not JSON"), e::getMessage);
+    }
+
+    @Test
+    void hugeFileIsNotRead() throws IOException {
+        try (var huge = new RandomAccessFile(file.toFile(), "rw")) {
+            huge.setLength(1L << 32);
+        }
+        var e = assertThrows(IOException.class, () -> Checkpoint.read(kubelet));
+        assertTrue(e.getMessage().contains("is longer than"), e::getMessage);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"../../x", "", "a/b", "0123456789abcdef 1", "ABCDEFGH"})
+    void uidThatIsNoneIsLeftOut(String uid) throws IOException {
+        assertEquals(List.of(), written(entry("[\"a\"]", "").replace(UID, uid)).entries());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"?", "AAAA", "Gv////8P", "Gg=="})
+    void answerThatIsNoneHasNoNodes(String answer) throws IOException {
+        assertEquals(List.of(), written(entry("[\"a\"]", answer)).entries().getFirst().nodes());
+    }
+
+    @Test
+    void answerCutShortHasNoNodes() throws IOException {
+        byte[] cut = {0x1a, 0x20, 0x0a, 0x0c};
+        String answer = Base64.getEncoder().encodeToString(cut);
+        assertEquals(List.of(), written(entry("[\"a\"]", answer)).entries().getFirst().nodes());
+    }
+
+    private static String entry(String ids, String answer) {
+        return new String(
+                ("{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\""
+                                + UID
+                                + "\",\"ContainerName\":\"main\",\"ResourceName\":\"nvidia.com/gpu\","
+                                + "\"DeviceIDs\":"
+                                + ids
+                                + ",\"AllocResp\":\""
+                                + answer
+                                + "\"}],\"RegisteredDevices\":{}},\"Checksum\":1}")
+                        .getBytes(StandardCharsets.UTF_8),
+                StandardCharsets.UTF_8);
+    }
+}

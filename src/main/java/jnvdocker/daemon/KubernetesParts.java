@@ -1,0 +1,100 @@
+package jnvdocker.daemon;
+
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.host.Host;
+import jnvdocker.kubelet.KubeletLink;
+import jnvdocker.kubelet.Resource;
+import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.kubernetes.PodEdits;
+import jnvdocker.kubernetes.PodParts;
+import jnvdocker.kubernetes.Registration;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * Serves this host's kubelet, if the configuration says so. All of it begins on a thread of its
+ * own: nobody else waits for a look at the GPUs, or for a kubelet.
+ */
+final class KubernetesParts implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(KubernetesParts.class);
+
+    /** For the first look at the GPUs. */
+    private static final Duration LOOK = Duration.ofSeconds(5);
+
+    /** For its thread to end, in which an open socket may still be closed. */
+    private static final Duration END = Duration.ofSeconds(5);
+
+    private final LeaseParts parts;
+    private final LeaseParts.World world;
+    private final Host host;
+    private final PodEdits edits;
+    private final Supplier<KubernetesPolicy> policy;
+    private final Thread thread = Thread.ofVirtual().name("kubernetes").unstarted(this::serve);
+    private volatile Optional<KubeletLink> link = Optional.empty();
+
+    /**
+     * @param edits what pods get with their GPUs
+     * @param policy in which only the GPUs may change
+     */
+    KubernetesParts(
+            LeaseParts parts,
+            LeaseParts.World world,
+            Host host,
+            PodEdits edits,
+            Supplier<KubernetesPolicy> policy) {
+        this.parts = parts;
+        this.world = world;
+        this.host = host;
+        this.edits = edits;
+        this.policy = policy;
+    }
+
+    KubernetesParts start() {
+        if (policy.get().enabled()) {
+            thread.start();
+        }
+        return this;
+    }
+
+    /** What has become of each resource; empty as long as none is served. */
+    List<Registration> registrations() {
+        return link.map(KubeletLink::registrations).orElse(List.of());
+    }
+
+    private void serve() {
+        try (KubeletLink opened =
+                KubeletLink.open(policy.get().kubeletFolder(), world.processes())) {
+            PodParts.World its =
+                    new PodParts.World(
+                            parts, world.inventory(), host, opened.kubelet(), edits, policy);
+            try (PodParts pods = PodParts.start(its)) {
+                link = Optional.of(opened);
+                opened.serve(
+                        pods.plugins(LOOK).entrySet().stream()
+                                .map(it -> new Resource(it.getKey(), it.getValue()))
+                                .toList());
+                Thread.sleep(Duration.ofSeconds(Long.MAX_VALUE));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (RuntimeException e) {
+            LOG.error("no kubelet is served", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+        try {
+            thread.join(END);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
