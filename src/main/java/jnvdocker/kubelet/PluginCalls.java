@@ -207,9 +207,7 @@ final class PluginCalls {
     }
 
     private static StatusException malformed(String what) {
-        return failure(
-                Status.INVALID_ARGUMENT,
-                new Refusal(what, "look into the kubelet's log"));
+        return failure(Status.INVALID_ARGUMENT, new Refusal(what, "look into the kubelet's log"));
     }
 
     private static StatusException unexpected(String call, Throwable cause) {
