@@ -41,13 +41,14 @@ final class DevicePluginServer implements AutoCloseable {
     /**
      * Serves from now on.
      *
-     * @param ended told of each reader of the devices that leaves
+     * @param changed told of each reader of the devices that comes or leaves
      * @throws IOException when the socket cannot be made
      */
     static DevicePluginServer listen(
-            GrpcSockets grpc, Path socket, DevicePlugin plugin, Runnable ended) throws IOException {
+            GrpcSockets grpc, Path socket, DevicePlugin plugin, Runnable changed)
+            throws IOException {
         SocketFile.makeRoom(socket);
-        DeviceStreams streams = new DeviceStreams(plugin, ended);
+        DeviceStreams streams = new DeviceStreams(plugin, changed);
         Server server =
                 grpc.server(socket).addService(service(new PluginCalls(plugin), streams)).build();
         try {

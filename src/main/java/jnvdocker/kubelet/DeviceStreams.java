@@ -17,22 +17,22 @@ import java.util.concurrent.atomic.AtomicReference;
 final class DeviceStreams implements AutoCloseable {
     private static final int MOST = 8;
 
-    private final Runnable ended;
+    private final Runnable changed;
     private final Set<Stream> open = new LinkedHashSet<>();
     private final AtomicReference<List<Device>> latest = new AtomicReference<>(List.of());
     private final DevicePlugin.Watch watch;
 
     /**
-     * @param ended told of each stream that ends from the other side
+     * @param changed told of each stream that begins, or that the other side ends
      */
-    DeviceStreams(DevicePlugin plugin, Runnable ended) {
-        this.ended = ended;
+    DeviceStreams(DevicePlugin plugin, Runnable changed) {
+        this.changed = changed;
         List<Device> unknown = latest.get();
-        watch = plugin.watch(this::changed);
+        watch = plugin.watch(this::listed);
         latest.compareAndSet(unknown, plugin.devices());
     }
 
-    private void changed(List<Device> devices) {
+    private void listed(List<Device> devices) {
         latest.set(devices);
         all().forEach(Stream::send);
     }
@@ -53,6 +53,7 @@ final class DeviceStreams implements AutoCloseable {
         reader.setOnReadyHandler(stream::send);
         reader.setOnCancelHandler(() -> left(stream));
         stream.send();
+        changed.run();
     }
 
     private void left(Stream stream) {
@@ -61,7 +62,7 @@ final class DeviceStreams implements AutoCloseable {
             was = open.remove(stream);
         }
         if (was) {
-            ended.run();
+            changed.run();
         }
     }
 

@@ -55,6 +55,8 @@ final class PluginCalls {
     private static final Duration DELAY = Duration.ofSeconds(2);
 
     private static final int MOST_STARTS = 256;
+    private static final String LATER =
+            "wait, since the kubelet tries again ('jnvdocker gpu ls' shows who holds the GPUs)";
 
     private final DevicePlugin plugin;
     private final Semaphore starts = new Semaphore(MOST_STARTS);
@@ -125,9 +127,7 @@ final class PluginCalls {
         if (!starts.tryAcquire()) {
             throw failure(
                     Status.UNAVAILABLE,
-                    new Refusal(
-                            MOST_STARTS + " containers are waiting for their GPUs",
-                            "the kubelet tries again"));
+                    new Refusal(MOST_STARTS + " containers are waiting for their GPUs", LATER));
         }
         FutureTask<Void> start =
                 new FutureTask<>(() -> {
@@ -169,13 +169,10 @@ final class PluginCalls {
             throw failure(
                     Status.UNAVAILABLE,
                     new Refusal(
-                            "the lease of " + String.join(", ", ids) + " takes too long",
-                            "the kubelet tries again"));
+                            "the lease of " + String.join(", ", ids) + " takes too long", LATER));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw failure(
-                    Status.UNAVAILABLE,
-                    new Refusal("jnvdockerd is stopping", "the kubelet tries again"));
+            throw failure(Status.UNAVAILABLE, new Refusal("jnvdockerd is stopping", LATER));
         }
     }
 
@@ -210,7 +207,7 @@ final class PluginCalls {
     }
 
     private static StatusException malformed(String what) {
-        return failure(Status.INVALID_ARGUMENT, Refusal.of(what));
+        return failure(Status.INVALID_ARGUMENT, new Refusal(what, "look into the kubelet's log"));
     }
 
     private static StatusException unexpected(String call, Throwable cause) {
@@ -219,7 +216,7 @@ final class PluginCalls {
         return failure(
                 Status.INTERNAL,
                 new Refusal(
-                        call + " failed (" + reason + ")",
+                        "cannot answer " + call + " (" + reason + ")",
                         "look into the log of jnvdockerd (journalctl -u jnvdocker)"));
     }
 

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * Keeps resources registered: looks at the kubelet's folder whenever something changes in it, when
@@ -47,6 +48,10 @@ final class Registrar implements AutoCloseable {
 
     static Registrar start(GrpcSockets grpc, PluginFolder folder, List<Resource> resources) {
         Registrar registrar = new Registrar(grpc, folder, resources);
+        LOG.info(
+                "offering {} to the kubelet at {}",
+                resources.stream().map(Resource::name).collect(Collectors.joining(", ")),
+                folder.kubelet());
         registrar.watch.start();
         registrar.thread.start();
         return registrar;

@@ -56,6 +56,7 @@ final class ResourceRegistrar implements AutoCloseable {
     private Optional<DevicePluginServer> server = Optional.empty();
     private Optional<Object> kubelet = Optional.empty();
     private boolean overtaken;
+    private boolean cleared;
     private boolean registered;
     private boolean wasRead;
     private long registeredAt;
@@ -129,8 +130,6 @@ final class ResourceRegistrar implements AutoCloseable {
         }
         if (overtaken) {
             overtaken = false;
-            // The kubelet may have forgotten us, or not: it is to begin anew in either case.
-            server.orElseThrow().endStreams();
             plan(SETTLE);
         }
         return registerIfDue(poll);
@@ -157,6 +156,14 @@ final class ResourceRegistrar implements AutoCloseable {
         if (left > 0) {
             return Duration.ofNanos(left);
         }
+        if (server.orElseThrow().readers() > 0 && !cleared) {
+            // The kubelet may have forgotten us, or not: it is to begin anew in either case.
+            cleared = true;
+            server.orElseThrow().endStreams();
+            plan(SETTLE);
+            return SETTLE;
+        }
+        cleared = false;
         register();
         return registered ? READ_LIMIT : delay;
     }
@@ -166,6 +173,7 @@ final class ResourceRegistrar implements AutoCloseable {
         long age = System.nanoTime() - registeredAt;
         if (server.orElseThrow().readers() > 0) {
             wasRead = true;
+            tell(new Registered());
             if (age > STEADY.toNanos()) {
                 delay = FIRST_DELAY;
             }
@@ -206,8 +214,10 @@ final class ResourceRegistrar implements AutoCloseable {
             registered = true;
             wasRead = false;
             registeredAt = System.nanoTime();
-            tell(new Registered());
         } catch (IOException e) {
+            if (Thread.currentThread().isInterrupted()) {
+                return; // it is closing
+            }
             tell(
                     new Failed(
                             new Refusal(

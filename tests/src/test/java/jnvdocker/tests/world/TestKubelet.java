@@ -103,6 +103,10 @@ public final class TestKubelet implements AutoCloseable {
     private final TestPodResources lister;
     private final List<String> calls = new ArrayList<>();
     private final Map<String, Plugin> plugins = new HashMap<>();
+
+    /** To all plugins that have registered, also those that were replaced. */
+    private final Set<ManagedChannel> channels = new HashSet<>();
+
     private final Map<String, Map<String, Boolean>> devices = new TreeMap<>();
     private final Map<String, TestPod> active = new LinkedHashMap<>();
     private final List<Allocation> allocations = new ArrayList<>();
@@ -155,13 +159,14 @@ public final class TestKubelet implements AutoCloseable {
 
     /** Ends, and leaves its sockets, to which nobody listens, and the pods. */
     public void stop() throws IOException {
-        List<Plugin> all;
+        List<ManagedChannel> all;
         synchronized (this) {
-            all = List.copyOf(plugins.values());
+            all = List.copyOf(channels);
+            channels.clear();
             plugins.clear();
             devices.replaceAll((_, _) -> Map.of());
         }
-        all.forEach(it -> it.channel().shutdownNow());
+        all.forEach(ManagedChannel::shutdownNow);
         if (server.isPresent()) {
             TestPodResources.stop(server.get(), socket());
         }
@@ -220,6 +225,7 @@ public final class TestKubelet implements AutoCloseable {
         Plugin plugin = new Plugin(request.resource(), channel, options);
         synchronized (this) {
             plugins.put(plugin.resource(), plugin);
+            channels.add(channel);
         }
         note("ListAndWatch");
         // Not as a part of the plugin's call, with whose end it would end.
