@@ -282,7 +282,7 @@ static int first_operand(int argc, char **argv)
 
 static bool is_our_own(const char *word)
 {
-	static const char *const ours[] = { "gpu", "mesos", "runtime", NULL };
+	static const char *const ours[] = { "gpu", "k8s", "mesos", "runtime", NULL };
 
 	return is_one_of(word, ours);
 }

@@ -2,6 +2,7 @@ package jnvdocker.command;
 
 import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.start.RunHelp;
@@ -29,6 +30,7 @@ public final class Commands {
     private final GpuCommand gpu;
     private final MesosCommand mesos;
     private final RuntimeCommand runtime;
+    private final K8sCommand k8s;
     private final VolumeSetup volumeSetup;
     private final Completion completion;
 
@@ -37,12 +39,14 @@ public final class Commands {
             VolumeSetup volumeSetup,
             GpuCommand gpu,
             MesosCommand mesos,
-            RuntimeCommand runtime) {
+            RuntimeCommand runtime,
+            K8sCommand k8s) {
         this.startContainer = startContainer;
         this.volumeSetup = volumeSetup;
         this.gpu = gpu;
         this.mesos = mesos;
         this.runtime = runtime;
+        this.k8s = k8s;
         this.completion =
                 new Completion(
                         gpu.visible(),
@@ -50,6 +54,8 @@ public final class Commands {
                                 Map.of(
                                         "gpu",
                                         gpu::commands,
+                                        "k8s",
+                                        k8s::commands,
                                         "mesos",
                                         mesos::commands,
                                         "runtime",
@@ -76,6 +82,7 @@ public final class Commands {
         List<String> words = DockerCommandLine.words(request.arguments());
         switch (words.isEmpty() ? "" : words.getFirst()) {
             case "gpu" -> gpu(words.subList(1, words.size()), request, client);
+            case "k8s" -> k8s.run(words.subList(1, words.size()), request, client);
             case "mesos" -> mesos.run(words.subList(1, words.size()), request, client);
             case "runtime" -> runtime.run(words.subList(1, words.size()), request, client);
             case VolumeSetup.GROUP -> volume(words, request, client);

@@ -4,12 +4,15 @@ import jnvdocker.command.Commands;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.GpuReload;
+import jnvdocker.command.k8s.K8sCommand;
+import jnvdocker.command.k8s.NodeFacts;
 import jnvdocker.command.mesos.AgentHost;
 import jnvdocker.command.mesos.MesosClaims;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.mesos.MesosLaunch;
 import jnvdocker.command.mesos.MesosTaskLaunch;
 import jnvdocker.command.runtime.CdiHost;
+import jnvdocker.command.runtime.PodContainers;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.runtime.RuntimeExec;
@@ -19,11 +22,9 @@ import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.cuda.CudaDriver;
 import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
-import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.HistoryKeeper;
@@ -36,6 +37,7 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleKeeper;
+import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
@@ -65,7 +67,6 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -79,9 +80,6 @@ final class Daemon implements AutoCloseable {
     private static final String RUN_LOCK = "jnvdockerd.pid";
 
     private static final String STATE_LOCK = "jnvdockerd.lock";
-
-    /** How long a run waits for the driver; then the table of its branches counts. */
-    private static final Duration CUDA_PATIENCE = Duration.ofSeconds(3);
 
     private final Deque<AutoCloseable> started = new ArrayDeque<>();
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -122,9 +120,19 @@ final class Daemon implements AutoCloseable {
         LeaseParts parts = LeaseParts.open(world);
         started.push(parts);
         started.push(parts.keeper().start());
-        CudaVersions cuda = cuda(folders, host, volumes);
+        CudaVersions cuda = CudaSource.versions(folders, host, volumes);
         ServedVolumes served = new ServedVolumes(volumes, folders.state(), folders.run());
         FirstVolume.make(host, volumes, served, cuda);
+        PodInjection injection =
+                new PodInjection(
+                        new PodInjection.Parts(host, inventory, nodes, volumes, served),
+                        () -> config.kubernetes().enabled(),
+                        folders.run(),
+                        folders.cdi());
+        started.push(injection.start());
+        KubernetesParts kubernetes =
+                new KubernetesParts(parts, world, host, injection, config::kubernetes).start();
+        started.push(kubernetes);
         DriverVolumes driverVolumes = new DriverVolumes(host, volumes, served);
         VolumePlugin plugin = new VolumePlugin(List.of(driverVolumes, parts.volumes()));
         started.push(PluginServer.listen(plugin, folders.pluginSocket()));
@@ -154,6 +162,7 @@ final class Daemon implements AutoCloseable {
                         plugin,
                         served,
                         installer,
+                        injection,
                         folders.pluginName());
         Prune prune =
                 new Prune(
@@ -179,7 +188,8 @@ final class Daemon implements AutoCloseable {
                                 config::defaultGpus,
                                 config::mesos,
                                 installer,
-                                facts(folders, installation)));
+                                new KubernetesState(config, injection, kubernetes::registrations),
+                                folders.facts(installation)));
         started.push(monitor.start());
         IdleKeeper idle =
                 IdleKeeper.start(parts.registry(), world, monitor::known, config::idleWarn);
@@ -248,7 +258,9 @@ final class Daemon implements AutoCloseable {
                                         installation
                                                 .tree()
                                                 .resolve("lib/oci/refused/jnvdocker-refused")),
-                                folders.state().resolve(ClaimFiles.FOLDER)),
+                                folders.state().resolve(ClaimFiles.FOLDER),
+                                new PodContainers.Pods(
+                                        () -> config.kubernetes().enabled(), parts.pods()::of)),
                         new RuntimeExec(parts.oci()),
                         new RuntimeHook(
                                 host,
@@ -263,7 +275,12 @@ final class Daemon implements AutoCloseable {
                                 folders.state().resolve(ClaimFiles.FOLDER)));
         Commands commands =
                 new Commands(
-                        start, new VolumeSetup(host, folders.pluginName()), gpu, mesos, runtime);
+                        start,
+                        new VolumeSetup(host, folders.pluginName()),
+                        gpu,
+                        mesos,
+                        runtime,
+                        new K8sCommand(new NodeFacts(inventory, cuda, monitor::readings)));
         MetricsPage metrics =
                 new MetricsPage(
                         () -> HostDriver.read(host),
@@ -307,16 +324,6 @@ final class Daemon implements AutoCloseable {
                 folders.state(),
                 folders.cache(),
                 ended::countDown);
-    }
-
-    private static DaemonFacts facts(Folders folders, Installation installation) {
-        return new DaemonFacts(
-                installation.service(),
-                installation.tree(),
-                folders.run(),
-                folders.state(),
-                folders.pluginSocket(),
-                folders.pluginName());
     }
 
     /** Those who wait may be allowed more by the new settings, or less. */
@@ -374,17 +381,6 @@ final class Daemon implements AutoCloseable {
                 HostClock.OF_THIS_MACHINE,
                 Pace.REAL,
                 new DecisionLog(Journal.of(System.getenv().getOrDefault("JOURNAL_STREAM", ""))));
-    }
-
-    /**
-     * Asks the host's libcuda in the place where containers find it: in the volume, beside its
-     * other parts.
-     */
-    private static CudaVersions cuda(Folders folders, Host host, DriverVolumeStore volumes) {
-        return new CudaVersions(
-                folders.state(),
-                driver -> new CudaDriver().ask(volumes.build(host, driver).libcuda()),
-                CUDA_PATIENCE);
     }
 
     @Override

@@ -1,5 +1,7 @@
 package jnvdocker.daemon;
 
+import jnvdocker.command.caller.Installation;
+import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.host.Host;
 import jnvdocker.web.ListenAddress;
 import jnvdocker.words.InvalidValueException;
@@ -27,6 +29,7 @@ import java.util.Optional;
  * @param pluginName the name of the volume plugin ({@code JNVDOCKER_PLUGIN_NAME})
  * @param hostRoot the directory that counts as {@code /} ({@code JNVDOCKER_HOST_ROOT})
  * @param dockerSocket the engine's socket ({@code JNVDOCKER_DOCKER_SOCKET})
+ * @param cdi the directory where runtimes look for the CDI file of pods ({@code JNVDOCKER_CDI_DIR})
  * @param listen the address for questions over TCP, in place of the configuration's ({@code
  *     JNVDOCKER_LISTEN})
  */
@@ -41,6 +44,7 @@ record Folders(
         String pluginName,
         Path hostRoot,
         Path dockerSocket,
+        Path cdi,
         Optional<ListenAddress> listen) {
 
     static Folders of(Map<String, String> environment) throws StartException {
@@ -56,6 +60,7 @@ record Folders(
                 name(environment, "JNVDOCKER_PLUGIN_NAME", "nvidia-docker"),
                 path(environment, "JNVDOCKER_HOST_ROOT", "/"),
                 path(environment, "JNVDOCKER_DOCKER_SOCKET", "/var/run/docker.sock"),
+                path(environment, "JNVDOCKER_CDI_DIR", "/var/run/cdi"),
                 listen(environment));
     }
 
@@ -97,6 +102,17 @@ record Folders(
 
     Path pluginSocket() {
         return plugins.resolve(pluginName + ".sock");
+    }
+
+    /** The daemon's places, for whoever examines it. */
+    DaemonFacts facts(Installation installation) {
+        return new DaemonFacts(
+                installation.service(),
+                installation.tree(),
+                run,
+                state,
+                pluginSocket(),
+                pluginName);
     }
 
     private static Path path(Map<String, String> environment, String variable, String standard)

@@ -41,6 +41,7 @@ public final class Doctor {
             Supplier<GpuRequest> defaultGpus,
             Supplier<MesosPolicy> mesos,
             RuntimeInstaller runtimes,
+            KubernetesFacts kubernetes,
             DaemonFacts daemon) {}
 
     public Doctor(Surroundings around) {
@@ -68,7 +69,7 @@ public final class Doctor {
                         around.volumes(),
                         around.daemon(),
                         dockerless),
-                new UnitCheck(around.daemon()),
+                new UnitCheck(around.daemon(), around.kubernetes()::enabled),
                 new OldPluginCheck(
                         around.host(),
                         around.engine(),
@@ -84,6 +85,7 @@ public final class Doctor {
                         around.leases(),
                         new ClaimFiles(around.daemon().state())::hasVariables),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
+                new KubernetesCheck(around.kubernetes(), around.daemon()),
                 new SharingCheck(around.host(), around.leases(), around.defaultGpus()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
                 new ClaimCheck(

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 
 /** Checks the units, without which GPU containers do not come back after a boot. */
 final class UnitCheck implements Check {
@@ -24,13 +25,19 @@ final class UnitCheck implements Check {
 
     private static final String SERVICE = "jnvdocker.service";
     private static final String DOCKER = "docker.service";
+    private static final String KUBELET = "kubelet.service";
     private static final List<String> OURS =
             List.of("jnvdocker.socket", SERVICE, "jnvdocker-nodes.service");
 
     private final DaemonFacts daemon;
+    private final BooleanSupplier kubernetes;
 
-    UnitCheck(DaemonFacts daemon) {
+    /**
+     * @param kubernetes whether a kubelet is served
+     */
+    UnitCheck(DaemonFacts daemon, BooleanSupplier kubernetes) {
         this.daemon = daemon;
+        this.kubernetes = kubernetes;
     }
 
     @Override
@@ -52,6 +59,7 @@ final class UnitCheck implements Check {
                         List.of("systemctl", "show", "-p", "Id,LoadState,UnitFileState,After"));
         words.addAll(OURS);
         words.add(DOCKER);
+        words.add(KUBELET);
         try {
             ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
             return result.exitCode() == 0
@@ -106,7 +114,15 @@ final class UnitCheck implements Check {
                                 Finding.wrong(
                                         name + " is not enabled, so it does not start at boot",
                                         "systemctl enable --now " + name)));
-        order(units, found);
+        order(units, found, DOCKER, OURS, "at boot Docker starts GPU containers too early");
+        if (kubernetes.getAsBoolean()) {
+            order(
+                    units,
+                    found,
+                    KUBELET,
+                    List.of(SERVICE),
+                    "at boot the kubelet rejects pods that ask for GPUs");
+        }
         if (!daemon.service()) {
             found.add(
                     Finding.wrong(
@@ -120,19 +136,29 @@ final class UnitCheck implements Check {
                 : found;
     }
 
-    private void order(Map<String, Map<String, String>> units, List<Finding> found) {
-        if (!property(units, DOCKER, "LoadState", "loaded")) {
+    /**
+     * @param later a unit of another's, which is to wait for some of ours
+     * @param otherwise what happens if it does not
+     */
+    private void order(
+            Map<String, Map<String, String>> units,
+            List<Finding> found,
+            String later,
+            List<String> ours,
+            String otherwise) {
+        if (!property(units, later, "LoadState", "loaded")) {
             return;
         }
-        List<String> earlier = List.of(units.get(DOCKER).getOrDefault("After", "").split(" "));
-        List<String> late = OURS.stream().filter(name -> !earlier.contains(name)).toList();
+        List<String> earlier = List.of(units.get(later).getOrDefault("After", "").split(" "));
+        List<String> late = ours.stream().filter(name -> !earlier.contains(name)).toList();
         if (!late.isEmpty()) {
             found.add(
                     Finding.wrong(
-                            DOCKER
+                            later
                                     + " does not wait for "
                                     + String.join(", ", late)
-                                    + ": at boot Docker starts GPU containers too early",
+                                    + ": "
+                                    + otherwise,
                             "restore our units: " + install()));
         }
     }

@@ -4,6 +4,7 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.grant.ContainerEngine.Listed;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.Reconciler;
+import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
@@ -42,6 +43,7 @@ public final class Uninstall {
     private final VolumePlugin plugin;
     private final ServedVolumes served;
     private final RuntimeInstaller runtimes;
+    private final PodInjection pods;
     private final String pluginName;
 
     public Uninstall(
@@ -51,6 +53,7 @@ public final class Uninstall {
             VolumePlugin plugin,
             ServedVolumes served,
             RuntimeInstaller runtimes,
+            PodInjection pods,
             String pluginName) {
         this.engine = engine;
         this.leases = leases;
@@ -58,6 +61,7 @@ public final class Uninstall {
         this.plugin = plugin;
         this.served = served;
         this.runtimes = runtimes;
+        this.pods = pods;
         this.pluginName = pluginName;
     }
 
@@ -119,6 +123,7 @@ public final class Uninstall {
         }
         forgetRemoved();
         refuseStopped(engine.withVolumesOf(pluginName, LIMIT));
+        pods.remove();
         served.releaseAll();
     }
 

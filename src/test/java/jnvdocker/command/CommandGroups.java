@@ -3,6 +3,7 @@ package jnvdocker.command;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
+import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.posix.Peer;
@@ -59,6 +60,8 @@ public final class CommandGroups {
                                             Map::of,
                                             _ -> List.of())
                                     ::commands,
+                            "k8s",
+                            new K8sCommand(null)::commands,
                             "mesos",
                             new MesosCommand(null, INSTALLATION, null, null, null)::commands,
                             "runtime",

@@ -30,6 +30,7 @@ class FoldersTest {
                         "nvidia-docker",
                         Path.of("/"),
                         Path.of("/var/run/docker.sock"),
+                        Path.of("/var/run/cdi"),
                         Optional.empty());
         assertEquals(expected, Folders.of(Map.of()));
         assertEquals(Path.of("/run/docker/plugins/nvidia-docker.sock"), expected.pluginSocket());
@@ -39,17 +40,18 @@ class FoldersTest {
     void everyOneHasItsVariable() throws StartException {
         Folders folders =
                 Folders.of(
-                        Map.of(
-                                "JNVDOCKER_RUN_DIR", "/a",
-                                "JNVDOCKER_SOCKET", "/b/s",
-                                "JNVDOCKER_STATE_DIR", "/c",
-                                "JNVDOCKER_CACHE_DIR", "/i",
-                                "JNVDOCKER_CONFIG", "/d.toml",
-                                "JNVDOCKER_PLUGIN_DIR", "/e",
-                                "JNVDOCKER_PLUGIN_NAME", "f-1_2",
-                                "JNVDOCKER_HOST_ROOT", "/g",
-                                "JNVDOCKER_DOCKER_SOCKET", "/h",
-                                "JNVDOCKER_LISTEN", "[::1]:9400"));
+                        Map.ofEntries(
+                                Map.entry("JNVDOCKER_RUN_DIR", "/a"),
+                                Map.entry("JNVDOCKER_SOCKET", "/b/s"),
+                                Map.entry("JNVDOCKER_STATE_DIR", "/c"),
+                                Map.entry("JNVDOCKER_CACHE_DIR", "/i"),
+                                Map.entry("JNVDOCKER_CONFIG", "/d.toml"),
+                                Map.entry("JNVDOCKER_PLUGIN_DIR", "/e"),
+                                Map.entry("JNVDOCKER_PLUGIN_NAME", "f-1_2"),
+                                Map.entry("JNVDOCKER_HOST_ROOT", "/g"),
+                                Map.entry("JNVDOCKER_DOCKER_SOCKET", "/h"),
+                                Map.entry("JNVDOCKER_LISTEN", "[::1]:9400"),
+                                Map.entry("JNVDOCKER_CDI_DIR", "/j")));
         assertEquals(
                 new Folders(
                         Path.of("/a"),
@@ -62,6 +64,7 @@ class FoldersTest {
                         "f-1_2",
                         Path.of("/g"),
                         Path.of("/h"),
+                        Path.of("/j"),
                         Optional.of(ListenAddress.parse("[::1]:9400"))),
                 folders);
         assertEquals(Path.of("/e/f-1_2.sock"), folders.pluginSocket());

@@ -135,7 +135,7 @@ class DoctorChecksTest {
     }
 
     private static List<Finding> units(String shown) {
-        return new UnitCheck(SERVICE).judge(UnitCheck.parse(shown));
+        return new UnitCheck(SERVICE, () -> true).judge(UnitCheck.parse(shown));
     }
 
     private static String only(List<Finding> findings) {
@@ -160,6 +160,17 @@ class DoctorChecksTest {
         assertTrue(
                 late.startsWith("docker.service does not wait for jnvdocker-nodes.service: "),
                 late);
+        String kubelet = WELL + "\nId=kubelet.service\nLoadState=loaded\nAfter=network.target\n";
+        assertTrue(
+                only(units(kubelet))
+                        .startsWith(
+                                "kubelet.service does not wait for jnvdocker.service: at boot the"
+                                        + " kubelet rejects pods that ask for GPUs; "));
+        assertEquals(
+                State.OK,
+                units(kubelet.replace("network.target", "network.target jnvdocker.service"))
+                        .getFirst()
+                        .state());
         // No unit waits for an engine that is not a unit.
         assertEquals(
                 State.OK, units(WELL.substring(0, WELL.indexOf("Id=docker"))).getFirst().state());
@@ -179,7 +190,7 @@ class DoctorChecksTest {
                 "this daemon was not started by jnvdocker.service, and nothing restarts it when"
                         + " it ends; kill $(cat /run/jnvdocker/jnvdockerd.pid) && systemctl start"
                         + " jnvdocker.socket jnvdocker.service",
-                only(new UnitCheck(byHand).judge(UnitCheck.parse(WELL))));
+                only(new UnitCheck(byHand, () -> true).judge(UnitCheck.parse(WELL))));
         assertFalse(byHand.isElsewhere());
     }
 

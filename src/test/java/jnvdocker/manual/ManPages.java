@@ -119,7 +119,7 @@ public final class ManPages {
         for (String words :
                 List.of(
                         "run|create [OPTIONS] IMAGE [COMMAND] [ARG...]",
-                        "gpu|mesos|runtime COMMAND",
+                        "gpu|k8s|mesos|runtime COMMAND",
                         "COMMAND")) {
             roff.paragraph(Roff.bold("jnvdocker") + " " + Roff.escape(words));
         }
@@ -254,7 +254,7 @@ public final class ManPages {
     /** The rows about all commands, and those that name these. */
     private void exitStatus(Roff roff, String words) throws IOException {
         roff.heading("EXIT STATUS").item("0", "Success.");
-        Pattern named = Pattern.compile("\\\\fB(gpu|mesos|runtime) ");
+        Pattern named = Pattern.compile("\\\\fB(gpu|k8s|mesos|runtime) ");
         for (List<String> row : section("configuration.md", "Exit codes").rows()) {
             List<String> parts = new ArrayList<>();
             boolean concerned = true;

@@ -27,8 +27,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The common part of the groups of our own commands: {@code gpu}, {@code mesos} and {@code
- * runtime}.
+ * The common part of the groups of our own commands: {@code gpu}, {@code k8s}, {@code mesos} and
+ * {@code runtime}.
  */
 public final class CommandGroup {
     private CommandGroup() {}

@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** The words typed behind {@code gpu}, {@code mesos} or {@code runtime}, read as picocli does. */
+/**
+ * The words typed behind {@code gpu}, {@code k8s}, {@code mesos} or {@code runtime}, read as
+ * picocli does.
+ */
 final class CommandWords {
     private final Values values;
     private CommandSpec command;

@@ -76,6 +76,7 @@ public final class RuntimeCreate {
     private final OciKeeper keeper;
     private final GpuWishes wishes;
     private final RefusedCreation refusedCreation;
+    private final PodContainers pods;
     private final Path claims;
     private final ImageFiles images = new ImageFiles();
     private final ContainerOwner owners = new ContainerOwner();
@@ -83,6 +84,7 @@ public final class RuntimeCreate {
     /**
      * @param engine the engine, whose containers start by themselves while it starts
      * @param claims the directory of the claims
+     * @param pods the pods of Kubernetes whose containers have their GPUs of a device plugin
      */
     public RuntimeCreate(
             Host host,
@@ -98,7 +100,8 @@ public final class RuntimeCreate {
             GpuWishes wishes,
             ContainerEngine engine,
             Retries retries,
-            Path claims) {
+            Path claims,
+            PodContainers.Pods pods) {
         this.host = host;
         this.inventory = inventory;
         this.nodes = nodes;
@@ -113,6 +116,9 @@ public final class RuntimeCreate {
         this.refusedCreation =
                 new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
         this.claims = claims;
+        this.pods =
+                new PodContainers(
+                        host, nodes, needsCheck, volumes, planner, graphics, wishes, pods);
     }
 
     /**
@@ -202,6 +208,11 @@ public final class RuntimeCreate {
     private void create(CreateCall call) throws RefusedException, IOException {
         List<Gpu> gpus = HostDriver.isLoaded(host) ? inventory.read().gpus() : List.of();
         Majors majors = majors();
+        Optional<RuntimeSpec.Pod> pod = pods.of(call);
+        if (pod.isPresent()) {
+            pods.create(pod.get(), call, gpus, majors);
+            return;
+        }
         GpuWish wish =
                 wishes.of(
                         call.spec(),

@@ -100,7 +100,7 @@ class CompletionTest {
 
     @Test
     void ownWordsAreBesideDockers() {
-        assertEquals(List.of("gpu", "mesos", "runtime", ":docker"), complete(""));
+        assertEquals(List.of("gpu", "k8s", "mesos", "runtime", ":docker"), complete(""));
         assertEquals(List.of("gpu", ":docker"), complete("--context", "lab", "g"));
     }
 

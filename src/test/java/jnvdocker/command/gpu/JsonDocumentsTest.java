@@ -11,6 +11,7 @@ import jnvdocker.cuda.CudaVersions;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
+import jnvdocker.doctor.TestingKubernetes;
 import jnvdocker.grant.DecisionLog;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.LeaseRequest;
@@ -434,6 +435,7 @@ class JsonDocumentsTest {
                                                 folder.resolve("markers"),
                                                 folder.resolve("socket"),
                                                 folder.resolve("wake"))),
+                                TestingKubernetes.none(folder),
                                 new DaemonFacts(
                                         false,
                                         folder,

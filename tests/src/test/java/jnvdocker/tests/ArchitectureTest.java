@@ -38,10 +38,10 @@ class ArchitectureTest {
             words labels archive
             posix process host cuda nvml
             volume.files volume volume.plugin
-            wire request container use lease lease.text registry grant idle kubernetes
-            program docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
+            wire program request container use lease lease.text registry grant idle kubernetes
+            docker.cli docker.engine oci.spec oci.refuse oci.install mesos.agent mesos.launch
             protocol screen upkeep doctor
-            command.caller command.start command.complete command.gpu command.mesos command.runtime command
+            command.caller command.start command.complete command.gpu command.mesos command.runtime command.k8s command
             web metrics rest kubelet daemon
             """
                     .lines()

@@ -108,7 +108,7 @@ class FirstUseTest extends OneHostTest {
     @Test
     void helpIsACommandOfEachGroup() {
         daemon.jnvdocker("gpu", "ls").run().ok();
-        for (String group : new String[] {"gpu", "mesos", "runtime"}) {
+        for (String group : new String[] {"gpu", "k8s", "mesos", "runtime"}) {
             assertEquals(
                     daemon.jnvdocker(group, "--help").run().ok().out(),
                     daemon.jnvdocker(group, "help").run().ok().out());

@@ -14,7 +14,8 @@ import java.util.regex.Pattern;
  * and has one value the last counts, as for docker.
  */
 public final class RunCommand implements DockerCommandLine {
-    private static final Pattern CDI_DEVICE = Pattern.compile("(nvidia\\.com|jnvdocker)/[^=]+=.+");
+    private static final Pattern CDI_DEVICE =
+            Pattern.compile("(nvidia\\.com|(pod\\.)?jnvdocker)/[^=]+=.+");
 
     private final List<String> argv;
     private final TypedOptions globals;

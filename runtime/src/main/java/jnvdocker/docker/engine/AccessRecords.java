@@ -23,7 +23,8 @@ import java.util.stream.Stream;
 
 /** A container's GPUs by the engine's answer, of which any part may be missing. */
 final class AccessRecords {
-    private static final Pattern CDI = Pattern.compile("^(?:nvidia\\.com|jnvdocker)/gpu=(.*)");
+    private static final Pattern CDI =
+            Pattern.compile("^(?:nvidia\\.com|(?:pod\\.)?jnvdocker)/gpu=(.*)");
     private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES=";
     private static final Set<String> NONE = Set.of("", "void", "none");
 

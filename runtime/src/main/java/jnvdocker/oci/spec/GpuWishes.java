@@ -276,7 +276,8 @@ public final class GpuWishes {
                 : Optional.empty();
     }
 
-    private void refusePrivileged() throws RefusedException {
+    /** Refuses a privileged container with GPUs, unless that is allowed. */
+    public void refusePrivileged() throws RefusedException {
         if (!settings.get().allowPrivileged()) {
             throw new RefusedException(
                     "a privileged container, or one with a rule for all devices, can use every GPU"

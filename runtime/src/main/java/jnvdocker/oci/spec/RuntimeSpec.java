@@ -26,6 +26,9 @@ public final class RuntimeSpec {
     private static final List<String> SANDBOXES =
             List.of("io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType");
 
+    /** By which containerd says of which pod it is. */
+    private static final String POD = "io.kubernetes.cri.sandbox-";
+
     private final ObjectNode root;
 
     private RuntimeSpec(ObjectNode root) {
@@ -65,6 +68,26 @@ public final class RuntimeSpec {
     public boolean isSandbox() {
         Map<String, String> annotations = annotations();
         return SANDBOXES.stream().map(annotations::get).anyMatch("sandbox"::equals);
+    }
+
+    /**
+     * The pod of Kubernetes that it is a container of, as containerd tells it.
+     *
+     * @param uid as Kubernetes has it
+     */
+    public record Pod(String uid, String namespace, String name) {}
+
+    /** Its pod; empty for anything but a container in a pod of containerd's. */
+    public Optional<Pod> pod() {
+        Map<String, String> annotations = annotations();
+        String uid = annotations.getOrDefault(POD + "uid", "");
+        return uid.isEmpty() || !"container".equals(annotations.get(SANDBOXES.getFirst()))
+                ? Optional.empty()
+                : Optional.of(
+                        new Pod(
+                                uid,
+                                annotations.getOrDefault(POD + "namespace", "?"),
+                                annotations.getOrDefault(POD + "name", "?")));
     }
 
     /** Where the engine wants its cgroup, in the real runtime's spelling. */
@@ -139,6 +162,18 @@ public final class RuntimeSpec {
      * @param present the minors of those that the host has, which a rule without a minor means
      */
     public Set<Integer> gpuMinors(int major, Set<Integer> present) {
+        Set<Integer> minors = minors(major, present);
+        minors.removeIf(minor -> minor >= FIRST_OF_OTHERS);
+        return minors;
+    }
+
+    /**
+     * The devices of a major that the container is given: by a node, whatever it is called, or a
+     * rule.
+     *
+     * @param present the minors that a rule without a minor means
+     */
+    public Set<Integer> minors(int major, Set<Integer> present) {
         Set<Integer> minors = new TreeSet<>();
         for (JsonNode device : root.path("linux").path("devices")) {
             if (isOfCharacters(device) && device.path("major").asLong(-1) == major) {
@@ -154,7 +189,6 @@ public final class RuntimeSpec {
                 }
             }
         }
-        minors.removeIf(minor -> minor >= FIRST_OF_OTHERS);
         return minors;
     }
 

@@ -7,6 +7,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -111,6 +112,34 @@ public final class Registry {
                 GROUP BY gpu HAVING count(*) > 1\
                 """,
                 row -> row.getString(1));
+    }
+
+    /**
+     * Gives a GPU to a pod, as if a kubelet had asked for it. The daemon must not run.
+     *
+     * @param boot its host's boot id
+     */
+    public void holdForPod(String uid, String name, String gpu, int index, String boot) {
+        String id = String.format("%012x", (uid + gpu).hashCode() & 0xffffffffL);
+        long now = System.currentTimeMillis();
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                Statement statement = connection.createStatement()) {
+            statement.executeUpdate(
+                    "INSERT INTO claim (id, origin, engine, image, uid, owner, created) VALUES ('%s',"
+                                    .formatted(id)
+                            + " 'pod', '%s', '%s', 0, 'root', %d)".formatted(uid, name, now));
+            statement.executeUpdate(
+                    "INSERT INTO claim_gpu (claim, gpu, position, minor) VALUES ('%s', '%s', %d, %d)"
+                            .formatted(id, gpu, index, index));
+            statement.executeUpdate(
+                    "INSERT INTO lease (claim, holder, boot, pid, start, since, since_up) VALUES"
+                            + " ('%s', 'container', '%s', 1, 1, %d, 1)".formatted(id, boot, now));
+            statement.executeUpdate(
+                    "INSERT INTO lease_gpu (lease, gpu) SELECT max(id), '%s' FROM lease"
+                            .formatted(gpu));
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** The number of clients that wait for GPUs. */

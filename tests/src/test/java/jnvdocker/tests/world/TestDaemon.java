@@ -35,6 +35,7 @@ public final class TestDaemon implements AutoCloseable {
         environment.put("JNVDOCKER_CONFIG", folder.resolve("config.toml").toString());
         environment.put("JNVDOCKER_HOST_ROOT", host.folder().toString());
         environment.put("JNVDOCKER_PLUGIN_DIR", folder.resolve("plugins").toString());
+        environment.put("JNVDOCKER_CDI_DIR", folder.resolve("cdi").toString());
         environment.put("JNVDOCKER_DOCKER_SOCKET", folder.resolve("no-docker.sock").toString());
         config("");
     }
@@ -49,6 +50,16 @@ public final class TestDaemon implements AutoCloseable {
 
     public Path state() {
         return Path.of(environment.get("JNVDOCKER_STATE_DIR"));
+    }
+
+    /** Where runtimes would look for CDI files. */
+    public Path cdi() {
+        return Path.of(environment.get("JNVDOCKER_CDI_DIR"));
+    }
+
+    /** The path of the driver's files for pods. */
+    public Path podDriver() {
+        return folder.resolve("run/driver");
     }
 
     public Path log() {

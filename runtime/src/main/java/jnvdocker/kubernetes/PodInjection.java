@@ -1,0 +1,304 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.container.ContainerPlanner;
+import jnvdocker.host.DeviceNode;
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.WholeFile;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/**
+ * What pods get with their GPUs: the nodes, and the driver's files at a path that stays the same
+ * whatever the driver, since a kubelet keeps what it was told of a container. A thread of its own
+ * looks at the driver and the GPUs, and keeps the path and the CDI file as they should be.
+ *
+ * <pre>
+ * RUN/driver -> volumes/nvidia_driver/535.104.05, or where else the loaded driver's files are served
+ * </pre>
+ */
+public final class PodInjection implements PodEdits, AutoCloseable {
+    /** By which NVIDIA's runtime adds no GPU, whatever the image says. */
+    static final String VOID = "void";
+
+    private static final Logger LOG = LoggerFactory.getLogger(PodInjection.class);
+    private static final Duration PERIOD = Duration.ofSeconds(5);
+
+    /** How long a start of the daemon waits for the first look, so that no pod comes too early. */
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final Parts parts;
+    private final BooleanSupplier enabled;
+    private final Path link;
+    private final PodCdiFile cdi;
+    private final CountDownLatch looked = new CountDownLatch(1);
+    private final Thread thread = Thread.ofPlatform().daemon().name("pods").unstarted(this::keep);
+    private volatile Ready ready =
+            Ready.not(new Refusal("jnvdockerd has just started", "try again"));
+    private String complaint = "";
+    private boolean withdrawn;
+
+    /** The parts of the host that pods get something of. */
+    public record Parts(
+            Host host,
+            GpuInventory inventory,
+            DeviceNodes nodes,
+            DriverVolumeStore store,
+            ServedVolumes served) {}
+
+    /**
+     * What is there for pods.
+     *
+     * @param obstacle why nothing is
+     * @param dev the directory of the nodes
+     * @param control the nodes of every container with a GPU
+     * @param offered the UUIDs of the devices in the CDI file
+     * @param fault what is wrong with that file, which pods can do without
+     */
+    private record Ready(
+            Optional<Refusal> obstacle,
+            Path dev,
+            List<DeviceNode> control,
+            Set<String> offered,
+            Optional<Refusal> fault) {
+        static Ready not(Refusal obstacle) {
+            return new Ready(
+                    Optional.of(obstacle), Path.of("/dev"), List.of(), Set.of(), Optional.empty());
+        }
+    }
+
+    /**
+     * @param enabled whether there are pods here
+     * @param run the daemon's directory, which has the path to the driver's files
+     * @param cdiFolder where runtimes look for CDI files
+     */
+    public PodInjection(Parts parts, BooleanSupplier enabled, Path run, Path cdiFolder) {
+        this.parts = parts;
+        this.enabled = enabled;
+        this.link = driver(run);
+        this.cdi = new PodCdiFile(cdiFolder, link);
+    }
+
+    /** The path of the driver's files in a daemon's directory. */
+    public static Path driver(Path run) {
+        return run.resolve("driver");
+    }
+
+    /** Keeps all of it from now on. Waits a little for the first look. */
+    public PodInjection start() {
+        thread.start();
+        try {
+            if (!looked.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+                LOG.warn("the driver's files for pods are not ready yet");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return this;
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+    }
+
+    @Override
+    public DeviceEdits of(List<Gpu> gpus) throws RefusedException {
+        Ready now = ready;
+        if (now.obstacle().isPresent()) {
+            throw new RefusedException(
+                    now.obstacle().get().precededBy("there are no driver's files for pods: "));
+        }
+        Map<String, DeviceEdits.Node> nodes = new LinkedHashMap<>();
+        for (DeviceNode node : now.control()) {
+            nodes.put(node.name(), new DeviceEdits.Node(node.hostPath().toString(), node.name()));
+        }
+        List<String> names = new ArrayList<>();
+        for (Gpu gpu : gpus) {
+            refuseUnlessKnown(gpu);
+            for (String name : DeviceNodes.namesOf(gpu)) {
+                String place = now.dev().resolve(name.substring("/dev/".length())).toString();
+                nodes.put(name, new DeviceEdits.Node(place, name));
+            }
+            if (now.offered().contains(gpu.uuid())) {
+                names.add(PodCdiFile.device(gpu.uuid()));
+            }
+        }
+        return new DeviceEdits(
+                List.copyOf(nodes.values()),
+                List.of(new DeviceEdits.Mount(link.toString(), ContainerPlanner.DRIVER_FOLDER)),
+                Map.of(GpuRequest.VISIBLE_DEVICES, VOID),
+                names);
+    }
+
+    private static void refuseUnlessKnown(Gpu gpu) throws RefusedException {
+        if (!gpu.isKnown()) {
+            throw new RefusedException(
+                    "GPU " + gpu.number() + " has no node", "look at 'jnvdocker gpu doctor'");
+        }
+    }
+
+    /** Why pods get nothing; empty if they do. */
+    public Optional<Refusal> obstacle() {
+        return ready.obstacle();
+    }
+
+    /** What is wrong with the CDI file; empty if nothing is. */
+    public Optional<Refusal> cdiFault() {
+        return ready.fault();
+    }
+
+    /** The path of the CDI file. */
+    public Path cdiFile() {
+        return cdi.path();
+    }
+
+    /** Takes away for good all that pods would get; those that have it keep it. */
+    public synchronized void remove() throws IOException {
+        withdrawn = true;
+        ready = Ready.not(new Refusal("jnvdocker is being removed", "install it again"));
+        cdi.remove();
+        Files.deleteIfExists(link);
+    }
+
+    private void keep() {
+        boolean was = true;
+        while (!Thread.currentThread().isInterrupted()) {
+            boolean is = enabled.getAsBoolean();
+            if (is) {
+                look();
+            } else if (was) {
+                leave();
+            }
+            was = is;
+            looked.countDown();
+            try {
+                Thread.sleep(PERIOD);
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private void leave() {
+        ready = Ready.not(new Refusal("there are no pods here", "set enabled below [kubernetes]"));
+        try {
+            if (cdi.remove()) {
+                LOG.info("removed {}, since there are no pods here", cdi.path());
+            }
+        } catch (IOException e) {
+            LOG.warn("{} stays: {}", cdi.path(), FileErrors.describe(e));
+        }
+    }
+
+    /** Looks at the driver and the GPUs once. */
+    synchronized void look() {
+        if (withdrawn) {
+            return;
+        }
+        try {
+            ready = prepare();
+        } catch (IOException e) {
+            ready = Ready.not(FileErrors.refusal(e));
+        } catch (RuntimeException e) {
+            LOG.error("cannot prepare the driver's files for pods", e);
+            ready =
+                    Ready.not(
+                            new Refusal("jnvdockerd failed to prepare them", "look into its log"));
+        }
+        complain(ready.obstacle().or(ready::fault).map(Refusal::message).orElse(""));
+    }
+
+    private void complain(String now) {
+        if (!now.isEmpty() && !now.equals(complaint)) {
+            LOG.warn("pods: {}", now);
+        }
+        complaint = now;
+    }
+
+    private Ready prepare() throws IOException {
+        HostDriver driver = parts.inventory().read();
+        lead(driver);
+        List<DeviceNode> control = parts.nodes().control();
+        Map<String, List<DeviceNode>> gpus = new LinkedHashMap<>();
+        Set<DeviceNode> all = new LinkedHashSet<>(control);
+        for (Gpu gpu : driver.gpus()) {
+            List<DeviceNode> nodes = nodes(gpu);
+            all.addAll(nodes);
+            if (!nodes.isEmpty() && PodCdiFile.isDevice(gpu.uuid())) {
+                gpus.put(gpu.uuid(), nodes);
+            }
+        }
+        for (DeviceNode node : all) {
+            parts.nodes().linkByNumber(node);
+        }
+        Optional<Refusal> fault = write(control, gpus);
+        return new Ready(
+                Optional.empty(),
+                parts.host().resolve("/dev"),
+                control,
+                fault.isPresent() ? Set.of() : Set.copyOf(gpus.keySet()),
+                fault);
+    }
+
+    /** None for a GPU that has none: the others must not suffer. */
+    private List<DeviceNode> nodes(Gpu gpu) {
+        try {
+            return gpu.isKnown() ? parts.nodes().allOf(gpu) : List.of();
+        } catch (IOException e) {
+            LOG.debug("GPU {} has no nodes for pods", gpu.number(), e);
+            return List.of();
+        }
+    }
+
+    /** Leads the path to the loaded driver's files. */
+    private void lead(HostDriver driver) throws IOException {
+        parts.served().prepare(parts.host(), driver.version());
+        Path target =
+                parts.served().known(parts.store().build(parts.host(), driver.version())).path();
+        boolean there = Files.exists(link, LinkOption.NOFOLLOW_LINKS);
+        if (!there || !Files.isSymbolicLink(link) || !Files.readSymbolicLink(link).equals(target)) {
+            WholeFile.link(link, target);
+            LOG.info("pods get the driver's files from {}", target);
+        }
+    }
+
+    private Optional<Refusal> write(List<DeviceNode> control, Map<String, List<DeviceNode>> gpus) {
+        try {
+            if (cdi.write(control, gpus)) {
+                LOG.info("{} offers what is there now", cdi.path());
+            }
+            return Optional.empty();
+        } catch (RefusedException e) {
+            return Optional.of(e.refusal());
+        } catch (IOException e) {
+            return Optional.of(FileErrors.refusal(e));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+#!/bin/sh
+# Has jnvdocker give this node's pods their GPUs. As root, on each node with GPUs, once the package is installed; no
+# DaemonSet is needed. The node must not run another device plugin for nvidia.com/gpu.
+set -eu
+
+config=/etc/jnvdocker/config.toml
+grep -q '^\[kubernetes\]' "$config" || printf '\n[kubernetes]\nenabled = true\n' >> "$config"
+systemctl enable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service
+systemctl restart jnvdocker.socket jnvdocker.service
+jnvdocker gpu doctor

@@ -1,0 +1,40 @@
+package jnvdocker.command.k8s;
+
+import jnvdocker.command.caller.CommandGroup;
+import jnvdocker.protocol.ClientConnection;
+import jnvdocker.protocol.ClientRequest;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+import java.io.IOException;
+import java.util.List;
+
+/** {@code jnvdocker k8s …}: tells what Kubernetes is to know of this node. */
+public final class K8sCommand {
+    private final NodeFacts facts;
+
+    public K8sCommand(NodeFacts facts) {
+        this.facts = facts;
+    }
+
+    @Command(
+            name = "jnvdocker k8s",
+            description = "Tell Kubernetes about this node's GPUs.",
+            synopsisSubcommandLabel = "COMMAND")
+    private static final class K8s extends CommandGroup.Root {}
+
+    /**
+     * @param arguments the arguments after {@code k8s}
+     */
+    public void run(List<String> arguments, ClientRequest request, ClientConnection client)
+            throws IOException {
+        CommandGroup.execute(commands(request, client), arguments, client);
+    }
+
+    /** The commands that people type. */
+    public CommandLine commands(ClientRequest request, ClientConnection client) {
+        return CommandGroup.of(
+                new CommandLine(new K8s()).addSubcommand(new K8sLabels(facts)), request);
+    }
+}

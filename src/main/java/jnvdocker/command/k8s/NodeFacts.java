@@ -1,0 +1,16 @@
+package jnvdocker.command.k8s;
+
+import jnvdocker.cuda.CudaVersions;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.nvml.GpuMonitor.Reading;
+
+import java.util.Map;
+import java.util.function.Supplier;
+
+/**
+ * The parts of the daemon that know what a node is labelled with.
+ *
+ * @param readings what NVML has told of the GPUs, by PCI address
+ */
+public record NodeFacts(
+        GpuInventory inventory, CudaVersions cuda, Supplier<Map<String, Reading>> readings) {}

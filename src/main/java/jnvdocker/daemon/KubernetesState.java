@@ -1,0 +1,54 @@
+package jnvdocker.daemon;
+
+import jnvdocker.doctor.KubernetesFacts;
+import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.words.Refusal;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * What this daemon does for pods, for whoever examines it.
+ *
+ * @param told what has become of each resource
+ */
+record KubernetesState(LiveConfig live, PodInjection injection, Supplier<List<Registration>> told)
+        implements KubernetesFacts {
+    @Override
+    public boolean enabled() {
+        return live.kubernetes().enabled();
+    }
+
+    @Override
+    public Path kubeletFolder() {
+        return live.kubernetes().kubeletFolder();
+    }
+
+    @Override
+    public Path config() {
+        return live.file();
+    }
+
+    @Override
+    public List<Registration> registrations() {
+        return told.get();
+    }
+
+    @Override
+    public Optional<Refusal> obstacle() {
+        return injection.obstacle();
+    }
+
+    @Override
+    public Optional<Refusal> cdiFault() {
+        return injection.cdiFault();
+    }
+
+    @Override
+    public Path cdiFile() {
+        return injection.cdiFile();
+    }
+}

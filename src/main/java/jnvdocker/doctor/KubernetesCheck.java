@@ -1,0 +1,131 @@
+package jnvdocker.doctor;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Quote;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Checks whether this host's kubelet gives its pods GPUs from us, and what that needs. */
+final class KubernetesCheck implements Check {
+    private static final String PLUGINS = "device-plugins";
+    private static final int CHECKPOINT_LIMIT = 16 << 20;
+    private static final JsonMapper MAPPER = JsonMapper.builder().build();
+
+    private final KubernetesFacts facts;
+    private final DaemonFacts daemon;
+
+    KubernetesCheck(KubernetesFacts facts, DaemonFacts daemon) {
+        this.facts = facts;
+        this.daemon = daemon;
+    }
+
+    @Override
+    public String name() {
+        return "kubernetes";
+    }
+
+    /** Nothing is found on a host without a kubelet whose configuration does not name one. */
+    @Override
+    public List<Finding> look() {
+        boolean kubelet = isServed(facts.kubeletFolder().resolve(PLUGINS + "/kubelet.sock"));
+        if (!facts.enabled()) {
+            return kubelet ? List.of(notEnabled()) : List.of();
+        }
+        List<Finding> found = new ArrayList<>();
+        facts.registrations().forEach(each -> found.add(finding(each)));
+        found.add(files());
+        if (kubelet) {
+            found.add(
+                    checkpoint(
+                            facts.kubeletFolder()
+                                    .resolve(PLUGINS + "/kubelet_internal_checkpoint")));
+        }
+        return found;
+    }
+
+    private Finding notEnabled() {
+        return Finding.hint(
+                "a kubelet runs here ("
+                        + facts.kubeletFolder()
+                        + "), and its pods get no GPUs from jnvdocker",
+                "write enabled = true below [kubernetes] in "
+                        + facts.config()
+                        + ", and "
+                        + daemon.restart());
+    }
+
+    private Finding finding(Registration registration) {
+        String resource = registration.resource();
+        return switch (registration.state()) {
+            case Registration.Registered _ ->
+                    Finding.ok("the kubelet gives pods that ask for " + resource + " our GPUs");
+            case Registration.NoKubelet _ ->
+                    Finding.wrong(
+                            "no kubelet answers in "
+                                    + facts.kubeletFolder()
+                                    + ", so no pod gets "
+                                    + resource,
+                            "start the kubelet, or set kubelet_dir below [kubernetes] in "
+                                    + facts.config());
+            case Registration.Competitor(String socket) ->
+                    Finding.wrong(
+                            "another device plugin ("
+                                    + Quote.shown(socket)
+                                    + ") gives pods "
+                                    + resource
+                                    + ", whoever holds the GPUs",
+                            "remove it from this node; jnvdocker then registers by itself");
+            case Registration.Failed(var reason) ->
+                    Finding.wrong(
+                            reason.precededBy("the kubelet does not have " + resource + ": "));
+        };
+    }
+
+    /** Of the driver's files and the nodes. */
+    private Finding files() {
+        if (facts.obstacle().isPresent()) {
+            return Finding.wrong(facts.obstacle().get().precededBy("pods get no driver's files: "));
+        }
+        return facts.cdiFault()
+                .map(fault ->
+                        Finding.hint(fault.precededBy("pods get their GPUs without CDI devices: ")))
+                .orElseGet(() -> Finding.ok(facts.cdiFile() + " has a device for each GPU"));
+    }
+
+    /** Without it a pod's uid is not known, and the kubelet's list has its name alone. */
+    private static Finding checkpoint(Path file) {
+        try (InputStream in = Files.newInputStream(file)) {
+            MAPPER.readTree(in.readNBytes(CHECKPOINT_LIMIT));
+            return Finding.ok("the kubelet's checkpoint can be read");
+        } catch (NoSuchFileException e) {
+            return Finding.ok("the kubelet has given no device to a pod yet");
+        } catch (JsonProcessingException e) {
+            return Finding.wrong(
+                    file + " is not JSON, so that pods are not known",
+                    "restart the kubelet, which writes it anew");
+        } catch (IOException e) {
+            return Finding.unknown("which pods have GPUs: " + FileErrors.describe(e));
+        }
+    }
+
+    private static boolean isServed(Path socket) {
+        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+            return channel.connect(UnixDomainSocketAddress.of(socket));
+        } catch (IOException | IllegalArgumentException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package jnvdocker.doctor;
+
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.words.Refusal;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** What this daemon does for pods of Kubernetes. */
+public interface KubernetesFacts {
+    /** Whether a kubelet is served. */
+    boolean enabled();
+
+    /** The kubelet's own directory. */
+    Path kubeletFolder();
+
+    /** The configuration that says so. */
+    Path config();
+
+    /** What has become of each resource. */
+    List<Registration> registrations();
+
+    /** Why pods get no driver's files; empty if they do. */
+    Optional<Refusal> obstacle();
+
+    /** What is wrong with the CDI file, which pods can do without; empty if nothing is. */
+    Optional<Refusal> cdiFault();
+
+    /** The path of the CDI file. */
+    Path cdiFile();
+}

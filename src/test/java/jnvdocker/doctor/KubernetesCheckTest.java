@@ -1,0 +1,145 @@
+package jnvdocker.doctor;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.words.Refusal;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+class KubernetesCheckTest {
+    private static final DaemonFacts DAEMON =
+            new DaemonFacts(
+                    true,
+                    Path.of("/opt/jnvdocker"),
+                    DaemonFacts.USUAL_RUN,
+                    Path.of("/var/lib/jnvdocker"),
+                    Path.of("/run/docker/plugins/nvidia-docker.sock"),
+                    "nvidia-docker");
+    private static final String FILE =
+            "OK: /var/run/cdi/jnvdocker-pods.json has a device for each GPU";
+
+    @TempDir Path folder;
+    private Path plugins;
+
+    @BeforeEach
+    void makeFolder() throws IOException {
+        plugins = Files.createDirectory(folder.resolve("device-plugins"));
+    }
+
+    private ServerSocketChannel kubelet() throws IOException {
+        ServerSocketChannel kubelet = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        kubelet.bind(UnixDomainSocketAddress.of(plugins.resolve("kubelet.sock")));
+        return kubelet;
+    }
+
+    private TestingKubernetes enabled(Registration.State... states) {
+        return new TestingKubernetes(
+                true,
+                folder,
+                List.of(states).stream()
+                        .map(state -> new Registration("nvidia.com/gpu", state, Instant.EPOCH))
+                        .toList(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    private static List<String> look(KubernetesFacts facts) {
+        return new KubernetesCheck(facts, DAEMON)
+                .look().stream().map(it -> it.state() + ": " + it.line()).toList();
+    }
+
+    @Test
+    void hostWithoutAKubeletHasNothingToSay() throws IOException {
+        assertEquals(List.of(), look(TestingKubernetes.none(folder)));
+        // What a kubelet that was stopped leaves behind.
+        kubelet().close();
+        assertEquals(List.of(), look(TestingKubernetes.none(folder)));
+    }
+
+    @Test
+    void kubeletThatIsNotServedIsAHint() throws IOException {
+        try (ServerSocketChannel _ = kubelet()) {
+            assertEquals(
+                    List.of(
+                            "HINT: a kubelet runs here ("
+                                    + folder
+                                    + "), and its pods get no GPUs from jnvdocker; write enabled ="
+                                    + " true below [kubernetes] in /etc/jnvdocker/config.toml, and"
+                                    + " restart jnvdocker: systemctl restart jnvdocker.socket"
+                                    + " jnvdocker.service"),
+                    look(TestingKubernetes.none(folder)));
+        }
+    }
+
+    @Test
+    void registrationIsToldAndTheCheckpointIsRead() throws IOException {
+        try (ServerSocketChannel _ = kubelet()) {
+            String registered = "OK: the kubelet gives pods that ask for nvidia.com/gpu our GPUs";
+            assertEquals(
+                    List.of(registered, FILE, "OK: the kubelet has given no device to a pod yet"),
+                    look(enabled(new Registration.Registered())));
+            Path checkpoint = plugins.resolve("kubelet_internal_checkpoint");
+            Files.writeString(checkpoint, "{}");
+            assertEquals(
+                    List.of(registered, FILE, "OK: the kubelet's checkpoint can be read"),
+                    look(enabled(new Registration.Registered())));
+            Files.writeString(checkpoint, "{");
+            assertEquals(
+                    "WRONG: "
+                            + checkpoint
+                            + " is not JSON, so that pods are not known; restart the kubelet, which"
+                            + " writes it anew",
+                    look(enabled(new Registration.Registered())).getLast());
+        }
+    }
+
+    @Test
+    void whateverKeepsPodsFromGpusIsNamed() {
+        assertEquals(
+                List.of(
+                        "WRONG: no kubelet answers in "
+                                + folder
+                                + ", so no pod gets nvidia.com/gpu; start the kubelet, or set"
+                                + " kubelet_dir below [kubernetes] in /etc/jnvdocker/config.toml",
+                        "WRONG: another device plugin (nvidia-gpu.sock) gives pods nvidia.com/gpu,"
+                                + " whoever holds the GPUs; remove it from this node; jnvdocker"
+                                + " then registers by itself",
+                        "WRONG: the kubelet does not have nvidia.com/gpu: it is busy; wait",
+                        FILE),
+                look(
+                        enabled(
+                                new Registration.NoKubelet(),
+                                new Registration.Competitor("nvidia-gpu.sock"),
+                                new Registration.Failed(new Refusal("it is busy", "wait")))));
+    }
+
+    @Test
+    void filesThatAreMissingAreWrongAndDevicesThatAreMissingAHint() {
+        Refusal why = new Refusal("no driver is loaded", "load it");
+        assertEquals(
+                List.of("WRONG: pods get no driver's files: no driver is loaded; load it"),
+                look(
+                        new TestingKubernetes(
+                                true, folder, List.of(), Optional.of(why), Optional.empty())));
+        assertEquals(
+                List.of(
+                        "HINT: pods get their GPUs without CDI devices: no driver is loaded; load"
+                                + " it"),
+                look(
+                        new TestingKubernetes(
+                                true, folder, List.of(), Optional.empty(), Optional.of(why))));
+    }
+}

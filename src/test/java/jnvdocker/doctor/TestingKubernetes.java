@@ -1,0 +1,32 @@
+package jnvdocker.doctor;
+
+import jnvdocker.kubernetes.Registration;
+import jnvdocker.words.Refusal;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** A daemon's part for pods, with nothing behind it. */
+public record TestingKubernetes(
+        boolean enabled,
+        Path kubeletFolder,
+        List<Registration> registrations,
+        Optional<Refusal> obstacle,
+        Optional<Refusal> cdiFault)
+        implements KubernetesFacts {
+    /** A host without Kubernetes. */
+    public static TestingKubernetes none(Path folder) {
+        return new TestingKubernetes(false, folder, List.of(), Optional.empty(), Optional.empty());
+    }
+
+    @Override
+    public Path config() {
+        return Path.of("/etc/jnvdocker/config.toml");
+    }
+
+    @Override
+    public Path cdiFile() {
+        return Path.of("/var/run/cdi/jnvdocker-pods.json");
+    }
+}
