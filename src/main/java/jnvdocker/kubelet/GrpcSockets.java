@@ -10,6 +10,8 @@ import io.grpc.netty.NegotiationType;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.ClientCalls;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioDomainSocketChannel;
@@ -56,6 +58,8 @@ public final class GrpcSockets implements AutoCloseable {
                 .bossEventLoopGroup(loop)
                 .workerEventLoopGroup(loop)
                 .executor(threads)
+                .withOption(ChannelOption.ALLOCATOR, ByteBufAllocator.DEFAULT)
+                .withChildOption(ChannelOption.ALLOCATOR, ByteBufAllocator.DEFAULT)
                 .maxInboundMessageSize(MOST_REQUEST)
                 .maxConcurrentCallsPerConnection(MOST_CALLS);
     }
@@ -67,6 +71,7 @@ public final class GrpcSockets implements AutoCloseable {
                 .eventLoopGroup(loop)
                 .executor(threads)
                 .offloadExecutor(threads)
+                .withOption(ChannelOption.ALLOCATOR, ByteBufAllocator.DEFAULT)
                 .negotiationType(NegotiationType.PLAINTEXT)
                 .overrideAuthority(AUTHORITY)
                 .disableRetry()

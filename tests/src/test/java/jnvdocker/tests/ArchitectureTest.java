@@ -126,6 +126,18 @@ class ArchitectureTest {
                 .check(OURS);
     }
 
+    /** A daemon that has nothing to do with a kubelet loads none of its classes. */
+    @Test
+    void gRpcStopsAtTheKubelet() {
+        ArchRuleDefinition.noClasses()
+                .that()
+                .resideOutsideOfPackage("jnvdocker.kubelet")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.grpc..")
+                .check(OURS);
+    }
+
     private static final int LONG = 400;
 
     /** Files that are longer, with the reason. */
