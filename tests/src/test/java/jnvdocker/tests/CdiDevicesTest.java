@@ -170,7 +170,7 @@ class CdiDevicesTest {
                 .ok();
         Command.Result why = lab.jnvdocker("gpu", "why", "2");
         assertTrue(why.out().contains("is used by container bypass"), why::toString);
-        Command.Result run = start("one", "2", "--device=pod.jnvdocker/gpu=" + uuid);
+        Command.Result run = start("one", "2");
         assertTrue(
                 run.exitCode() != 0 && run.err().contains("is used by container bypass"),
                 run::toString);
