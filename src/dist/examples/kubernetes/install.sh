@@ -4,7 +4,12 @@
 set -eu
 
 config=/etc/jnvdocker/config.toml
-grep -q '^\[kubernetes\]' "$config" || printf '\n[kubernetes]\nenabled = true\n' >> "$config"
+if ! grep -q '^\[kubernetes\]' "$config"; then
+  printf '\n[kubernetes]\n' >> "$config"
+fi
+if ! grep -q '^enabled *=' "$config"; then
+  sed -i '/^\[kubernetes\]/a enabled = true' "$config"
+fi
 systemctl enable jnvdocker.socket jnvdocker.service jnvdocker-nodes.service
 systemctl restart jnvdocker.socket jnvdocker.service
 jnvdocker gpu doctor

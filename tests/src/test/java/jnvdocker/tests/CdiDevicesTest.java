@@ -20,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -37,15 +38,25 @@ class CdiDevicesTest {
     private static Lab lab;
     private static RuntimeInstallation runtime;
     private static Path folder;
+    private static Path pods;
 
     @BeforeAll
-    static void open() {
+    static void open() throws IOException {
         lab = new Lab(TestEngine.Release.NEWEST);
         folder = Folders.make("cdi");
         install().ok();
         runtime = RuntimeInstallation.planned(lab);
         runtime.install().ok();
-        lab.engine().restart("--cdi-spec-dir=" + folder);
+        pods = Files.createDirectory(folder.resolve("pods"));
+        lab.daemon().stop();
+        lab.daemon().with("JNVDOCKER_CDI_DIR", pods);
+        lab.daemon()
+                .config(
+                        "[kubernetes]\nenabled = true\nkubelet_dir = \""
+                                + folder.resolve("k")
+                                + "\"\n");
+        lab.startDaemon();
+        lab.engine().restart("--cdi-spec-dir=" + folder, "--cdi-spec-dir=" + pods);
     }
 
     @AfterAll
@@ -140,6 +151,58 @@ class CdiDevicesTest {
         assertEquals(2, mounts.split(" /usr/local/nvidia | /run/jnvdocker ").length - 1, mounts);
         String variables = lab.docker("exec", "one", "env").ok().out();
         assertTrue(variables.contains("LD_LIBRARY_PATH=/usr/local/nvidia/lib:"), variables);
+    }
+
+    /** They are for kubelets, whose pods have leases: here nobody has taken one. */
+    @Test
+    void deviceOfPodsIsSeenWithPlainRuncAndLeasedByOurRuntime() {
+        String uuid = uuid(2);
+        lab.docker(
+                        "run",
+                        "-d",
+                        "--name=bypass",
+                        "--network=none",
+                        "--stop-signal=KILL",
+                        "--device=pod.jnvdocker/gpu=" + uuid,
+                        "plain",
+                        "sleep",
+                        "1000")
+                .ok();
+        Command.Result why = lab.jnvdocker("gpu", "why", "2");
+        assertTrue(why.out().contains("is used by container bypass"), why::toString);
+        Command.Result run = start("one", "2");
+        assertTrue(
+                run.exitCode() != 0 && run.err().contains("is used by container bypass"),
+                run::toString);
+        lab.docker("rm", "-f", "bypass", "one");
+        lab.docker(
+                        "run",
+                        "-d",
+                        "--name=two",
+                        "--network=none",
+                        "--stop-signal=KILL",
+                        "--runtime=nvidia",
+                        "--device=pod.jnvdocker/gpu=" + uuid,
+                        "plain",
+                        "sleep",
+                        "1000")
+                .ok();
+        awaitHolders(Map.of(2, "two"));
+        Command.Result typed =
+                lab.jnvdocker("run", "--rm", "--device=pod.jnvdocker/gpu=" + uuid, "plain", "true");
+        assertTrue(
+                typed.exitCode() == 125 && typed.err().contains("use --gpus device="),
+                typed::toString);
+    }
+
+    private static String uuid(int gpu) {
+        try (var gpus = Files.list(lab.host().folder().resolve("proc/driver/nvidia/gpus"))) {
+            Path information =
+                    gpus.sorted().skip(gpu).findFirst().orElseThrow().resolve("information");
+            return Files.readString(information).replaceFirst("(?s).*GPU UUID:\\s+(\\S+).*", "$1");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Test

@@ -1,0 +1,117 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Project;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/** The manifests for a cluster, and the script that turns a node on. */
+class KubernetesExamplesTest {
+    private static final Path EXAMPLES = Project.source("src/dist/examples/kubernetes");
+
+    private static final ObjectMapper YAML =
+            new ObjectMapper(new YAMLFactory())
+                    .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+
+    private static JsonNode read(String name) throws IOException {
+        return YAML.readTree(EXAMPLES.resolve(name).toFile());
+    }
+
+    private static Set<String> keys(JsonNode object) {
+        Set<String> keys = new TreeSet<>();
+        object.fieldNames().forEachRemaining(keys::add);
+        return keys;
+    }
+
+    @Test
+    void eachManifestIsTested() throws IOException {
+        try (Stream<Path> files = Files.list(EXAMPLES)) {
+            assertEquals(
+                    List.of(
+                            "deployment.yaml",
+                            "install.sh",
+                            "job.yaml",
+                            "pod.yaml",
+                            "runtimeclass.yaml"),
+                    files.map(file -> file.getFileName().toString()).sorted().toList());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "pod.yaml, v1, Pod, ''",
+        "job.yaml, batch/v1, Job, /spec/template",
+        "deployment.yaml, apps/v1, Deployment, /spec/template",
+    })
+    void workloadAsksForGpusInItsLimits(String file, String version, String kind, String template)
+            throws IOException {
+        JsonNode root = read(file);
+        assertEquals(version, root.path("apiVersion").asText());
+        assertEquals(kind, root.path("kind").asText());
+        assertTrue(root.at("/metadata/name").asText().matches("[a-z]+"), root::toString);
+        JsonNode pod = root.at(template + "/spec");
+        assertTrue(
+                Set.of("containers", "restartPolicy", "nodeSelector", "runtimeClassName")
+                        .containsAll(keys(pod)),
+                pod::toString);
+        // A Job's pods cannot be restarted for ever.
+        assertEquals(kind.equals("Deployment") ? "" : "Never", pod.path("restartPolicy").asText());
+        JsonNode container = pod.at("/containers/0");
+        assertTrue(container.path("image").asText().contains(":"), container::toString);
+        assertEquals(Set.of("limits"), keys(container.path("resources")));
+        JsonNode gpus = container.at("/resources/limits/nvidia.com~1gpu");
+        assertTrue(gpus.isInt() && gpus.asInt() > 0, container::toString);
+    }
+
+    @Test
+    void deploymentNeedsNoSecondGpuForAnUpdateAndNamesOurRuntimeClass() throws IOException {
+        JsonNode spec = read("deployment.yaml").path("spec");
+        assertEquals("Recreate", spec.at("/strategy/type").asText());
+        assertEquals(spec.at("/selector/matchLabels"), spec.at("/template/metadata/labels"));
+        JsonNode runtime = read("runtimeclass.yaml");
+        assertEquals("node.k8s.io/v1", runtime.path("apiVersion").asText());
+        assertEquals("RuntimeClass", runtime.path("kind").asText());
+        assertEquals("nvidia", runtime.path("handler").asText());
+        assertEquals(
+                runtime.at("/metadata/name").asText(),
+                spec.at("/template/spec/runtimeClassName").asText());
+    }
+
+    @Test
+    void scriptEnablesThePluginInTheConfigurationThatIsShipped(@TempDir Path folder)
+            throws IOException {
+        Path config = folder.resolve("config.toml");
+        Files.copy(Project.source("src/dist/etc/config.toml"), config);
+        String script =
+                Files.readString(EXAMPLES.resolve("install.sh"))
+                        .replace("/etc/jnvdocker/config.toml", config.toString());
+        String stubs = "systemctl() { :; }\njnvdocker() { :; }\n";
+        for (int i = 0; i < 2; i++) {
+            Command.of("sh", "-c", stubs + script).run().ok();
+            String text = Files.readString(config);
+            assertEquals(2, text.split("\\[kubernetes]\nenabled = true\n", -1).length, text);
+            assertEquals(2, text.split("(?m)^enabled", -1).length, text);
+        }
+    }
+}

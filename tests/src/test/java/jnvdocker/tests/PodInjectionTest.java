@@ -1,0 +1,132 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.host.DeviceNodes;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuInventory;
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.MigMemory;
+import jnvdocker.kubernetes.DeviceEdits;
+import jnvdocker.kubernetes.PodInjection;
+import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.volume.DriverVolumeStore;
+import jnvdocker.volume.ServedVolumes;
+import jnvdocker.words.RefusedException;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** What a kubelet is told to give a container: GPU 0 has MIG instances, and GPU 1 is whole. */
+@Tag("root")
+class PodInjectionTest {
+    private static final String INSTANCE = "MIG-22d5a1c4-0d6e-5d27-9b3e-6e5a1c1f0a01";
+
+    private final DriverRoot root = DriverRoot.make(DriverRoot.Release.DRIVER_535, 2);
+    private final Path folder = Folders.make("pods");
+    private Host host;
+    private ServedVolumes served;
+    private PodInjection injection;
+
+    @BeforeEach
+    void open() throws IOException {
+        root.instance(0, 2, 0, 21);
+        host = Host.at(root.folder());
+        String address = HostDriver.read(host).gpus().getFirst().pciAddress();
+        host.mig()
+                .hear(
+                        address,
+                        new MigMemory.Mode(
+                                true,
+                                List.of(new MigMemory.Instance(INSTANCE, 0, 2, 0, "MIG 3g.20gb"))));
+        DeviceNodes nodes = new DeviceNodes(host);
+        DriverVolumeStore store = new DriverVolumeStore(folder.resolve("state"));
+        Path run = Files.createDirectory(folder.resolve("run"));
+        served = new ServedVolumes(store, folder.resolve("state"), run);
+        injection =
+                new PodInjection(
+                        new PodInjection.Parts(
+                                host, new GpuInventory(host, nodes), nodes, store, served),
+                        () -> true,
+                        run,
+                        folder.resolve("cdi"));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        injection.close();
+        injection.remove();
+        served.releaseAll();
+        root.close();
+        Folders.remove(folder);
+    }
+
+    private List<Gpu> gpus() throws IOException {
+        return HostDriver.read(host).gpus();
+    }
+
+    private static List<String> names(DeviceEdits edits) {
+        return edits.nodes().stream().map(DeviceEdits.Node::containerPath).toList();
+    }
+
+    @Test
+    void containerGetsExactlyTheNodesOfItsGpusAndThePathOfTheDriver() throws Exception {
+        injection.start();
+        DeviceEdits whole = injection.of(List.of(gpus().getLast()));
+        assertEquals(
+                List.of(
+                        "/dev/nvidiactl",
+                        "/dev/nvidia-uvm",
+                        "/dev/nvidia-uvm-tools",
+                        "/dev/nvidia1"),
+                names(whole));
+        for (DeviceEdits.Node node : whole.nodes()) {
+            assertEquals(root.folder() + node.containerPath(), node.hostPath());
+            assertTrue(Files.exists(Path.of(node.hostPath())), node::hostPath);
+        }
+        Path driver = folder.resolve("run/driver");
+        assertEquals(
+                List.of(new DeviceEdits.Mount(driver.toString(), "/usr/local/nvidia")),
+                whole.mounts());
+        assertTrue(driver.toRealPath().endsWith(root.version()));
+        assertEquals(Map.of("NVIDIA_VISIBLE_DEVICES", "void"), whole.environment());
+        assertEquals(List.of("pod.jnvdocker/gpu=" + gpus().getLast().uuid()), whole.cdi());
+        DeviceEdits part = injection.of(List.of(gpus().getFirst()));
+        assertEquals(
+                List.of(
+                        "/dev/nvidia0",
+                        "/dev/nvidia-caps/nvidia-cap21",
+                        "/dev/nvidia-caps/nvidia-cap22"),
+                names(part).subList(3, 6));
+        assertEquals(List.of("pod.jnvdocker/gpu=" + INSTANCE), part.cdi());
+    }
+
+    @Test
+    void withoutTheFileTheNodesAreEnoughAndWithoutADriverNothingIs() throws Exception {
+        assertThrows(RefusedException.class, () -> injection.of(List.of()));
+        Files.createDirectories(folder.resolve("cdi"));
+        Files.writeString(injection.cdiFile(), "another's");
+        injection.start();
+        assertEquals(List.of(), injection.of(gpus()).cdi());
+        assertTrue(injection.cdiFault().isPresent());
+        assertFalse(injection.obstacle().isPresent());
+        assertEquals("another's", Files.readString(injection.cdiFile()));
+        injection.remove();
+        assertTrue(injection.obstacle().isPresent());
+        assertFalse(Files.exists(folder.resolve("run/driver")));
+        Files.delete(injection.cdiFile());
+    }
+}
