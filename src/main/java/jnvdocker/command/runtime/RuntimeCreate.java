@@ -206,7 +206,9 @@ public final class RuntimeCreate {
     }
 
     private void create(CreateCall call) throws RefusedException, IOException {
-        List<Gpu> gpus = HostDriver.isLoaded(host) ? inventory.read().gpus() : List.of();
+        Optional<HostDriver> driver =
+                HostDriver.isLoaded(host) ? Optional.of(inventory.read()) : Optional.empty();
+        List<Gpu> gpus = driver.map(HostDriver::gpus).orElse(List.of());
         Majors majors = majors();
         Optional<RuntimeSpec.Pod> pod = pods.of(call);
         if (pod.isPresent()) {
@@ -230,19 +232,21 @@ public final class RuntimeCreate {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
-                    give(creation(call, NamedNodes.of(minors, gpus)), call, source, majors);
+                    give(creation(call, NamedNodes.of(minors, gpus)), call, source, majors, driver);
             case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
                     give(
                             creation(call, NamedNodes.with(request, named, gpus)),
                             call,
                             source,
-                            majors);
+                            majors,
+                            driver);
             case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
                     give(
                             claimed(claim, call, NamedNodes.with(request, named, gpus)),
                             call,
                             GpuWish.Source.CLAIM,
-                            majors);
+                            majors,
+                            driver);
         }
     }
 
@@ -297,9 +301,14 @@ public final class RuntimeCreate {
     }
 
     private void give(
-            OciContainers.Creation creation, CreateCall call, GpuWish.Source source, Majors majors)
+            OciContainers.Creation creation,
+            CreateCall call,
+            GpuWish.Source source,
+            Majors majors,
+            Optional<HostDriver> loaded)
             throws RefusedException, IOException {
-        HostDriver driver = inventory.read();
+        // Refuses when none is.
+        HostDriver driver = loaded.isPresent() ? loaded.get() : inventory.read();
         Set<String> candidates =
                 needsCheck.check(
                         GpuNeeds.withGpus(call.merged(), Map.of()),
