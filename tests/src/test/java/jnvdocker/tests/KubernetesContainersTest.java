@@ -99,8 +99,13 @@ class KubernetesContainersTest {
         return pod;
     }
 
+    /** Starts it as often as a kubelet would that does not have to hurry. */
     private static AllocateAnswer.Container answer(TestPod pod) {
-        return assertInstanceOf(TestKubelet.Running.class, kubelet.start(pod, "main")).answer();
+        TestKubelet.Start start = kubelet.start(pod, "main");
+        for (int i = 0; i < 2 && start instanceof TestKubelet.Refused; i++) {
+            start = kubelet.start(pod, "main");
+        }
+        return assertInstanceOf(TestKubelet.Running.class, start).answer();
     }
 
     private static String started(TestPod pod, String handler, String... command) {
@@ -117,6 +122,7 @@ class KubernetesContainersTest {
         return List.of(0, 1, 2, 3).stream().map(it -> gpus.contains(it) ? MAY : MAY_NOT).toList();
     }
 
+    /** Also at the next start, before which its pod keeps them. */
     @Test
     void containerHasItsGpusAndNoOthers() {
         TestPod pod = admitted(2);
@@ -130,6 +136,11 @@ class KubernetesContainersTest {
         assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
         assertTrue(seen.contains("libcuda.so"), seen);
         assertFalse(containers.run(container, "touch /usr/local/nvidia/x 2>&1; true").isEmpty());
+        containers.stop(container);
+        kubelet.ended(pod, "main");
+        String again = started(pod, "", "sleep", "1000");
+        assertEquals(openable(gpus(pod)), containers.run(again, TRY_ALL).lines().toList());
+        assertEquals(1, lab.registry().live().size());
     }
 
     /** A real kubelet has had both of them run with the same GPUs for 17 s. */
@@ -163,17 +174,6 @@ class KubernetesContainersTest {
                 .out()
                 .lines()
                 .toList();
-    }
-
-    /** Each start of a crash loop is asked for, and the GPUs stay with the pod in between. */
-    @Test
-    void restartedContainerHasTheSameGpus() {
-        TestPod pod = admitted(1);
-        containers.stop(started(pod, "", "sleep", "1000"));
-        kubelet.ended(pod, "main");
-        String again = started(pod, "", "sleep", "1000");
-        assertEquals(openable(gpus(pod)), containers.run(again, TRY_ALL).lines().toList());
-        assertEquals(1, lab.registry().live().size());
     }
 
     @Test
