@@ -3,10 +3,9 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
-import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.TestContainerd;
 import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.AfterAll;
@@ -15,10 +14,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -29,75 +24,30 @@ import java.util.Map;
 @Tag("docker")
 @Tag("root")
 class RuntimePodsTest {
-    private static final String IMAGE = "docker.io/library/pause:latest";
-
     private static Lab lab;
-    private static Path folder;
-    private static Process containerd;
+    private static TestContainerd containerd;
 
     @BeforeAll
     static void open() throws Exception {
         lab = new Lab(TestEngine.Release.wanted());
-        folder = Folders.make("p");
-        Path config = folder.resolve("config.toml");
-        Files.writeString(
-                config,
-                """
-                version = 2
-                root = "DIR/root"
-                state = "DIR/state"
-                [grpc]
-                  address = "DIR/s"
-                [plugins."io.containerd.grpc.v1.cri"]
-                  sandbox_image = "IMAGE"
-                  restrict_oom_score_adj = true
-                  [plugins."io.containerd.grpc.v1.cri".containerd]
-                    snapshotter = "native"
-                """
-                        .replace("DIR", folder.toString())
-                        .replace("IMAGE", IMAGE));
+        containerd = new TestContainerd();
         lab.jnvdocker(
                         "runtime",
                         "install",
                         "--engine=containerd",
                         "--config",
-                        config,
+                        containerd.config(),
                         "--runtime-dir",
-                        folder.resolve("runtime"))
+                        containerd.folder().resolve("runtime"))
                 .ok();
-        containerd =
-                Command.of("containerd", "--config", config)
-                        .after("unshare", "-m", "--propagation", "slave")
-                        .log(folder.resolve("log"))
-                        .start();
-        lab.engine().image("pause", "--small", "--change", "CMD [\"sleep\", \"1000\"]");
-        Path image = folder.resolve("pause.tar");
-        lab.docker("save", "-o", image, "pause").ok();
-        Lab.await(() -> {
-            Command.Result imported =
-                    Command.of("ctr", "-a", socket(), "-n", "k8s.io", "images", "import", image)
-                            .run();
-            return imported.exitCode() == 0 ? List.of() : List.of(imported.toString());
-        });
+        containerd.start(lab);
     }
 
     @AfterAll
-    static void close() throws Exception {
+    static void close() {
         lab.jnvdocker("runtime", "uninstall");
-        containerd.destroy();
-        containerd.waitFor();
+        containerd.close();
         lab.close();
-        Folders.remove(folder);
-    }
-
-    private static Path socket() {
-        return folder.resolve("s");
-    }
-
-    private static Command.Result cri(Object... words) {
-        List<Object> all = new ArrayList<>(List.of(Client.CRI.program(), socket()));
-        all.addAll(Arrays.asList(words));
-        return Command.of(all.toArray()).run();
     }
 
     /** Returns its ids, the sandbox's first. */
@@ -118,11 +68,20 @@ class RuntimePodsTest {
 
     @Test
     void annotationOfAPodIsForItsContainers() throws IOException {
-        Command.Result pod = cri("pod", "one", "nvidia", IMAGE, "jnvdocker.gpus=device=1,2").ok();
+        Command.Result pod =
+                containerd
+                        .cri(
+                                "pod",
+                                "one",
+                                "nvidia",
+                                TestContainerd.IMAGE,
+                                "jnvdocker.gpus=device=1,2")
+                        .ok();
         String sandbox = ids(pod).getFirst();
         String container = ids(pod).getLast();
         awaitHolders(Map.of(1, shortened(container), 2, shortened(container)));
-        Command.Result next = cri("pod", "two", "nvidia", IMAGE, "jnvdocker.gpus=3");
+        Command.Result next =
+                containerd.cri("pod", "two", "nvidia", TestContainerd.IMAGE, "jnvdocker.gpus=3");
         assertEquals(1, next.exitCode(), next::toString);
         assertTrue(next.err().contains("StartContainer: "), next::toString);
         assertTrue(next.err().contains("jnvdocker: 3 GPUs requested, but only "), next::toString);
@@ -130,8 +89,8 @@ class RuntimePodsTest {
         for (String id : List.of(sandbox, container)) {
             assertTrue(stays.contains("k8s.io/" + shortened(id)), stays);
         }
-        cri("remove", ids(next).getFirst(), ids(next).getLast()).ok();
-        cri("remove", sandbox, container).ok();
+        containerd.cri("remove", ids(next).getFirst(), ids(next).getLast()).ok();
+        containerd.cri("remove", sandbox, container).ok();
         awaitHolders(Map.of());
     }
 }

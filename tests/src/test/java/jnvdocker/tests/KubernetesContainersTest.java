@@ -1,0 +1,198 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.kubelet.AllocateAnswer;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.PodContainers;
+import jnvdocker.tests.world.TestContainerd;
+import jnvdocker.tests.world.TestEngine;
+import jnvdocker.tests.world.TestKubelet;
+import jnvdocker.tests.world.TestPod;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/** Pods from their admission to the processes of their containers, in this machine's containerd. */
+@Tag("docker")
+@Tag("root")
+class KubernetesContainersTest {
+    /** Whether each of the four GPUs' numbers may be opened: ENXIO says that it may. */
+    private static final String TRY_ALL =
+            "mkdir -p /n; for i in 0 1 2 3; do mknod /n/$i c 195 $i; tryopen /n/$i; rm /n/$i;"
+                    + " done; true";
+
+    private static final String MAY = "ENXIO";
+    private static final String MAY_NOT = "EPERM";
+
+    private static Lab lab;
+    private static TestContainerd containerd;
+    private static PodContainers containers;
+    private static TestKubelet kubelet;
+    private static Path folder;
+    private static List<String> uuids;
+
+    private final List<TestPod> pods = new ArrayList<>();
+
+    @BeforeAll
+    static void open() throws Exception {
+        folder = Folders.make("kubelet");
+        kubelet = TestKubelet.start(folder);
+        lab = new Lab(TestEngine.Release.wanted());
+        lab.daemon().stop();
+        lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
+        lab.startDaemon();
+        containerd = new TestContainerd();
+        lab.jnvdocker(
+                        "runtime",
+                        "install",
+                        "--engine=containerd",
+                        "--config",
+                        containerd.config(),
+                        "--runtime-dir",
+                        containerd.folder().resolve("runtime"))
+                .ok();
+        containerd.start(lab);
+        containers = new PodContainers(containerd);
+        uuids = lab.jnvdocker("gpu", "ls", "--json").json().findValuesAsText("uuid");
+        kubelet.awaitHealthy(TestKubelet.GPU, new TreeSet<>(uuids));
+    }
+
+    @AfterAll
+    static void close() throws Exception {
+        containers.close();
+        lab.jnvdocker("runtime", "uninstall");
+        containerd.close();
+        lab.close();
+        kubelet.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void endPods() {
+        for (TestPod pod : pods) {
+            containers.end(pod);
+            kubelet.delete(pod);
+        }
+        Lab.await(() -> lab.registry().live().stream().map(Object::toString).toList());
+    }
+
+    private TestPod admitted(int gpus) {
+        TestPod pod = TestPod.of(UUID.randomUUID().toString(), gpus);
+        pods.add(pod);
+        assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(pod));
+        return pod;
+    }
+
+    /** Starts it as often as a kubelet would that does not have to hurry. */
+    private static AllocateAnswer.Container answer(TestPod pod) {
+        TestKubelet.Start start = kubelet.start(pod, "main");
+        for (int i = 0; i < 2 && start instanceof TestKubelet.Refused; i++) {
+            start = kubelet.start(pod, "main");
+        }
+        return assertInstanceOf(TestKubelet.Running.class, start).answer();
+    }
+
+    private static String started(TestPod pod, String handler, String... command) {
+        return containers.start(pod, "main", answer(pod), handler, command).ok().out().strip();
+    }
+
+    private static List<Integer> gpus(TestPod pod) {
+        TestKubelet.Admitted admitted =
+                assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(pod));
+        return admitted.devices().get("main").stream().map(uuids::indexOf).sorted().toList();
+    }
+
+    private static List<String> openable(List<Integer> gpus) {
+        return List.of(0, 1, 2, 3).stream().map(it -> gpus.contains(it) ? MAY : MAY_NOT).toList();
+    }
+
+    /** Also at the next start, before which its pod keeps them. */
+    @Test
+    void containerHasItsGpusAndNoOthers() {
+        TestPod pod = admitted(2);
+        String container = started(pod, "", "sleep", "1000");
+        assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
+        String seen =
+                containers.run(container, "ls /dev | grep nvidia; env; ls -R /usr/local/nvidia");
+        for (int gpu : gpus(pod)) {
+            assertTrue(seen.contains("nvidia" + gpu + "\n"), seen);
+        }
+        assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
+        assertTrue(seen.contains("libcuda.so"), seen);
+        assertFalse(containers.run(container, "touch /usr/local/nvidia/x 2>&1; true").isEmpty());
+        containers.stop(container);
+        kubelet.ended(pod, "main");
+        String again = started(pod, "", "sleep", "1000");
+        assertEquals(openable(gpus(pod)), containers.run(again, TRY_ALL).lines().toList());
+        assertEquals(1, lab.registry().live().size());
+    }
+
+    /** A real kubelet has had both of them run with the same GPUs for 17 s. */
+    @Test
+    void podThatWasDeletedByForceKeepsItsGpusUntilItHasEnded() throws Exception {
+        TestPod old = admitted(4);
+        String container =
+                started(
+                        old,
+                        "",
+                        "sh",
+                        "-c",
+                        "trap 'sleep 2; exit' TERM; while :; do sleep .1; done");
+        kubelet.forceDelete(old);
+        CompletableFuture<Void> end =
+                CompletableFuture.runAsync(() -> {
+                    containers.stop(container);
+                    containers.end(old);
+                });
+        TestPod next = admitted(4);
+        AllocateAnswer.Container answer = answer(next);
+        assertEquals(List.of(), processes(old));
+        containers.start(next, "main", answer, "", "sleep", "1000").ok();
+        end.join();
+    }
+
+    private static List<String> processes(TestPod pod) {
+        return Command.of("sh", "-c", "grep -l pod" + pod.uid() + " /proc/[0-9]*/cgroup || true")
+                .run()
+                .ok()
+                .out()
+                .lines()
+                .toList();
+    }
+
+    @Test
+    void runtimeClassTakesThePodsLease() {
+        TestPod pod = admitted(1);
+        String container = started(pod, "nvidia", "sleep", "1000");
+        assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
+        assertEquals(1, lab.registry().live().size());
+    }
+
+    /** What another pod was answered is of no use to a pod that has no lease. */
+    @Test
+    void runtimeClassRefusesGpusOfAnotherPod() {
+        TestPod owner = admitted(1);
+        AllocateAnswer.Container stolen = answer(owner);
+        TestPod thief = TestPod.of(UUID.randomUUID().toString(), 0);
+        pods.add(thief);
+        Command.Result refused = containers.start(thief, "main", stolen, "nvidia", "sleep", "9");
+        assertEquals(1, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().contains("jnvdocker: "), refused::toString);
+    }
+}
