@@ -15,6 +15,7 @@ import org.slf4j.LoggerFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
 
 /**
@@ -79,7 +80,7 @@ final class KubernetesParts implements AutoCloseable {
                         pods.plugins(LOOK).entrySet().stream()
                                 .map(it -> new Resource(it.getKey(), it.getValue()))
                                 .toList());
-                Thread.sleep(Duration.ofSeconds(Long.MAX_VALUE));
+                new CountDownLatch(1).await(); // Until it is closed.
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

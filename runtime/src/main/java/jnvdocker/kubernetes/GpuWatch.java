@@ -145,7 +145,9 @@ public final class GpuWatch implements DecisionListener, AutoCloseable {
             try {
                 seen(look.board(), before);
             } catch (IOException e) {
-                failed(FileErrors.describe(e));
+                if (!Thread.currentThread().isInterrupted()) {
+                    failed(FileErrors.describe(e));
+                }
             } catch (RuntimeException e) {
                 LOG.error("looking at the GPUs for pods", e);
             }
@@ -209,6 +211,6 @@ public final class GpuWatch implements DecisionListener, AutoCloseable {
 
     @Override
     public void close() {
-        threads.forEach(Thread::interrupt);
+        Threads.end(threads);
     }
 }

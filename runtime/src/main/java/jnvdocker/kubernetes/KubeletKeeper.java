@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -38,6 +39,7 @@ final class KubeletKeeper implements AutoCloseable {
         watch.tell(this::know);
     }
 
+    /** Asks from now on, but not at once. */
     KubeletKeeper start() {
         thread.start();
         return this;
@@ -64,8 +66,8 @@ final class KubeletKeeper implements AutoCloseable {
     private void keep() {
         try {
             while (true) {
-                look();
                 await();
+                look();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -86,7 +88,8 @@ final class KubeletKeeper implements AutoCloseable {
         due = false;
     }
 
-    private void look() {
+    /** Asks once. */
+    void look() {
         try {
             PodLeases.Sight begun = leases.look();
             DeviceHolders holders = kubelet.ask(LIMIT);
@@ -96,7 +99,7 @@ final class KubeletKeeper implements AutoCloseable {
             }
             silent = false;
         } catch (IOException e) {
-            if (!silent) {
+            if (!silent && !thread.isInterrupted()) {
                 LOG.warn("pods keep their GPUs as they are: {}", FileErrors.describe(e));
             }
             silent = true;
@@ -107,6 +110,6 @@ final class KubeletKeeper implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
+        Threads.end(List.of(thread));
     }
 }

@@ -19,6 +19,7 @@ final class KubeletView {
     private final Kubelet kubelet;
     private final Path folder;
     private volatile Optional<ProcessId> last = Optional.empty();
+    private volatile String complaint = "";
 
     KubeletView(Kubelet kubelet, Path folder) {
         this.kubelet = kubelet;
@@ -47,11 +48,21 @@ final class KubeletView {
     /** What its file says, which is nothing when it cannot be read. */
     Checkpoint checkpoint() {
         try {
-            return Checkpoint.read(folder);
+            Checkpoint checkpoint = Checkpoint.read(folder);
+            complaint = "";
+            return checkpoint;
         } catch (IOException e) {
-            LOG.warn("pods are known by their names only: {}", FileErrors.describe(e));
+            complain(FileErrors.describe(e));
             return Checkpoint.NONE;
         }
+    }
+
+    /** It is read every few seconds. */
+    private void complain(String why) {
+        if (!why.equals(complaint)) {
+            LOG.warn("pods are known by their names only: {}", why);
+        }
+        complaint = why;
     }
 
     /**

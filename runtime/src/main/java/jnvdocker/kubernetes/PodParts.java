@@ -59,11 +59,15 @@ public final class PodParts implements AutoCloseable {
         keeper = new KubeletKeeper(world.parts().pods(), kubelet, watch);
     }
 
-    /** Starts to watch the GPUs and the kubelet. */
+    /**
+     * Starts to watch the GPUs and the kubelet. Asks the kubelet first: by its answer a pod has its
+     * lease again that was lost, and does not look like an unmanaged use.
+     */
     public static PodParts start(World world) {
         PodParts parts = new PodParts(world);
         world.parts().leases().tell(parts.watch);
         parts.watch.tell(parts::warn);
+        parts.keeper.look();
         parts.watch.start();
         parts.keeper.start();
         return parts;

@@ -1,0 +1,23 @@
+package jnvdocker.kubernetes;
+
+import java.time.Duration;
+import java.util.List;
+
+/** Ends threads of a daemon that stops, so that they ask nothing that is closed by then. */
+final class Threads {
+    /** One that hangs in the driver or on a disk is left to itself. */
+    private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+    private Threads() {}
+
+    static void end(List<Thread> threads) {
+        threads.forEach(Thread::interrupt);
+        try {
+            for (Thread thread : threads) {
+                thread.join(PATIENCE);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

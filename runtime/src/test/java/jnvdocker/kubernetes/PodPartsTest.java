@@ -1,0 +1,192 @@
+package jnvdocker.kubernetes;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.grant.DecisionLog;
+import jnvdocker.grant.LeaseParts;
+import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Pace;
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
+import jnvdocker.host.Host;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.HostClock;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The parts with a registry and its own threads; there is no engine, and a kubelet that is asked.
+ */
+class PodPartsTest {
+    private static final Duration LONG = Duration.ofSeconds(20);
+
+    @TempDir Path folder;
+    private final ProcessId self =
+            Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
+    private final BlockingQueue<Duration> asked = new LinkedBlockingQueue<>();
+    private volatile List<Gpu> gpus = List.of(TestingLeases.A, TestingLeases.B);
+    private volatile KubernetesPolicy policy = DeviceListTest.POLICY;
+    private DockerEngine engine;
+    private LeaseParts leases;
+    private Optional<PodParts> parts = Optional.empty();
+
+    private final class TestingKubelet implements Kubelet {
+        @Override
+        public ProcessId process() {
+            return self;
+        }
+
+        @Override
+        public List<ContainerDevices> list(Duration limit) {
+            asked.add(limit);
+            return List.of();
+        }
+    }
+
+    private static final class NoUses implements GpuUses {
+        @Override
+        public List<GpuUse> look(List<Gpu> gpus, Duration limit) {
+            return List.of();
+        }
+
+        @Override
+        public List<GpuUse> lookWithoutEngine(List<Gpu> gpus) {
+            return List.of();
+        }
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        engine = new DockerEngine(folder.resolve("no-engine.sock"));
+        leases =
+                LeaseParts.open(
+                        new LeaseParts.World(
+                                Files.createDirectory(folder.resolve("state")),
+                                "boot",
+                                "nvidia-docker",
+                                Processes.ofThisMachine(),
+                                engine,
+                                () -> gpus,
+                                new NoUses(),
+                                GpuTroubles.NONE,
+                                MemoryUsers.UNKNOWN,
+                                () -> TestingLeases.POLICY,
+                                () -> GpuTraits.UNKNOWN,
+                                HostClock.OF_THIS_MACHINE,
+                                Pace.REAL,
+                                new DecisionLog(Optional.empty())));
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        parts.ifPresent(PodParts::close);
+        leases.close();
+        engine.close();
+    }
+
+    private Map<String, DevicePlugin> plugins() throws Exception {
+        parts =
+                Optional.of(
+                        PodParts.start(
+                                new PodParts.World(
+                                        leases,
+                                        () -> gpus,
+                                        Host.at(folder),
+                                        new TestingKubelet(),
+                                        _ ->
+                                                new DeviceEdits(
+                                                        List.of(), List.of(), Map.of(), List.of()),
+                                        () -> policy)));
+        return parts.get().plugins(LONG);
+    }
+
+    private static void await(BlockingQueue<List<Device>> told, List<Boolean> healthy)
+            throws InterruptedException {
+        List<Boolean> now = List.of();
+        while (!now.equals(healthy)) {
+            List<Device> next = told.poll(LONG.toSeconds(), TimeUnit.SECONDS);
+            assertTrue(next != null, "never " + healthy);
+            now = next.stream().map(Device::healthy).toList();
+        }
+    }
+
+    @Test
+    void leasesOfOthersAndTheirEndsAreTold() throws Exception {
+        DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
+        BlockingQueue<List<Device>> told = new LinkedBlockingQueue<>();
+        plugin.watch(told::add);
+        Claim claim =
+                leases.leases()
+                        .claim(
+                                new LeaseRequest(
+                                        new GpuRequest.Devices(List.of("0")),
+                                        TestingLeases.ALICE,
+                                        self,
+                                        new Origin.HostProcess("train"),
+                                        Optional.empty()))
+                        .orElseThrow();
+        await(told, List.of(false, true));
+        leases.leases().cancel(claim);
+        await(told, List.of(true, true));
+    }
+
+    @Test
+    void kubeletIsAskedAtTheStartAndMoreOftenWhilePodsHaveGpus() throws Exception {
+        DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
+        assertEquals(1, asked.size());
+        plugin.allocate(List.of(TestingLeases.A.uuid()));
+        for (int i = 0; i < 3; i++) {
+            assertTrue(asked.poll(LONG.toSeconds(), TimeUnit.SECONDS) != null, "asked " + i);
+        }
+        assertEquals(1, leases.registry().live().size());
+    }
+
+    @Test
+    void eachModelIsAResourceOnceThereIsAGpu() throws Exception {
+        policy =
+                new KubernetesPolicy(
+                        true, KubernetesPolicy.RESOURCE, true, policy.kubeletFolder(), List.of());
+        Gpu t4 = new Gpu(2, TestingLeases.C.uuid(), 2, "0000:02:00.0", "Tesla T4");
+        List<Gpu> both = List.of(TestingLeases.A, t4);
+        gpus = List.of();
+        Thread.ofVirtual()
+                .start(() -> {
+                    while (asked.isEmpty()) {
+                        Thread.onSpinWait();
+                    }
+                    gpus = both;
+                    leases.registry().changes().add();
+                });
+        Map<String, DevicePlugin> plugins = plugins();
+        assertEquals(Set.of("nvidia.com/a100-sxm4-40gb", "nvidia.com/tesla-t4"), plugins.keySet());
+        assertEquals(
+                List.of(t4.uuid()),
+                plugins.get("nvidia.com/tesla-t4").devices().stream().map(Device::id).toList());
+    }
+}
