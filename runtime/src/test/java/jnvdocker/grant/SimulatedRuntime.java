@@ -13,6 +13,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -40,6 +41,9 @@ final class SimulatedRuntime {
         Optional<ProcessId> init = Optional.empty();
         final List<ProcessId> others = new ArrayList<>();
         boolean released;
+
+        /** Whether our runtime waits for the answer. */
+        boolean asking;
 
         Container(int number) {
             id = "%02d".formatted(number).repeat(32);
@@ -80,6 +84,7 @@ final class SimulatedRuntime {
     boolean create(int index, GpuRequest request) throws IOException {
         Container it = container(index);
         if (!world.daemon.isUp()
+                || it.asking
                 || it.runtime.isPresent()
                 || it.init.isPresent()
                 || it.released && it.lives()) {
@@ -88,7 +93,9 @@ final class SimulatedRuntime {
         }
         ProcessId process = world.machine.spawn();
         it.runtime = Optional.of(process);
+        it.asking = true;
         Optional<Lease> lease = answer(it, request, process);
+        it.asking = false;
         if (lease.isEmpty()) {
             world.machine.end(process);
             it.runtime = Optional.empty();
@@ -148,15 +155,20 @@ final class SimulatedRuntime {
     /** The real runtime starts the first process. */
     boolean begin(int index) {
         Container it = container(index);
-        if (it.runtime.isEmpty() || it.claim.isEmpty() || it.init.isPresent() || isAsking(it)) {
+        if (it.runtime.isEmpty()
+                || it.claim.isEmpty()
+                || it.init.isPresent()
+                || it.asking
+                || !isMountable(it.claim.get())) {
             return false;
         }
         it.init = Optional.of(spawn(it, true));
         return true;
     }
 
-    private boolean isAsking(Container it) {
-        return world.daemon.isBusy();
+    /** Once its lease was released by force, its directory may be gone. */
+    private boolean isMountable(Claim claim) {
+        return Files.exists(world.state.resolve("claims").resolve(claim.id()));
     }
 
     private ProcessId spawn(Container it, boolean mounted) {
@@ -164,10 +176,10 @@ final class SimulatedRuntime {
                 it.claim.map(Claim::id).filter(_ -> mounted), Optional.of("/docker/" + it.id));
     }
 
-    /** The real runtime has created the container, or has failed or been killed before. */
+    /** The real runtime has created the container, or it or ours has been killed before. */
     boolean leave(int index) {
         Container it = container(index);
-        if (it.runtime.isEmpty() || isAsking(it)) {
+        if (it.runtime.isEmpty()) {
             return false;
         }
         it.runtime.ifPresent(world.machine::end);
