@@ -140,7 +140,7 @@ class KubernetesContainersTest {
         kubelet.ended(pod, "main");
         String again = started(pod, "", "sleep", "1000");
         assertEquals(openable(gpus(pod)), containers.run(again, TRY_ALL).lines().toList());
-        assertEquals(1, lab.registry().live().size());
+        assertEquals(2, lab.registry().live().size());
     }
 
     /** A real kubelet has had both of them run with the same GPUs for 17 s. */
