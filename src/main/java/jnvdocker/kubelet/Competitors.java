@@ -12,7 +12,9 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -72,21 +74,32 @@ final class Competitors {
             }
         });
         Map<Path, Plugin> asked = new ConcurrentHashMap<>();
-        Map<Path, Thread> threads = new HashMap<>();
+        List<Thread> threads = new ArrayList<>();
         known.forEach((path, plugin) -> {
             if (plugin.isToAsk()) {
-                threads.put(
-                        path, Thread.ofVirtual().start(() -> asked.put(path, asked(path, plugin))));
+                threads.add(Thread.ofVirtual().start(() -> asked.put(path, asked(path, plugin))));
             }
         });
-        for (Thread thread : threads.values()) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+        await(threads);
+        known.putAll(asked);
+    }
+
+    /** They give up when we are to. */
+    private static void await(List<Thread> threads) {
+        boolean interrupted = false;
+        for (Thread thread : threads) {
+            while (thread.isAlive()) {
+                try {
+                    thread.join();
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    threads.forEach(Thread::interrupt);
+                }
             }
         }
-        known.putAll(asked);
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private Plugin asked(Path path, Plugin plugin) {

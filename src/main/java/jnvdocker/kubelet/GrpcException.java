@@ -28,6 +28,9 @@ public final class GrpcException extends IOException {
             return "no answer within " + limit.toMillis() / 1e3 + " s";
         }
         Throwable cause = status.getCause();
+        if (cause instanceof IOException && cause.getCause() instanceof IOException) {
+            cause = cause.getCause(); // without the socket, which our callers name
+        }
         if (cause instanceof IOException && cause.getMessage() != null) {
             return cause.getMessage();
         }

@@ -108,8 +108,8 @@ class KubernetesContainersTest {
         return assertInstanceOf(TestKubelet.Running.class, start).answer();
     }
 
-    private static String started(TestPod pod, String handler, String... command) {
-        return containers.start(pod, "main", answer(pod), handler, command).ok().out().strip();
+    private static String started(TestPod pod, String... command) {
+        return containers.start(pod, "main", answer(pod), "", command).ok().out().strip();
     }
 
     private static List<Integer> gpus(TestPod pod) {
@@ -126,7 +126,7 @@ class KubernetesContainersTest {
     @Test
     void containerHasItsGpusAndNoOthers() {
         TestPod pod = admitted(2);
-        String container = started(pod, "", "sleep", "1000");
+        String container = started(pod, "sleep", "1000");
         assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
         String seen =
                 containers.run(container, "ls /dev | grep nvidia; env; ls -R /usr/local/nvidia");
@@ -138,9 +138,9 @@ class KubernetesContainersTest {
         assertFalse(containers.run(container, "touch /usr/local/nvidia/x 2>&1; true").isEmpty());
         containers.stop(container);
         kubelet.ended(pod, "main");
-        String again = started(pod, "", "sleep", "1000");
+        String again = started(pod, "sleep", "1000");
         assertEquals(openable(gpus(pod)), containers.run(again, TRY_ALL).lines().toList());
-        assertEquals(1, lab.registry().live().size());
+        assertEquals(2, lab.registry().live().size());
     }
 
     /** A real kubelet has had both of them run with the same GPUs for 17 s. */
@@ -148,12 +148,7 @@ class KubernetesContainersTest {
     void podThatWasDeletedByForceKeepsItsGpusUntilItHasEnded() throws Exception {
         TestPod old = admitted(4);
         String container =
-                started(
-                        old,
-                        "",
-                        "sh",
-                        "-c",
-                        "trap 'sleep 2; exit' TERM; while :; do sleep .1; done");
+                started(old, "sh", "-c", "trap 'sleep 2; exit' TERM; while :; do sleep .1; done");
         kubelet.forceDelete(old);
         CompletableFuture<Void> end =
                 CompletableFuture.runAsync(() -> {
@@ -176,22 +171,18 @@ class KubernetesContainersTest {
                 .toList();
     }
 
+    /** What another pod was answered is of no use to one that has no lease. */
     @Test
-    void runtimeClassTakesThePodsLease() {
+    void runtimeClassTakesThePodsLeaseAndNoOther() {
         TestPod pod = admitted(1);
-        String container = started(pod, "nvidia", "sleep", "1000");
+        AllocateAnswer.Container answer = answer(pod);
+        String container =
+                containers.start(pod, "main", answer, "nvidia", "sleep", "1000").ok().out().strip();
         assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
         assertEquals(1, lab.registry().live().size());
-    }
-
-    /** What another pod was answered is of no use to a pod that has no lease. */
-    @Test
-    void runtimeClassRefusesGpusOfAnotherPod() {
-        TestPod owner = admitted(1);
-        AllocateAnswer.Container stolen = answer(owner);
         TestPod thief = TestPod.of(UUID.randomUUID().toString(), 0);
         pods.add(thief);
-        Command.Result refused = containers.start(thief, "main", stolen, "nvidia", "sleep", "9");
+        Command.Result refused = containers.start(thief, "main", answer, "nvidia", "sleep", "9");
         assertEquals(1, refused.exitCode(), refused::toString);
         assertTrue(refused.err().contains("jnvdocker: "), refused::toString);
     }
