@@ -5,7 +5,7 @@ import jnvdocker.host.Host;
 import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;
 import jnvdocker.kubernetes.KubernetesPolicy;
-import jnvdocker.kubernetes.PodEdits;
+import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodParts;
 import jnvdocker.kubernetes.Registration;
 
@@ -25,7 +25,7 @@ import java.util.function.Supplier;
 final class KubernetesParts implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(KubernetesParts.class);
 
-    /** For the first look at the GPUs. */
+    /** For the first look at the GPUs, and at the driver's files. */
     private static final Duration LOOK = Duration.ofSeconds(5);
 
     /** For its thread to end, in which an open socket may still be closed. */
@@ -34,7 +34,7 @@ final class KubernetesParts implements AutoCloseable {
     private final LeaseParts parts;
     private final LeaseParts.World world;
     private final Host host;
-    private final PodEdits edits;
+    private final PodInjection edits;
     private final Supplier<KubernetesPolicy> policy;
     private final Thread thread = Thread.ofVirtual().name("kubernetes").unstarted(this::serve);
     private volatile Optional<KubeletLink> link = Optional.empty();
@@ -47,7 +47,7 @@ final class KubernetesParts implements AutoCloseable {
             LeaseParts parts,
             LeaseParts.World world,
             Host host,
-            PodEdits edits,
+            PodInjection edits,
             Supplier<KubernetesPolicy> policy) {
         this.parts = parts;
         this.world = world;
@@ -76,6 +76,7 @@ final class KubernetesParts implements AutoCloseable {
                             parts, world.inventory(), host, opened.kubelet(), edits, policy);
             try (PodParts pods = PodParts.start(its)) {
                 link = Optional.of(opened);
+                edits.awaitFirstLook(LOOK);
                 opened.serve(
                         pods.plugins(LOOK).entrySet().stream()
                                 .map(it -> new Resource(it.getKey(), it.getValue()))

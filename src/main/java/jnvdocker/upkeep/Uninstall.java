@@ -92,6 +92,7 @@ public final class Uninstall {
             if (!done) {
                 plugin.resume();
                 leases.resume();
+                pods.resume();
             }
         }
     }

@@ -32,12 +32,11 @@ import java.util.regex.Pattern;
  * @see <a href="https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md">the
  *     specification</a>
  */
-public final class PodCdiFile {
-    /** The name of the file in the directory where runtimes look for such files. */
-    public static final String NAME = "jnvdocker-pods.json";
+final class PodCdiFile {
+    private static final String NAME = "jnvdocker-pods.json";
 
     /** The kind of its devices, before {@code =} and the name of one. */
-    public static final String KIND = "pod.jnvdocker/gpu";
+    private static final String KIND = "pod.jnvdocker/gpu";
 
     /** The first that knows a node's place on the host. */
     private static final String VERSION = "0.5.0";
@@ -54,13 +53,13 @@ public final class PodCdiFile {
      * @param folder where runtimes look for such files; need not exist yet
      * @param driver the path of the driver's files, whatever the driver
      */
-    public PodCdiFile(Path folder, Path driver) {
+    PodCdiFile(Path folder, Path driver) {
         this.file = folder.resolve(NAME);
         this.driver = driver;
     }
 
     /** The path of the file. */
-    public Path path() {
+    Path path() {
         return file;
     }
 

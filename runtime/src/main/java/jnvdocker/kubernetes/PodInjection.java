@@ -50,9 +50,6 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PodInjection.class);
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
-    /** How long a start of the daemon waits for the first look, so that no pod comes too early. */
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
-
     private final Parts parts;
     private final BooleanSupplier enabled;
     private final Path link;
@@ -110,17 +107,17 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         return run.resolve("driver");
     }
 
-    /** Keeps all of it from now on. Waits a little for the first look. */
+    /** Keeps all of it from now on. */
     public PodInjection start() {
         thread.start();
-        try {
-            if (!looked.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
-                LOG.warn("the driver's files for pods are not ready yet");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
         return this;
+    }
+
+    /** Waits for the end of the first look, so that no pod comes too early. */
+    public void awaitFirstLook(Duration patience) throws InterruptedException {
+        if (!looked.await(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+            LOG.warn("the driver's files for pods are not ready yet");
+        }
     }
 
     @Override
@@ -179,12 +176,17 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         return cdi.path();
     }
 
-    /** Takes away for good all that pods would get; those that have it keep it. */
+    /** Takes away all that pods would get, until {@link #resume}; those that have it keep it. */
     public synchronized void remove() throws IOException {
         withdrawn = true;
         ready = Ready.not(new Refusal("jnvdocker is being removed", "install it again"));
         cdi.remove();
         Files.deleteIfExists(link);
+    }
+
+    /** Gives it to them again. */
+    public synchronized void resume() {
+        withdrawn = false;
     }
 
     private void keep() {
@@ -225,6 +227,9 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         try {
             ready = prepare();
         } catch (IOException e) {
+            if (Thread.currentThread().isInterrupted()) {
+                return;
+            }
             ready = Ready.not(FileErrors.refusal(e));
         } catch (RuntimeException e) {
             LOG.error("cannot prepare the driver's files for pods", e);
@@ -282,11 +287,15 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         parts.served().prepare(parts.host(), driver.version());
         Path target =
                 parts.served().known(parts.store().build(parts.host(), driver.version())).path();
-        boolean there = Files.exists(link, LinkOption.NOFOLLOW_LINKS);
-        if (!there || !Files.isSymbolicLink(link) || !Files.readSymbolicLink(link).equals(target)) {
-            WholeFile.link(link, target);
-            LOG.info("pods get the driver's files from {}", target);
+        if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(target)) {
+            return;
         }
+        if (Files.isDirectory(link, LinkOption.NOFOLLOW_LINKS)) {
+            // Made by a runtime that was to mount it when it was not there yet.
+            Files.delete(link);
+        }
+        WholeFile.link(link, target);
+        LOG.info("pods get the driver's files from {}", target);
     }
 
     private Optional<Refusal> write(List<DeviceNode> control, Map<String, List<DeviceNode>> gpus) {

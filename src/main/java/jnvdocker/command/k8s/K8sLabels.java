@@ -2,6 +2,7 @@ package jnvdocker.command.k8s;
 
 import jnvdocker.host.HostDriver;
 import jnvdocker.protocol.ExitCode;
+import jnvdocker.words.Quote;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -53,7 +54,7 @@ final class K8sLabels implements Callable<Integer> {
                     .getErr()
                     .println(
                             "jnvdocker: this host has several models of GPUs ("
-                                    + String.join(", ", several)
+                                    + Quote.shown(String.join(", ", several))
                                     + "), and the labels describe the first; set"
                                     + " resource_per_model to give each a resource of its own");
         }

@@ -1,33 +1,20 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.command.start.NeedsCheck;
-import jnvdocker.container.Allocation;
-import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.container.VolumeMount;
-import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
-import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.oci.spec.Majors;
 import jnvdocker.oci.spec.RuntimeSpec;
-import jnvdocker.oci.spec.SpecEdits;
-import jnvdocker.protocol.ExitCode;
-import jnvdocker.request.GpuRequest;
-import jnvdocker.volume.ServedVolumes;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -46,10 +33,6 @@ import java.util.stream.Collectors;
 public final class PodContainers {
     private final Host host;
     private final DeviceNodes nodes;
-    private final NeedsCheck needsCheck;
-    private final ServedVolumes volumes;
-    private final ContainerPlanner planner;
-    private final Graphics graphics;
     private final GpuWishes wishes;
     private final Pods pods;
 
@@ -70,21 +53,9 @@ public final class PodContainers {
     /** A device by its numbers. */
     private record Number(int major, int minor) {}
 
-    PodContainers(
-            Host host,
-            DeviceNodes nodes,
-            NeedsCheck needsCheck,
-            ServedVolumes volumes,
-            ContainerPlanner planner,
-            Graphics graphics,
-            GpuWishes wishes,
-            Pods pods) {
+    PodContainers(Host host, DeviceNodes nodes, GpuWishes wishes, Pods pods) {
         this.host = host;
         this.nodes = nodes;
-        this.needsCheck = needsCheck;
-        this.volumes = volumes;
-        this.planner = planner;
-        this.graphics = graphics;
         this.wishes = wishes;
         this.pods = pods;
     }
@@ -100,17 +71,21 @@ public final class PodContainers {
     }
 
     /**
+     * The GPUs that a container has been given; none also for one that is privileged and has not
+     * asked for any.
+     *
      * @param gpus those of the host
-     * @throws RefusedException for a GPU that the pod does not hold, or that the image cannot use
+     * @throws RefusedException for a GPU that the pod does not hold, and for requests that only
+     *     count without a device plugin
      */
-    void create(RuntimeSpec.Pod pod, CreateCall call, List<Gpu> gpus, Majors majors)
+    List<Gpu> gpus(RuntimeSpec.Pod pod, RuntimeSpec spec, List<Gpu> gpus, Majors majors)
             throws RefusedException, IOException {
         Map<Gpu, Set<Number>> held = held(pod, gpus);
-        if (call.spec().allowsAllDevices()) {
-            createPrivileged(call, held, majors);
-            return;
+        if (spec.allowsAllDevices()) {
+            refusePrivileged(spec, held);
+            return List.of();
         }
-        Set<Number> given = given(call.spec(), gpus, majors);
+        Set<Number> given = given(spec, gpus, majors);
         Set<Number> others = new HashSet<>(given);
         held.values().forEach(others::removeAll);
         if (!others.isEmpty()) {
@@ -124,15 +99,9 @@ public final class PodContainers {
                             + " resources.limits");
         }
         if (given.isEmpty()) {
-            refuseWishes(call.spec());
-            without(call, majors);
-        } else {
-            List<Gpu> its = new ArrayList<>(held.keySet());
-            its.removeIf(gpu -> !given.containsAll(held.get(gpu)));
-            HostDriver driver = new HostDriver(HostDriver.readVersion(host), gpus);
-            check(its, call, driver);
-            edit(its, call, driver, majors);
+            refuseWishes(spec);
         }
+        return held.keySet().stream().filter(gpu -> given.containsAll(held.get(gpu))).toList();
     }
 
     /** The GPUs of the pod's leases, with the devices of each. */
@@ -185,18 +154,10 @@ public final class PodContainers {
     }
 
     /** Which of all nodes a kubelet has given it, cannot be seen: the driver's files can be. */
-    private void createPrivileged(CreateCall call, Map<Gpu, Set<Number>> held, Majors majors)
-            throws RefusedException, IOException {
-        boolean injected =
-                !held.isEmpty()
-                        && call.spec().mountTargets().contains(ContainerPlanner.DRIVER_FOLDER);
-        if (injected) {
+    private void refusePrivileged(RuntimeSpec spec, Map<Gpu, Set<Number>> held)
+            throws RefusedException {
+        if (!held.isEmpty() && spec.mountTargets().contains(ContainerPlanner.DRIVER_FOLDER)) {
             wishes.refusePrivileged();
-        }
-        if (wishes.allowPrivileged()) {
-            call.client().exit(ExitCode.OK);
-        } else {
-            without(call, majors);
         }
     }
 
@@ -210,46 +171,5 @@ public final class PodContainers {
                             + " of this pod does not give it GPUs: they come from the kubelet",
                     "ask for them in the container's resources.limits, and remove the annotation");
         }
-    }
-
-    private static void without(CreateCall call, Majors majors) throws IOException {
-        if (call.spec().hasNvidia(majors)) {
-            SpecEdits.withoutGpus(call.spec(), majors, call.docker());
-            call.client().print(call.spec().toString());
-        }
-        call.client().exit(ExitCode.OK);
-    }
-
-    private void check(List<Gpu> its, CreateCall call, HostDriver driver)
-            throws RefusedException, IOException {
-        GpuRequest request =
-                its.isEmpty()
-                        ? new GpuRequest.None()
-                        : new GpuRequest.Devices(its.stream().map(Gpu::uuid).toList());
-        needsCheck.check(
-                GpuNeeds.withGpus(call.merged(), Map.of()), request, driver, call.client());
-    }
-
-    /** The nodes are those that it has; the search paths are new. */
-    private void edit(List<Gpu> its, CreateCall call, HostDriver driver, Majors majors)
-            throws RefusedException, IOException {
-        ContainerEdits edits =
-                planner.plan(
-                        new ContainerPlanner.Container(
-                                call.merged(),
-                                new Allocation(its, List.of(), Map.of()),
-                                call.settings(),
-                                driver.version(),
-                                true));
-        Path served = volumes.serve(host, driver.version(), call.request().peer().pid()).path();
-        Map<VolumeMount, Path> folders = new HashMap<>();
-        edits.mounts().forEach(mount -> folders.put(mount, served));
-        edits = graphics.with(edits, call.spec(), driver.version(), served, folders);
-        for (DeviceNode node : edits.devices()) {
-            nodes.linkByNumber(node);
-        }
-        SpecEdits.apply(call.spec(), edits, folders, majors, call.docker(), Optional.empty());
-        call.client().print(call.spec().toString());
-        call.client().exit(ExitCode.OK);
     }
 }

@@ -50,7 +50,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -62,7 +61,6 @@ public final class RuntimeCreate {
     static final String WORD = "create";
 
     private static final Logger LOG = LoggerFactory.getLogger(RuntimeCreate.class);
-    private static final Pattern ID = Pattern.compile("[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,1023}");
 
     private final Host host;
     private final GpuInventory inventory;
@@ -116,9 +114,7 @@ public final class RuntimeCreate {
         this.refusedCreation =
                 new RefusedCreation(retries.busy(), engine::hasStarted, retries.program());
         this.claims = claims;
-        this.pods =
-                new PodContainers(
-                        host, nodes, needsCheck, volumes, planner, graphics, wishes, pods);
+        this.pods = new PodContainers(host, nodes, wishes, pods);
     }
 
     /**
@@ -129,36 +125,14 @@ public final class RuntimeCreate {
      */
     public record Retries(BooleanSupplier busy, Path program) {}
 
-    /** Engines and their shims run as root, and other users must not get the GPUs of containers. */
-    static void refuseOthersThanEngines(ClientRequest request) throws RefusedException {
-        if (!Caller.isRoot(request)) {
-            throw new RefusedException(
-                    "only an engine that runs as root can start containers with GPUs: without"
-                            + " root's rights a container has no device rules",
-                    "run it with the host's engine");
-        }
-    }
-
-    static boolean isId(String container) {
-        return ID.matcher(container).matches();
-    }
-
-    static void refuseUnless(boolean wellFormed) throws RefusedException {
-        if (!wellFormed) {
-            throw new RefusedException(
-                    "'runtime create', 'exec' and 'hook' are for nvidia-container-runtime alone",
-                    "see 'jnvdocker runtime --help' for the commands");
-        }
-    }
-
     /**
      * @param words the id, the bundle, the pid file, the real runtime's root, and the three texts
      */
     void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException {
         try {
-            refuseOthersThanEngines(request);
-            refuseUnless(words.size() == 8 && isId(words.get(1)));
+            RuntimeCalls.refuseOthersThanEngines(request);
+            RuntimeCalls.refuseUnless(words.size() == 8 && RuntimeCalls.isId(words.get(1)));
             CreateCall call = call(words, request, client);
             try {
                 create(call);
@@ -212,7 +186,7 @@ public final class RuntimeCreate {
         Majors majors = majors();
         Optional<RuntimeSpec.Pod> pod = pods.of(call);
         if (pod.isPresent()) {
-            pods.create(pod.get(), call, gpus, majors);
+            createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, majors);
             return;
         }
         GpuWish wish =
@@ -248,6 +222,23 @@ public final class RuntimeCreate {
                             majors,
                             driver);
         }
+    }
+
+    /** Its pod has the lease. */
+    private void createForPod(List<Gpu> gpus, CreateCall call, Majors majors)
+            throws RefusedException, IOException {
+        if (gpus.isEmpty()) {
+            startWithout(call, majors);
+            return;
+        }
+        HostDriver driver = inventory.read();
+        needsCheck.check(
+                GpuNeeds.withGpus(call.merged(), Map.of()),
+                new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
+                driver,
+                call.client());
+        Allocation allocation = new Allocation(gpus, List.of(), Map.of());
+        edit(call, driver, allocation, Optional.empty(), majors);
     }
 
     /** Privileged containers see all GPUs only if the configuration allows that. */
@@ -317,7 +308,11 @@ public final class RuntimeCreate {
                         call.client());
         Optional<Lease> lease = claim(creation.among(candidates), source);
         try {
-            edit(call, driver, lease, majors);
+            Allocation allocation =
+                    lease.isPresent()
+                            ? leases.allocation(lease.get().claim(), driver.gpus())
+                            : Allocation.NONE;
+            edit(call, driver, allocation, lease, majors);
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());
         } catch (IOException | RefusedException | RuntimeException e) {
             if (lease.isPresent()) {
@@ -353,12 +348,13 @@ public final class RuntimeCreate {
                 .orElse(creation);
     }
 
-    private void edit(CreateCall call, HostDriver driver, Optional<Lease> lease, Majors majors)
+    private void edit(
+            CreateCall call,
+            HostDriver driver,
+            Allocation allocation,
+            Optional<Lease> lease,
+            Majors majors)
             throws RefusedException, IOException {
-        Allocation allocation =
-                lease.isPresent()
-                        ? leases.allocation(lease.get().claim(), driver.gpus())
-                        : Allocation.NONE;
         ContainerEdits edits =
                 planner.plan(
                         new ContainerPlanner.Container(

@@ -95,11 +95,11 @@ public final class RuntimeHook {
             throws IOException {
         String shown = "?";
         try {
-            RuntimeCreate.refuseOthersThanEngines(request);
-            RuntimeCreate.refuseUnless(words.size() == 2);
+            RuntimeCalls.refuseOthersThanEngines(request);
+            RuntimeCalls.refuseUnless(words.size() == 2);
             ContainerState state = ContainerState.parse(words.get(1));
             shown = Quote.shown(state.id());
-            RuntimeCreate.refuseUnless(RuntimeCreate.isId(state.id()));
+            RuntimeCalls.refuseUnless(RuntimeCalls.isId(state.id()));
             ContainerTexts texts = ContainerTexts.read(state);
             CreateCall call =
                     new CreateCall(

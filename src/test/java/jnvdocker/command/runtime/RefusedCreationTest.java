@@ -79,13 +79,13 @@ class RefusedCreationTest {
 
     @Test
     void enginesWithoutRootsRightsAreRefused() throws Exception {
-        RuntimeCreate.refuseOthersThanEngines(by(0));
+        RuntimeCalls.refuseOthersThanEngines(by(0));
         assertEquals(
                 "only an engine that runs as root can start containers with GPUs: without root's"
                         + " rights a container has no device rules; run it with the host's engine",
                 assertThrows(
                                 RefusedException.class,
-                                () -> RuntimeCreate.refuseOthersThanEngines(by(1000)))
+                                () -> RuntimeCalls.refuseOthersThanEngines(by(1000)))
                         .getMessage());
     }
 }

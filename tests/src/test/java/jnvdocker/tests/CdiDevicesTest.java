@@ -157,6 +157,10 @@ class CdiDevicesTest {
     @Test
     void deviceOfPodsIsSeenWithPlainRuncAndLeasedByOurRuntime() {
         String uuid = uuid(2);
+        Lab.await(() ->
+                Files.exists(pods.resolve("jnvdocker-pods.json"))
+                        ? List.of()
+                        : List.of("there is no file yet"));
         lab.docker(
                         "run",
                         "-d",
