@@ -56,8 +56,10 @@ final class KubernetesParts implements AutoCloseable {
         this.policy = policy;
     }
 
+    /** Before anybody else is served: pods that run keep their GPUs, also without the registry. */
     KubernetesParts start() {
         if (policy.get().enabled()) {
+            PodParts.restore(parts.pods(), policy.get().kubeletFolder());
             thread.start();
         }
         return this;

@@ -122,18 +122,21 @@ final class PodReport {
         restore(remembered, evidence.pods().groups());
     }
 
-    /** Of a pod that runs: before it does, the kubelet asks for its GPUs again. */
+    /**
+     * Of a pod that runs: before it does, the kubelet asks for its GPUs again. Pods that have ended
+     * may be in the kubelet's file, too.
+     */
     private void restore(Map<String, Set<Origin.Pod>> listed, Map<String, Processes.Group> groups)
             throws IOException {
         Holdings holdings = registry.holdings();
         for (Gpu gpu : inventory.gpus()) {
-            Set<Origin.Pod> pods = listed.getOrDefault(gpu.uuid(), Set.of());
-            if (holdings.of(gpu).isPresent() || pods.size() != 1) {
-                continue;
-            }
-            Origin.Pod pod = pods.iterator().next();
-            Processes.Group group = groups.get(pod.uid());
-            if (group != null) {
+            Optional<Origin.Pod> running =
+                    listed.getOrDefault(gpu.uuid(), Set.of()).stream()
+                            .filter(pod -> groups.containsKey(pod.uid()))
+                            .findFirst();
+            if (holdings.of(gpu).isEmpty() && running.isPresent()) {
+                Origin.Pod pod = running.get();
+                Processes.Group group = groups.get(pod.uid());
                 registry.pods()
                         .recover(
                                 claim(gpu, pod, holdings),

@@ -3,17 +3,20 @@ package jnvdocker.kubernetes;
 import jnvdocker.grant.ClaimVolumes;
 import jnvdocker.grant.LeaseParts;
 import jnvdocker.grant.Leases;
+import jnvdocker.grant.PodLeases;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Owner;
+import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -57,6 +60,19 @@ public final class PodParts implements AutoCloseable {
         kubelet = new KubeletView(world.kubelet(), policy.kubeletFolder());
         watch = new GpuWatch(this::look, world.parts().registry().changes());
         keeper = new KubeletKeeper(world.parts().pods(), kubelet, watch);
+    }
+
+    /**
+     * Restores the leases of pods that run, and whose leases were lost, by the kubelet's file; the
+     * kubelet itself is asked later.
+     */
+    public static void restore(PodLeases leases, Path kubeletFolder) {
+        try {
+            Checkpoint checkpoint = Checkpoint.read(kubeletFolder);
+            leases.restore(new DeviceHolders(List.of(), checkpoint).remembered());
+        } catch (IOException e) {
+            LOG.warn("pods whose leases were lost are not known: {}", FileErrors.describe(e));
+        }
     }
 
     /**

@@ -113,6 +113,7 @@ public final class TestKubelet implements AutoCloseable {
     private final Set<String> running = new LinkedHashSet<>();
     private Optional<Server> server = Optional.empty();
     private boolean panicked;
+    private int lists;
 
     private TestKubelet(Path kubeletDir) {
         folder = kubeletDir.resolve("device-plugins");
@@ -256,6 +257,7 @@ public final class TestKubelet implements AutoCloseable {
 
     private synchronized void listed(Plugin plugin, ByteString list) {
         try {
+            lists++;
             Map<String, Boolean> health = new LinkedHashMap<>();
             for (Device device : DeviceList.parse(list).devices()) {
                 health.put(device.id(), device.healthy());
@@ -506,6 +508,11 @@ public final class TestKubelet implements AutoCloseable {
                     }
                 });
         return healthy;
+    }
+
+    /** How many lists of devices have come. */
+    public synchronized int lists() {
+        return lists;
     }
 
     /** Waits until just these may be given out. */

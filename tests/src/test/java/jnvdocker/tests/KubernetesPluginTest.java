@@ -1,0 +1,345 @@
+package jnvdocker.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.ByteString;
+
+import io.grpc.Status;
+
+import jnvdocker.kubelet.Calls;
+import jnvdocker.kubelet.DeviceIds;
+import jnvdocker.kubelet.GrpcException;
+import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.tests.world.Command;
+import jnvdocker.tests.world.Folders;
+import jnvdocker.tests.world.Http;
+import jnvdocker.tests.world.Lab;
+import jnvdocker.tests.world.PodProcesses;
+import jnvdocker.tests.world.Project;
+import jnvdocker.tests.world.Registry;
+import jnvdocker.tests.world.StartingGate;
+import jnvdocker.tests.world.TestDaemon;
+import jnvdocker.tests.world.TestKubelet;
+import jnvdocker.tests.world.TestPod;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+/**
+ * Pods of a kubelet beside programs of the host, by a daemon that is the kubelet's device plugin.
+ */
+class KubernetesPluginTest extends OneHostTest {
+    /** For what takes a moment on a machine that has nothing else to do. */
+    private static final Duration LONG = Duration.ofSeconds(10);
+
+    private static TestDaemon daemon;
+    private static TestKubelet kubelet;
+    private static Path folder;
+    private static Path holdopen;
+    private static List<String> uuids;
+    private static Registry registry;
+    private static GrpcSockets grpc;
+
+    private final PodProcesses processes = new PodProcesses();
+    private final List<TestPod> pods = new ArrayList<>();
+    private final List<Process> programs = new ArrayList<>();
+
+    @BeforeAll
+    static void open() throws IOException {
+        folder = Folders.make("kubelet");
+        holdopen = folder.resolve("holdopen");
+        Command.of("gcc", "-static", "-o", holdopen, Project.world("holdopen.c")).run().ok();
+        kubelet = TestKubelet.start(folder);
+        daemon = new TestDaemon(host);
+        daemon.config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
+        registry = new Registry(daemon);
+        grpc = new GrpcSockets();
+        uuids = gpus().findValuesAsText("uuid");
+        awaitHealthy(0, 1, 2, 3);
+    }
+
+    @AfterAll
+    static void close() throws IOException {
+        grpc.close();
+        daemon.close();
+        kubelet.close();
+        Folders.remove(folder);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        kubelet.hang(false);
+        programs.forEach(it -> it.destroyForcibly().onExit().join());
+        pods.forEach(kubelet::delete);
+        processes.close();
+        awaitHealthy(0, 1, 2, 3);
+        awaitNoLease();
+        assertFalse(kubelet.panicked());
+    }
+
+    private static JsonNode gpus() {
+        return daemon.jnvdocker("gpu", "ls", "--json").run().json();
+    }
+
+    private static Set<String> ids(int... gpus) {
+        Set<String> ids = new TreeSet<>();
+        for (int gpu : gpus) {
+            ids.add(uuids.get(gpu));
+        }
+        return ids;
+    }
+
+    private static void awaitHealthy(int... gpus) {
+        kubelet.awaitHealthy(TestKubelet.GPU, ids(gpus));
+    }
+
+    private TestPod pod(String name, int gpus) {
+        TestPod pod =
+                new TestPod(
+                        UUID.randomUUID().toString(),
+                        "team-a",
+                        name,
+                        List.of(),
+                        List.of(TestPod.container("main", gpus)));
+        pods.add(pod);
+        return pod;
+    }
+
+    /** Admits it, and returns the indices of its GPUs. */
+    private static List<Integer> admit(TestPod pod) {
+        TestKubelet.Admitted admitted =
+                assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(pod));
+        return admitted.devices().get("main").stream().map(uuids::indexOf).sorted().toList();
+    }
+
+    private static String rejected(TestPod pod) {
+        return assertInstanceOf(TestKubelet.Rejected.class, kubelet.admit(pod)).message();
+    }
+
+    /** Starts its container, beside the process that every pod has. */
+    private void start(TestPod pod) {
+        processes.start(pod, "sleep", "1000");
+        assertInstanceOf(TestKubelet.Running.class, kubelet.start(pod, "main"));
+    }
+
+    private static Command gpuRun(Object... words) {
+        List<Object> all = new ArrayList<>(List.of("gpu", "run"));
+        all.addAll(List.of(words));
+        return daemon.jnvdocker(all.toArray());
+    }
+
+    private Process program(int gpu) {
+        Process process = gpuRun("--gpus", "device=" + gpu, "sleep", "1000").start();
+        programs.add(process);
+        return process;
+    }
+
+    private static String out(Object... words) {
+        return daemon.jnvdocker(words).run().ok().out();
+    }
+
+    @Test
+    void podIsNamedWhereverItsGpuIsShown() throws Exception {
+        TestPod pod = pod("train-7", 1);
+        int gpu = admit(pod).getFirst();
+        assertTrue(out("gpu", "why", gpu).contains("is reserved by a pod of Kubernetes since "));
+        start(pod);
+        processes.start(pod, holdopen, host.folder().resolve("dev/nvidia" + gpu));
+        for (String command : List.of("ls", "leases")) {
+            String shown = out("gpu", command);
+            assertTrue(shown.contains("kubernetes   pod team-a/train-7   "), shown);
+        }
+        JsonNode shown = gpus().path(gpu);
+        assertEquals("held", shown.path("state").asText());
+        assertEquals("team-a/train-7", shown.path("pod").asText());
+        assertTrue(shown.path("note").isNull(), shown::toString);
+        String why = out("gpu", "why", gpu);
+        assertTrue(why.contains(" is held by pod team-a/train-7 since "), why);
+        assertTrue(why.contains("kubectl delete pod --namespace team-a train-7"), why);
+        String metrics = Http.get(UnixDomainSocketAddress.of(daemon.socket()), "/metrics").body();
+        assertTrue(metrics.contains("container=\"team-a/train-7\""), metrics);
+        Command.Result refused = gpuRun("--gpus", "device=" + gpu, "true").run();
+        assertEquals(125, refused.exitCode());
+        assertTrue(refused.err().contains(" is held by pod team-a/train-7 since "), refused::err);
+        kubelet.delete(pod);
+        processes.end(pod);
+        awaitNoLease();
+        String past = out("gpu", "leases", "--all");
+        assertTrue(past.contains("pod team-a/train-7"), past);
+        assertTrue(out("gpu", "history").contains("\nkubernetes "));
+    }
+
+    private static void awaitNoLease() {
+        Lab.await(() -> registry.live().stream().map(Object::toString).toList());
+    }
+
+    @Test
+    void programTakesAGpuFromTheListAndGivesItBack() {
+        int before = kubelet.lists();
+        Process program = program(2);
+        awaitHealthy(0, 1, 3);
+        assertEquals(before + 1, kubelet.lists());
+        program.destroyForcibly().onExit().join();
+        awaitHealthy(0, 1, 2, 3);
+        assertEquals(before + 2, kubelet.lists());
+    }
+
+    /** A kubelet that has not heard yet of those that others have taken. */
+    private static GrpcException refusal(GrpcSockets grpc, Set<String> ids) {
+        return assertThrows(
+                GrpcException.class,
+                () -> grpc.ask(plugin(), Calls.ALLOCATE, allocation(ids), LONG));
+    }
+
+    private static Path plugin() {
+        return folder.resolve("device-plugins/jnvdocker-nvidia.com-gpu.sock");
+    }
+
+    private static ByteString allocation(Set<String> ids) {
+        return new DeviceIds(List.of(List.copyOf(ids))).bytes();
+    }
+
+    @Test
+    void nothingIsReservedWhenOneOfTwoIsTaken() {
+        Process program = program(1);
+        awaitHealthy(0, 2, 3);
+        GrpcException refusal = refusal(grpc, ids(0, 1));
+        assertEquals(Status.Code.FAILED_PRECONDITION, refusal.code());
+        assertTrue(
+                refusal.getMessage()
+                        .matches(
+                                "jnvdocker: GPU 1 \\(GPU-5c1a1003\\) is held by \\S+'s process"
+                                        + " sleep \\(pid "
+                                        + program.pid()
+                                        + "\\) since \\d\\d:\\d\\d; make the pod again, which may"
+                                        + " get others then"),
+                refusal::getMessage);
+        assertEquals(List.of(), reservations());
+    }
+
+    private static List<Registry.Lease> reservations() {
+        return registry.live().stream().filter(Registry.Lease::reservation).toList();
+    }
+
+    /** All at one instant: a pod's reservation, or a program. */
+    @Test
+    void oneOfSixteenGetsTheGpu() throws Exception {
+        for (int round = 0; round < 3; round++) {
+            List<Process> all =
+                    StartingGate.start(
+                            16,
+                            () ->
+                                    gpuRun(
+                                            "--gpus",
+                                            "device=3",
+                                            "sh",
+                                            "-c",
+                                            "echo got; exec sleep 1000"));
+            programs.addAll(all);
+            List<CompletableFuture<Boolean>> pods =
+                    Stream.generate(() -> CompletableFuture.supplyAsync(this::isReserved))
+                            .limit(4)
+                            .toList();
+            int winners = 0;
+            for (Process program : all) {
+                if ("got".equals(program.inputReader().readLine())) {
+                    winners++;
+                } else {
+                    String why = new String(program.getErrorStream().readAllBytes());
+                    assertTrue(why.contains("GPU 3"), why);
+                }
+            }
+            // A second pod is next in line behind the first.
+            int reserved = (int) pods.stream().filter(CompletableFuture::join).count();
+            assertEquals(1, winners + Math.min(reserved, 1), winners + " and " + reserved);
+            assertEquals(1, registry.live().size());
+            assertEquals(List.of(), registry.heldTwice());
+            all.forEach(it -> it.destroyForcibly().onExit().join());
+            awaitNoLease();
+        }
+    }
+
+    private boolean isReserved() {
+        try {
+            grpc.ask(plugin(), Calls.ALLOCATE, allocation(ids(3)), LONG);
+            return true;
+        } catch (GrpcException e) {
+            assertEquals(Status.Code.FAILED_PRECONDITION, e.code());
+            return false;
+        }
+    }
+
+    @Test
+    void nextPodWaitsForTheProcessesOfOneThatWasDeletedByForce() throws Exception {
+        TestPod old = pod("old", 4);
+        admit(old);
+        start(old);
+        kubelet.forceDelete(old);
+        TestPod next = pod("next", 1);
+        int gpu = admit(next).getFirst();
+        GrpcException refusal =
+                assertThrows(
+                        GrpcException.class,
+                        () ->
+                                grpc.ask(
+                                        plugin(),
+                                        Calls.START,
+                                        DeviceIds.bytes(List.of(uuids.get(gpu))),
+                                        Duration.ofSeconds(3)));
+        assertEquals(Status.Code.UNAVAILABLE, refusal.code());
+        assertTrue(
+                refusal.getMessage()
+                        .matches(
+                                "jnvdocker: GPU \\d \\(\\S+\\) is held by pod team-a/old since"
+                                        + " \\d\\d:\\d\\d; wait, or delete the pod"),
+                refusal::getMessage);
+        CompletableFuture<TestKubelet.Start> start =
+                CompletableFuture.supplyAsync(() -> kubelet.start(next, "main"));
+        assertThrows(TimeoutException.class, () -> start.get(500, TimeUnit.MILLISECONDS));
+        processes.end(old);
+        assertInstanceOf(TestKubelet.Running.class, start.get(5, TimeUnit.SECONDS));
+        assertTrue(out("gpu", "why", gpu).contains("team-a/next"));
+    }
+
+    @Test
+    void kubeletThatDoesNotTellItsPodsChangesNothing() {
+        TestPod held = pod("held", 1);
+        admit(held);
+        start(held);
+        kubelet.hang(true);
+        TestPod pod = pod("train-8", 1);
+        long begun = System.nanoTime();
+        int gpu = admit(pod).getFirst();
+        assertTrue(System.nanoTime() - begun < LONG.toNanos() / 5);
+        start(pod);
+        String why = out("gpu", "why", gpu);
+        assertTrue(why.contains(pod.uid()), why);
+        assertEquals(2, registry.live().size());
+        kubelet.hang(false);
+        Lab.await(() ->
+                out("gpu", "why", gpu).contains("team-a/train-8")
+                        ? List.of()
+                        : List.of("it is not named"));
+    }
+}
