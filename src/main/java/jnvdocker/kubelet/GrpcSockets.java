@@ -37,7 +37,7 @@ public final class GrpcSockets implements AutoCloseable {
     /** A request names a device or more, by ids of a few dozen bytes. */
     private static final int MOST_REQUEST = 256 << 10;
 
-    /** As much as kubectl's own clients read of a kubelet. */
+    /** As much as Kubernetes' own client reads of a kubelet. */
     private static final int MOST_ANSWER = 16 << 20;
 
     /** A container that waits for its GPU keeps a call open. */

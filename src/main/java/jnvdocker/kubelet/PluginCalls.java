@@ -73,6 +73,9 @@ final class PluginCalls {
         for (PreferredRequest.Choice choice : request.containers()) {
             check(choice.available());
             check(choice.included());
+            if (choice.size() < 0 || choice.size() > MOST_IDS) {
+                throw malformed("a choice of " + choice.size() + " devices");
+            }
             answers.add(preferred(choice));
         }
         return new DeviceIds(answers).bytes();

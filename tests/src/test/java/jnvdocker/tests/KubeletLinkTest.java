@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 
 import jnvdocker.kubelet.AllocateAnswer;
@@ -15,6 +16,7 @@ import jnvdocker.kubelet.DeviceIds;
 import jnvdocker.kubelet.GrpcException;
 import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.kubelet.KubeletLink;
+import jnvdocker.kubelet.PreferredRequest;
 import jnvdocker.kubelet.Resource;
 import jnvdocker.kubernetes.Kubelet.ContainerDevices;
 import jnvdocker.kubernetes.Registration;
@@ -88,15 +90,14 @@ class KubeletLinkTest {
     }
 
     private Status.Code refused(byte[] request) {
+        return refused(Calls.ALLOCATE, request);
+    }
+
+    private Status.Code refused(MethodDescriptor<byte[], byte[]> call, byte[] request) {
         GrpcException e =
                 assertThrows(
                         GrpcException.class,
-                        () ->
-                                grpc.ask(
-                                        socket(),
-                                        Calls.ALLOCATE,
-                                        ByteString.copyFrom(request),
-                                        LIMIT));
+                        () -> grpc.ask(socket(), call, ByteString.copyFrom(request), LIMIT));
         return e.code();
     }
 
@@ -193,6 +194,9 @@ class KubeletLinkTest {
         assertEquals(Status.Code.INVALID_ARGUMENT, refused(new byte[] {0x0a, 0x7f}));
         assertEquals(Status.Code.INVALID_ARGUMENT, refused(wrongId));
         assertEquals(Status.Code.INVALID_ARGUMENT, refused(many));
+        PreferredRequest.Choice less = new PreferredRequest.Choice(List.of("GPU-0"), List.of(), -1);
+        byte[] choice = new PreferredRequest(List.of(less)).bytes().toByteArray();
+        assertEquals(Status.Code.INVALID_ARGUMENT, refused(Calls.PREFERRED, choice));
         assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused(new byte[300 << 10]));
     }
 
