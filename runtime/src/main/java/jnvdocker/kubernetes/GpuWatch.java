@@ -28,7 +28,7 @@ import java.util.function.Consumer;
  * the registry, for {@code /proc} and for engines. Another tells of changes: a lease that begins is
  * known at once, however long a look takes.
  */
-public final class GpuWatch implements DecisionListener, AutoCloseable {
+final class GpuWatch implements DecisionListener, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
 
     /** For uses without a lease, and faults, which nobody tells of. */
@@ -50,7 +50,7 @@ public final class GpuWatch implements DecisionListener, AutoCloseable {
 
     /** A look at all GPUs. */
     @FunctionalInterface
-    public interface Look {
+    interface Look {
         Leases.Board board() throws IOException;
     }
 
@@ -62,7 +62,7 @@ public final class GpuWatch implements DecisionListener, AutoCloseable {
     /**
      * @param changes after which it looks again at once
      */
-    public GpuWatch(Look look, Changes changes) {
+    GpuWatch(Look look, Changes changes) {
         this.look = look;
         this.changes = changes;
         threads =
@@ -71,7 +71,7 @@ public final class GpuWatch implements DecisionListener, AutoCloseable {
                         Thread.ofPlatform().daemon().name("pods-tell").unstarted(this::tellOn));
     }
 
-    public GpuWatch start() {
+    GpuWatch start() {
         threads.forEach(Thread::start);
         return this;
     }
@@ -86,7 +86,7 @@ public final class GpuWatch implements DecisionListener, AutoCloseable {
      *
      * @return whether it is done
      */
-    public synchronized boolean await(Duration longest) throws InterruptedException {
+    synchronized boolean await(Duration longest) throws InterruptedException {
         long end = System.nanoTime() + longest.toNanos();
         while (board.isEmpty()) {
             long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());

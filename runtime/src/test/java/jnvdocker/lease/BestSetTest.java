@@ -141,18 +141,22 @@ class BestSetTest {
     void nothingIsBetter(
             @ForAll @IntRange(min = 2, max = 9) int gpus,
             @ForAll @IntRange(min = 1, max = 8) int count,
+            @ForAll @IntRange(max = 3) int most,
             @ForAll long seed) {
         Random random = new Random(seed);
         Connections connections = random(random, gpus);
         List<Gpu> free = new ArrayList<>(TestingConnections.gpus(gpus));
         Collections.shuffle(free, random);
-        List<Gpu> chosen = BestSet.of(free, count, free, connections);
+        int included = Math.min(most, Math.min(count, gpus));
+        List<Gpu> chosen = BestSet.of(free, included, count, free, connections);
         assertEquals(Math.min(count, gpus), chosen.size());
-        assertEquals(chosen, BestSet.of(free, count, free, connections));
+        assertEquals(chosen, BestSet.of(free, included, count, free, connections));
+        assertTrue(chosen.containsAll(free.subList(0, included)), chosen::toString);
         Score score = Score.of(chosen, connections);
         Score rest = Score.of(without(free, chosen), connections);
         for (int bits = 0; bits < 1 << gpus; bits++) {
-            if (Integer.bitCount(bits) == chosen.size()) {
+            boolean has = Integer.numberOfTrailingZeros(~bits) >= included;
+            if (has && Integer.bitCount(bits) == chosen.size()) {
                 List<Gpu> other = subset(free, bits);
                 Score others = Score.of(other, connections);
                 assertTrue(score.isAtLeast(others), () -> chosen + " and " + other);
