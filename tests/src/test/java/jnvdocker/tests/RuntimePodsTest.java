@@ -1,13 +1,17 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.TestEngine;
+import jnvdocker.tests.world.TestKubelet;
+import jnvdocker.tests.world.TestPod;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -21,10 +25,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 
 /**
  * Pods in the containerd of this machine, with the handler that {@code jnvdocker runtime install}
- * has written, requested as Kubernetes' kubelet does.
+ * has written or without one, requested as Kubernetes' kubelet does.
  */
 @Tag("docker")
 @Tag("root")
@@ -133,5 +138,90 @@ class RuntimePodsTest {
         cri("remove", ids(next).getFirst(), ids(next).getLast()).ok();
         cri("remove", sandbox, container).ok();
         awaitHolders(Map.of());
+    }
+
+    /** In the runtime that knows nothing of us. */
+    @Test
+    void podOfADevicePluginHasItsGpuAloneUntilNothingOfItRuns() throws Exception {
+        String uid = UUID.randomUUID().toString();
+        String cgroup = "/kubepods-" + ProcessHandle.current().pid() + "/pod" + uid;
+        TestPod pod = TestPod.of(uid, 1);
+        try (TestKubelet kubelet = TestKubelet.start(folder.resolve("kubelet"))) {
+            restartDaemon("[kubernetes]\nenabled = true\nkubelet_dir = \"DIR/kubelet\"\n");
+            Lab.await(() ->
+                    kubelet.healthy(TestKubelet.GPU).size() == 4
+                            ? List.of()
+                            : List.of("healthy are " + kubelet.healthy(TestKubelet.GPU)));
+            assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(pod));
+            String sandbox = ids(cri("sandbox", "three", uid, cgroup).ok()).getFirst();
+            AllocateAnswer.Container answer =
+                    assertInstanceOf(TestKubelet.Running.class, kubelet.start(pod, "main"))
+                            .answer();
+            List<Object> words =
+                    new ArrayList<>(List.of("container", "three", uid, cgroup, sandbox, IMAGE));
+            words.addAll(words(answer));
+            String container = ids(cri(words.toArray()).ok()).getFirst();
+            int gpu = lab.registry().holders().keySet().iterator().next();
+            assertEquals("ENXIO", in(container, "tryopen /dev/nvidia" + gpu));
+            int other = (gpu + 1) % 4;
+            assertEquals(
+                    "EPERM", in(container, "mknod /n c 195 %d && tryopen /n".formatted(other)));
+            assertEquals("void", in(container, "echo $NVIDIA_VISIBLE_DEVICES"));
+            assertEquals(
+                    "touch: /usr/local/nvidia/x: Read-only file system",
+                    in(
+                            container,
+                            "test -x /usr/local/nvidia/bin/nvidia-smi && touch"
+                                    + " /usr/local/nvidia/x 2>&1"));
+            kubelet.forceDelete(pod);
+            int lists = kubelet.questions();
+            Lab.await(() ->
+                    kubelet.questions() > lists + 1 ? List.of() : List.of("it is not asked"));
+            assertEquals(Map.of(gpu, "?"), lab.registry().holders());
+            cri("remove", sandbox, container).ok();
+            awaitHolders(Map.of());
+        } finally {
+            restartDaemon("");
+        }
+    }
+
+    private static void restartDaemon(String config) {
+        lab.daemon().stop();
+        lab.daemon().config(config.replace("DIR", folder.toString()));
+        lab.startDaemon();
+    }
+
+    private static List<String> words(AllocateAnswer.Container answer) {
+        List<String> words = new ArrayList<>();
+        answer.nodes()
+                .forEach(it -> words.add("device=" + it.hostPath() + ":" + it.containerPath()));
+        answer.mounts()
+                .forEach(it -> {
+                    assertTrue(it.readOnly());
+                    words.add("mount=" + it.hostPath() + ":" + it.containerPath());
+                });
+        answer.variables().forEach(it -> words.add("env=" + it.name() + "=" + it.value()));
+        return words;
+    }
+
+    /** What a shell in a container says. */
+    private static String in(String container, String script) {
+        return Command.of(
+                        "ctr",
+                        "-a",
+                        socket(),
+                        "-n",
+                        "k8s.io",
+                        "tasks",
+                        "exec",
+                        "--exec-id",
+                        UUID.randomUUID(),
+                        container,
+                        "sh",
+                        "-c",
+                        script)
+                .run()
+                .out()
+                .strip();
     }
 }
