@@ -55,6 +55,10 @@ final class KubeletKeeper implements AutoCloseable {
         pods = has;
     }
 
+    private synchronized boolean hasPods() {
+        return pods;
+    }
+
     /** Has the kubelet asked at once. */
     synchronized void wake() {
         due = true;
@@ -96,10 +100,10 @@ final class KubeletKeeper implements AutoCloseable {
             }
             silent = false;
         } catch (IOException e) {
-            if (!silent) {
+            if (!silent && hasPods()) {
+                silent = true;
                 LOG.warn("pods keep their GPUs as they are: {}", FileErrors.describe(e));
             }
-            silent = true;
         } catch (RuntimeException e) {
             LOG.error("asking the kubelet", e);
         }
