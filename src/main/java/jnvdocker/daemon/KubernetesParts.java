@@ -12,6 +12,7 @@ import jnvdocker.kubernetes.Registration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -57,10 +58,12 @@ final class KubernetesParts implements AutoCloseable {
     }
 
     /** Before anybody else is served: pods that run keep their GPUs, also without the registry. */
-    KubernetesParts start() {
+    KubernetesParts start() throws IOException {
         if (policy.get().enabled()) {
             PodParts.restore(parts.pods(), policy.get().kubeletFolder());
             thread.start();
+        } else {
+            parts.pods().stop();
         }
         return this;
     }

@@ -105,7 +105,6 @@ public record LeaseParts(
                             unmanagedLook);
             reconciler.start();
             new LostTasks(registry, world.processes(), inventory, evidence).restore();
-            new LostPods(registry, world.processes(), inventory).restore();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
             RefusedStarts refusedStarts =
@@ -186,6 +185,7 @@ public record LeaseParts(
                             registry,
                             evidence,
                             new PodReport(registry, evidence, sights, ender, inventory),
+                            new LostPods(registry, world.processes(), inventory),
                             ender,
                             queue,
                             inventory,

@@ -109,7 +109,11 @@ final class PodEvidence {
             return new Evidence.Alive(process.get());
         }
         return sights.listed(lease, pod) == PodSights.Listed.NO
-                ? new Evidence.Gone("the kubelet no longer lists it, and nothing of the pod runs")
+                ? new Evidence.Gone(
+                        (sights.isStopped()
+                                        ? "no kubelet is served"
+                                        : "the kubelet no longer lists it")
+                                + ", and nothing of the pod runs")
                 : new Evidence.Unclear();
     }
 

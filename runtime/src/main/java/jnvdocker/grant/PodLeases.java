@@ -47,6 +47,7 @@ public final class PodLeases {
     private final LeaseRegistry registry;
     private final Evidence evidence;
     private final PodReport report;
+    private final LostPods lost;
     private final LeaseEnder ender;
     private final WaitingQueue queue;
     private final ClaimVolumes.Inventory inventory;
@@ -60,6 +61,7 @@ public final class PodLeases {
             LeaseRegistry registry,
             Evidence evidence,
             PodReport report,
+            LostPods lost,
             LeaseEnder ender,
             WaitingQueue queue,
             ClaimVolumes.Inventory inventory,
@@ -71,6 +73,7 @@ public final class PodLeases {
         this.registry = registry;
         this.evidence = evidence;
         this.report = report;
+        this.lost = lost;
         this.ender = ender;
         this.queue = queue;
         this.inventory = inventory;
@@ -348,7 +351,16 @@ public final class PodLeases {
      * @param remembered by UUID, the pods of the kubelet's own file
      */
     public void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
+        lost.restore();
         report.restore(remembered);
+    }
+
+    /**
+     * No kubelet of this host is asked any more, and none gets GPUs: pods that have some keep them
+     * as long as they run.
+     */
+    public void stop() throws IOException {
+        report.stop();
     }
 
     /** The leases of a pod. */

@@ -117,6 +117,14 @@ final class PodReport {
                 one.uid().isEmpty() ? other.uid() : one.uid(), named.namespace(), named.name());
     }
 
+    /** See {@link PodLeases#stop}. */
+    void stop() throws IOException {
+        sights.stop();
+        ender.end(
+                registry.live().stream().filter(lease -> pod(lease).isPresent()).toList(),
+                LeaseEnder.Caller.WAITER);
+    }
+
     /** See {@link PodLeases#restore}. */
     void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
         restore(remembered, evidence.pods().groups());

@@ -20,6 +20,7 @@ final class PodSights {
     private static final Duration MARGIN = Duration.ofSeconds(5);
 
     private volatile Optional<Answer> last = Optional.empty();
+    private volatile boolean stopped;
 
     /**
      * @param begun when it was asked
@@ -48,8 +49,20 @@ final class PodSights {
         last = Optional.of(answer);
     }
 
+    /** No kubelet lists anything any more. */
+    void stop() {
+        stopped = true;
+    }
+
+    boolean isStopped() {
+        return stopped;
+    }
+
     /** Whether the kubelet says that a pod has the GPUs of its lease. */
     Listed listed(Lease lease, Origin.Pod pod) {
+        if (stopped) {
+            return Listed.NO;
+        }
         Optional<Answer> answer = last.filter(it -> it.begun().newest() >= lease.id());
         if (answer.isEmpty()) {
             return Listed.UNKNOWN;
@@ -61,6 +74,9 @@ final class PodSights {
 
     /** Whether the kubelet has given reserved GPUs to any pod. */
     Listed given(Lease reservation) {
+        if (stopped) {
+            return Listed.NO;
+        }
         Optional<Answer> answer =
                 last.filter(it -> it.begun().newest() >= reservation.id())
                         .filter(it ->

@@ -13,6 +13,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.AllowedDevices;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
@@ -34,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 
 /** The leases of pods, between what a kubelet asks, what it lists and what runs. */
 class PodLeasesTest {
@@ -321,6 +323,38 @@ class PodLeasesTest {
         assertEquals(List.of(), live());
         start(OLD, "main", gpu(0));
         assertEquals(1, live().size());
+    }
+
+    /** The kubelet has forgotten it: only its devices cgroup tells of it. */
+    @Test
+    void lostLeaseOfAPodThatWasDeletedByForceIsRestored() throws Exception {
+        ProcessId process = spawnIn(CGROUP);
+        world.machine.allowed.add(
+                new AllowedDevices(CGROUP, new TreeSet<>(List.of(gpu(2).minor())), process));
+        world.daemon.kill();
+        world.disk.loseRegistry(false);
+        world.daemon.start();
+        pods().restore(Map.of());
+        Lease lease = live().getFirst();
+        assertEquals("pod " + UID, LeaseText.holder(lease));
+        assertTrue(lease.isOf(gpu(2).uuid()));
+        told(Map.of(), Map.of());
+        assertEquals(1, live().size());
+        world.machine.end(process);
+        told(Map.of(), Map.of());
+        assertEquals(List.of(), live());
+    }
+
+    @Test
+    void podsKeepTheirGpusWhileTheyRunWhenNoKubeletIsServedAnyMore() throws Exception {
+        pods().reserve(List.of(gpu(1)), kubelet);
+        ProcessId process = spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        pods().stop();
+        assertEquals(1, live().size());
+        world.machine.end(process);
+        world.daemon.parts().reconciler().sweep();
+        assertEquals(List.of(), live());
     }
 
     @Test

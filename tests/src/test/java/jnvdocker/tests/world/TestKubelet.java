@@ -530,11 +530,6 @@ public final class TestKubelet implements AutoCloseable {
         return lists;
     }
 
-    /** How often it was asked about its pods. */
-    public int questions() {
-        return lister.questions();
-    }
-
     /** Waits until just these may be given out. */
     public void awaitHealthy(String resource, Set<String> ids) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);

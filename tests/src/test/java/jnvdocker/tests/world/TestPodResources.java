@@ -27,7 +27,6 @@ final class TestPodResources {
     private final Path folder;
     private final List<Runnable> waiting = new ArrayList<>();
     private boolean hanging;
-    private int questions;
     private Optional<Server> server = Optional.empty();
 
     TestPodResources(GrpcSockets grpc, Path folder) {
@@ -84,19 +83,12 @@ final class TestPodResources {
                     asker.onCompleted();
                 };
         synchronized (waiting) {
-            questions++;
             if (hanging) {
                 waiting.add(answer);
                 return;
             }
         }
         answer.run();
-    }
-
-    int questions() {
-        synchronized (waiting) {
-            return questions;
-        }
     }
 
     void hang(boolean hang) {
