@@ -100,6 +100,7 @@ public final class OciKeeper implements AutoCloseable {
 
     /** Containers may have ended before this daemon began, or while it did. */
     void remember() throws IOException {
+        live().forEach(lease -> folders.add(lease.claim().id()));
         for (String claim : files.ids()) {
             if (registry.claims().made(claim).isPresent()) {
                 folders.add(claim);
