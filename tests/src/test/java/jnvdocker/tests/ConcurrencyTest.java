@@ -3,12 +3,19 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.Status;
+
+import jnvdocker.kubelet.Calls;
+import jnvdocker.kubelet.DeviceIds;
+import jnvdocker.kubelet.GrpcException;
+import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.StartingGate;
 import jnvdocker.tests.world.TestEngine;
+import jnvdocker.tests.world.TestKubelet;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -19,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -37,19 +45,26 @@ class ConcurrencyTest {
     private static final int REFUSED = 125;
 
     private static Lab lab;
+    private static Path kubeletDir;
+    private static TestKubelet kubelet;
 
     @BeforeAll
-    static void open() {
+    static void open() throws IOException {
         lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
+        kubeletDir = Folders.make("kubelet");
+        kubelet = TestKubelet.start(kubeletDir);
         lab.daemon().stop();
+        lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + kubeletDir + "\"\n");
         lab.daemon().with("JNVDOCKER_DEBUG", 1);
         lab.startDaemon();
         lab.engine().image("glibc");
     }
 
     @AfterAll
-    static void close() {
+    static void close() throws IOException {
         lab.close();
+        kubelet.close();
+        Folders.remove(kubeletDir);
     }
 
     @AfterEach
@@ -158,6 +173,11 @@ class ConcurrencyTest {
 
     private static void contest(int round) throws Exception {
         List<Process> clients = StartingGate.start(RIVALS, ConcurrencyTest::reservation);
+        assertEquals(1, winners(clients), "round " + round);
+    }
+
+    /** How many of them have a GPU, which none has when this returns. */
+    private static int winners(List<Process> clients) throws Exception {
         try {
             int winners = 0;
             for (Process client : clients) {
@@ -168,12 +188,44 @@ class ConcurrencyTest {
                     assertEquals(REFUSED, client.waitFor());
                 }
             }
-            assertEquals(1, winners, "round " + round);
             assertEquals(List.of(), lab.registry().heldTwice());
+            return winners;
         } finally {
             for (Process client : clients) {
                 client.destroyForcibly().waitFor();
             }
+        }
+    }
+
+    /** A kubelet that has not heard yet that the GPU is taken asks for it in the same instant. */
+    @Test
+    void aPodOrOneOfSixteenGetsTheLastGpu() throws Exception {
+        holdAllButOne();
+        Lab.await(() ->
+                kubelet.healthy(TestKubelet.GPU).size() == 1
+                        ? List.of()
+                        : List.of("healthy are " + kubelet.healthy(TestKubelet.GPU)));
+        String gpu = kubelet.healthy(TestKubelet.GPU).iterator().next();
+        boolean pod = false;
+        // What is reserved for a pod stays so, as long as the kubelet has not told of it.
+        for (int round = 1; round <= 10 && !pod; round++) {
+            List<Process> clients = StartingGate.start(RIVALS, ConcurrencyTest::reservation);
+            pod = isReserved(gpu);
+            assertEquals(pod ? 0 : 1, winners(clients), "round " + round);
+        }
+    }
+
+    private static boolean isReserved(String gpu) throws IOException {
+        try (GrpcSockets grpc = new GrpcSockets()) {
+            grpc.ask(
+                    kubelet.socket().resolveSibling("jnvdocker-nvidia.com-gpu.sock"),
+                    Calls.ALLOCATE,
+                    new DeviceIds(List.of(List.of(gpu))).bytes(),
+                    Duration.ofSeconds(10));
+            return true;
+        } catch (GrpcException e) {
+            assertEquals(Status.Code.FAILED_PRECONDITION, e.code());
+            return false;
         }
     }
 
