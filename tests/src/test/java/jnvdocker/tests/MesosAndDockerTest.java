@@ -13,8 +13,11 @@ import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.MesosAgent;
 import jnvdocker.tests.world.MesosContainer;
 import jnvdocker.tests.world.MesosTask;
+import jnvdocker.tests.world.PodProcesses;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
+import jnvdocker.tests.world.TestKubelet;
+import jnvdocker.tests.world.TestPod;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,6 +37,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReadWriteLock;
@@ -43,8 +47,8 @@ import java.util.stream.Stream;
 
 /**
  * All users and providers of GPUs on one host: containers by the volume plugin, by our OCI runtime
- * and by any client of docker that requests it, programs of the host, a Mesos agent. Whichever
- * process dies meanwhile, a GPU has one holder.
+ * and by any client of docker that requests it, programs of the host, a Mesos agent, a kubelet.
+ * Whichever process dies meanwhile, a GPU has one holder.
  */
 @Tag("docker")
 @Tag("root")
@@ -54,12 +58,14 @@ class MesosAndDockerTest {
     private static final int TASKS = 60;
     private static final int GROUPS = 14;
     private static final int NESTED = 3;
-    private static final int ALL = CONTAINERS + TASKS + GROUPS * NESTED;
+    private static final int PODS = 24;
+    private static final int PODS_AT_A_TIME = 3;
+    private static final int ALL = CONTAINERS + TASKS + GROUPS * NESTED + PODS;
     private static final int WORKERS = 4;
     private static final int GROUPS_AT_A_TIME = 2;
     private static final int TRIES = 10;
 
-    /** Clients of docker do not wait, and so have to retry. */
+    /** Clients of docker and pods do not wait, and so have to retry. */
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     /**
@@ -89,10 +95,18 @@ class MesosAndDockerTest {
     private RuntimeInstallation runtime;
     private MesosAgent agent;
     private Path share;
+    private Path kubeletDir;
+    private TestKubelet kubelet;
+    private final PodProcesses processes = new PodProcesses();
 
     @BeforeEach
     void open() throws IOException {
         lab = new Lab(TestEngine.Release.DEBIAN_STABLE, GPUS);
+        kubeletDir = Folders.make("kubelet");
+        kubelet = TestKubelet.start(kubeletDir);
+        lab.daemon().stop();
+        lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + kubeletDir + "\"\n");
+        lab.startDaemon();
         runtime = RuntimeInstallation.of(lab);
         agent = new MesosAgent(lab.daemon().socket());
         share = Folders.make("share");
@@ -102,10 +116,13 @@ class MesosAndDockerTest {
     }
 
     @AfterEach
-    void close() {
+    void close() throws IOException {
         agent.close();
         lab.close();
         runtime.close();
+        kubelet.close();
+        processes.close();
+        Folders.remove(kubeletDir);
         Folders.remove(share);
     }
 
@@ -115,6 +132,7 @@ class MesosAndDockerTest {
         workers.addAll(work(WORKERS, CONTAINERS, this::container));
         workers.addAll(work(WORKERS, TASKS, this::task));
         workers.addAll(work(GROUPS_AT_A_TIME, GROUPS, this::group));
+        workers.addAll(work(PODS_AT_A_TIME, PODS, this::pod));
         CompletableFuture<Void> all =
                 CompletableFuture.allOf(workers.toArray(CompletableFuture[]::new));
         dieWhen(all, ALL / 4, this::killDaemon);
@@ -289,6 +307,42 @@ class MesosAndDockerTest {
         });
     }
 
+    /** As a Job does: each one that is rejected is followed by another. */
+    private void pod(int number) throws Exception {
+        String name = "pod-" + number + "-" + gpus(number);
+        Instant end = Instant.now().plus(PATIENCE);
+        while (!done().containsKey(name) && Instant.now().isBefore(end)) {
+            TestPod pod = TestPod.of(UUID.randomUUID().toString(), gpus(number));
+            if (kubelet.admit(pod) instanceof TestKubelet.Admitted admitted) {
+                run(pod, name, admitted.devices().get("main"));
+            }
+            Thread.sleep(100);
+        }
+        assertTrue(done().containsKey(name), name + " was not served");
+    }
+
+    /** A kubelet tries to start a container until it does, or the pod is deleted. */
+    private void run(TestPod pod, String name, Set<String> gpus) throws Exception {
+        processes.start(pod, "sleep", "1000");
+        Instant end = Instant.now().plus(PATIENCE);
+        while (kubelet.start(pod, "main") instanceof TestKubelet.Refused refused) {
+            assertTrue(Instant.now().isBefore(end), refused::message);
+            Thread.sleep(200);
+        }
+        String work = PROGRAM.formatted(name).replace("/share", share.toString());
+        Process process =
+                processes.start(
+                        pod,
+                        "env",
+                        "CUDA_VISIBLE_DEVICES=" + String.join(",", gpus),
+                        "sh",
+                        "-c",
+                        work);
+        process.waitFor();
+        kubelet.delete(pod);
+        processes.end(pod);
+    }
+
     private interface Try {
         Command.Result run() throws Exception;
     }
@@ -374,9 +428,11 @@ class MesosAndDockerTest {
                 turns.add(new Turn(gpu.get("uuid").asText(), since, until));
             }
         }
-        // One is docker's; that of programs is null.
-        assertEquals(4, engines.size(), engines::toString);
-        int least = IntStream.range(0, CONTAINERS).map(MesosAndDockerTest::gpus).sum();
+        // One is docker's, one the kubelet's; that of programs is null.
+        assertEquals(5, engines.size(), engines::toString);
+        int least =
+                IntStream.range(0, CONTAINERS).map(MesosAndDockerTest::gpus).sum()
+                        + IntStream.range(0, PODS).map(MesosAndDockerTest::gpus).sum();
         assertTrue(turns.size() > least + TASKS + GROUPS * NESTED, turns.size() + " turns");
         Map<String, Turn> last = new HashMap<>();
         turns.sort(Comparator.comparing(Turn::since));
