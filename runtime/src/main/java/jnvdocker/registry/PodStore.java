@@ -182,17 +182,34 @@ public final class PodStore {
 
     /**
      * A pod that runs without a lease has its GPU all the same: gives it one, unless another has
-     * the GPU.
+     * the GPU, or the pod's own lease of it was released by force.
      *
      * @return whether it has one now
      */
     public boolean recover(Claim claim, Holder.Pod holder) throws IOException {
         return database.transaction(transaction -> {
-            boolean free = LeaseRows.liveOn(transaction, claim).isEmpty();
+            boolean free =
+                    LeaseRows.liveOn(transaction, claim).isEmpty()
+                            && !isReleased(transaction, claim);
             if (free) {
                 insert(transaction, claim, holder, registry.events()::recovered);
             }
             return free;
         });
+    }
+
+    /** Whether that is how the last lease of the same pod and GPU has ended, in this boot. */
+    private static boolean isReleased(Transaction transaction, Claim claim) throws SQLException {
+        return transaction
+                        .first(
+                                row -> row.getInt(1),
+                                "SELECT released FROM lease JOIN claim ON claim.id = lease.claim"
+                                        + " JOIN lease_gpu ON lease_gpu.lease = lease.id"
+                                        + " WHERE origin = 'pod' AND engine = ? AND gpu = ?"
+                                        + " ORDER BY lease.id DESC LIMIT 1",
+                                StoredOrigin.of(claim.origin()).engine().orElse(""),
+                                claim.gpus().getFirst().uuid())
+                        .orElse(0)
+                == 1;
     }
 }

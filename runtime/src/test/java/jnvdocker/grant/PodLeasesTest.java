@@ -312,6 +312,18 @@ class PodLeasesTest {
     }
 
     @Test
+    void leaseThatWasReleasedByForceIsNotRestoredBeforeTheNextStart() throws Exception {
+        spawnIn(CGROUP);
+        Lease lease = start(OLD, "main", gpu(0)).getFirst();
+        leases().releaseByForce(lease.claim().id(), "root: to see");
+        lists(gpu(0), OLD);
+        pods().restore(Map.of(gpu(0).uuid(), Set.of(OLD)));
+        assertEquals(List.of(), live());
+        start(OLD, "main", gpu(0));
+        assertEquals(1, live().size());
+    }
+
+    @Test
     void restartOfTheHostIsTheEnd() throws Exception {
         start(OLD, "main", gpu(0));
         world.daemon.kill();
