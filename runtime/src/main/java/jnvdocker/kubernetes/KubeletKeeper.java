@@ -57,6 +57,10 @@ final class KubeletKeeper implements AutoCloseable {
         pods = has;
     }
 
+    private synchronized boolean hasPods() {
+        return pods;
+    }
+
     /** Has the kubelet asked at once. */
     synchronized void wake() {
         due = true;
@@ -99,10 +103,10 @@ final class KubeletKeeper implements AutoCloseable {
             }
             silent = false;
         } catch (IOException e) {
-            if (!silent && !thread.isInterrupted()) {
+            if (!silent && hasPods() && !thread.isInterrupted()) {
+                silent = true;
                 LOG.warn("pods keep their GPUs as they are: {}", FileErrors.describe(e));
             }
-            silent = true;
         } catch (RuntimeException e) {
             LOG.error("asking the kubelet", e);
         }
