@@ -43,6 +43,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The part of a kubelet that gives devices to pods, with the calls, the order and the defects of a
@@ -112,6 +114,7 @@ public final class TestKubelet implements AutoCloseable {
     private final List<Allocation> allocations = new ArrayList<>();
     private final Set<String> running = new LinkedHashSet<>();
     private Optional<Server> server = Optional.empty();
+    private final Lock admission = new ReentrantLock();
     private boolean panicked;
     private int lists;
 
@@ -299,8 +302,20 @@ public final class TestKubelet implements AutoCloseable {
 
     // What pods do
 
-    /** Admits a pod, or one that is known already once more, as a kubelet that has started does. */
+    /**
+     * Admits a pod, or one that is known already once more, as a kubelet that has started does; one
+     * at a time.
+     */
     public Admission admit(TestPod pod) {
+        admission.lock();
+        try {
+            return admitNext(pod);
+        } finally {
+            admission.unlock();
+        }
+    }
+
+    private Admission admitNext(TestPod pod) {
         synchronized (this) {
             active.put(pod.uid(), pod);
         }
