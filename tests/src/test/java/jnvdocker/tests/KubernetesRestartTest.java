@@ -95,7 +95,7 @@ class KubernetesRestartTest extends OneHostTest {
     }
 
     @Test
-    void killOfTheDaemonLeavesThePodItsLeases() {
+    void newDaemonAndNewKubeletLeaveThePodItsLeases() throws IOException {
         List<Registry.Lease> before = leases();
         assertEquals(2, before.size());
         daemon.kill();
@@ -104,20 +104,14 @@ class KubernetesRestartTest extends OneHostTest {
         assertEquals(before, leases());
         kubelet.awaitHealthy(TestKubelet.GPU, uuids);
         start();
-        assertEquals(before, leases());
-        kubelet.delete(pod);
-        processes.end(pod);
-        Lab.await(() -> leases().stream().map(Object::toString).toList());
-    }
-
-    @Test
-    void kubeletThatStartsAgainIsServedAtOnce() throws IOException {
-        List<Registry.Lease> before = leases();
         kubelet.restart();
         kubelet.awaitHealthy(TestKubelet.GPU, uuids);
         kubelet.admit(pod);
         start();
         assertEquals(before, leases());
+        kubelet.delete(pod);
+        processes.end(pod);
+        Lab.await(() -> leases().stream().map(Object::toString).toList());
     }
 
     /** Then the kubelet starts what it has in its file, and asks for no device. */
