@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.doctor.KubernetesFacts;
+import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.words.Refusal;
@@ -25,6 +26,11 @@ record KubernetesState(LiveConfig live, PodInjection injection, Supplier<List<Re
     @Override
     public Path kubeletFolder() {
         return live.kubernetes().kubeletFolder();
+    }
+
+    @Override
+    public List<String> givesNothing(List<Gpu> host) {
+        return live.kubernetes().givesNothing(host);
     }
 
     @Override

@@ -85,7 +85,7 @@ public final class Doctor {
                         around.leases(),
                         new ClaimFiles(around.daemon().state())::hasVariables),
                 new MesosCheck(around.host(), around.mesos(), around.daemon()),
-                new KubernetesCheck(around.kubernetes(), around.daemon()),
+                new KubernetesCheck(around.host(), around.kubernetes(), around.daemon()),
                 new SharingCheck(around.host(), around.leases(), around.defaultGpus()),
                 new CordonCheck(around.host(), around.leases(), around.daemon()),
                 new ClaimCheck(

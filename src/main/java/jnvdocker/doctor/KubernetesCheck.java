@@ -3,6 +3,9 @@ package jnvdocker.doctor;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
+import jnvdocker.host.Host;
+import jnvdocker.host.HostDriver;
+import jnvdocker.host.NoDriverException;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
@@ -24,10 +27,12 @@ final class KubernetesCheck implements Check {
     private static final int CHECKPOINT_LIMIT = 16 << 20;
     private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
+    private final Host host;
     private final KubernetesFacts facts;
     private final DaemonFacts daemon;
 
-    KubernetesCheck(KubernetesFacts facts, DaemonFacts daemon) {
+    KubernetesCheck(Host host, KubernetesFacts facts, DaemonFacts daemon) {
+        this.host = host;
         this.facts = facts;
         this.daemon = daemon;
     }
@@ -39,13 +44,14 @@ final class KubernetesCheck implements Check {
 
     /** Nothing is found on a host without a kubelet whose configuration does not name one. */
     @Override
-    public List<Finding> look() {
+    public List<Finding> look() throws IOException {
         boolean kubelet = isServed(facts.kubeletFolder().resolve(PLUGINS + "/kubelet.sock"));
         if (!facts.enabled()) {
             return kubelet ? List.of(notEnabled()) : List.of();
         }
         List<Finding> found = new ArrayList<>();
         facts.registrations().forEach(each -> found.add(finding(each)));
+        found.addAll(idsOfNoGpu());
         found.add(files());
         if (kubelet) {
             found.add(
@@ -54,6 +60,18 @@ final class KubernetesCheck implements Check {
                                     .resolve(PLUGINS + "/kubelet_internal_checkpoint")));
         }
         return found;
+    }
+
+    private List<Finding> idsOfNoGpu() throws IOException {
+        List<String> unknown;
+        try {
+            unknown = facts.givesNothing(HostDriver.read(host).gpus());
+        } catch (NoDriverException e) {
+            return List.of(); // another check says so
+        }
+        return unknown.isEmpty()
+                ? List.of()
+                : List.of(ConfiguredGpus.unknown(unknown, "kubernetes_gpus", daemon));
     }
 
     private Finding notEnabled() {

@@ -1,5 +1,6 @@
 package jnvdocker.doctor;
 
+import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.words.Refusal;
 
@@ -17,6 +18,9 @@ public interface KubernetesFacts {
 
     /** The configuration that says so. */
     Path config();
+
+    /** The ids in the configuration that none of these GPUs has. */
+    List<String> givesNothing(List<Gpu> host);
 
     /** What has become of each resource. */
     List<Registration> registrations();

@@ -2,6 +2,7 @@ package jnvdocker.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import jnvdocker.host.Host;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.words.Refusal;
 
@@ -49,6 +50,7 @@ class KubernetesCheckTest {
         return new TestingKubernetes(
                 true,
                 folder,
+                List.of(),
                 List.of(states).stream()
                         .map(state -> new Registration("nvidia.com/gpu", state, Instant.EPOCH))
                         .toList(),
@@ -56,8 +58,8 @@ class KubernetesCheckTest {
                 Optional.empty());
     }
 
-    private static List<String> look(KubernetesFacts facts) {
-        return new KubernetesCheck(facts, DAEMON)
+    private List<String> look(KubernetesFacts facts) throws IOException {
+        return new KubernetesCheck(Host.at(folder), facts, DAEMON)
                 .look().stream().map(it -> it.state() + ": " + it.line()).toList();
     }
 
@@ -107,7 +109,7 @@ class KubernetesCheckTest {
     }
 
     @Test
-    void whateverKeepsPodsFromGpusIsNamed() {
+    void whateverKeepsPodsFromGpusIsNamed() throws IOException {
         assertEquals(
                 List.of(
                         "WRONG: no kubelet answers in "
@@ -127,19 +129,53 @@ class KubernetesCheckTest {
     }
 
     @Test
-    void filesThatAreMissingAreWrongAndDevicesThatAreMissingAHint() {
+    void filesThatAreMissingAreWrongAndDevicesThatAreMissingAHint() throws IOException {
         Refusal why = new Refusal("no driver is loaded", "load it");
         assertEquals(
                 List.of("WRONG: pods get no driver's files: no driver is loaded; load it"),
                 look(
                         new TestingKubernetes(
-                                true, folder, List.of(), Optional.of(why), Optional.empty())));
+                                true,
+                                folder,
+                                List.of(),
+                                List.of(),
+                                Optional.of(why),
+                                Optional.empty())));
         assertEquals(
                 List.of(
                         "HINT: pods get their GPUs without CDI devices: no driver is loaded; load"
                                 + " it"),
                 look(
                         new TestingKubernetes(
-                                true, folder, List.of(), Optional.empty(), Optional.of(why))));
+                                true,
+                                folder,
+                                List.of(),
+                                List.of(),
+                                Optional.empty(),
+                                Optional.of(why))));
+    }
+
+    @Test
+    void idsOfNoGpuAreNamed() throws IOException {
+        Path driver = Files.createDirectories(folder.resolve("proc/driver/nvidia"));
+        Files.writeString(
+                driver.resolve("version"),
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.261.03  Thu Jun  5\n");
+        Files.createDirectory(driver.resolve("gpus"));
+        assertEquals(
+                List.of(
+                        "WRONG: kubernetes_gpus in the configuration lists '9', which matches no"
+                                + " GPU on this host; correct that ('jnvdocker gpu ls' shows the"
+                                + " GPUs), then restart jnvdocker: systemctl restart"
+                                + " jnvdocker.socket jnvdocker.service",
+                        FILE),
+                look(
+                        new TestingKubernetes(
+                                true,
+                                folder,
+                                List.of("9"),
+                                List.of(),
+                                Optional.empty(),
+                                Optional.empty())));
     }
 }

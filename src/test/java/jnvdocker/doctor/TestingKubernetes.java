@@ -1,5 +1,6 @@
 package jnvdocker.doctor;
 
+import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.words.Refusal;
 
@@ -11,13 +12,20 @@ import java.util.Optional;
 public record TestingKubernetes(
         boolean enabled,
         Path kubeletFolder,
+        List<String> unknown,
         List<Registration> registrations,
         Optional<Refusal> obstacle,
         Optional<Refusal> cdiFault)
         implements KubernetesFacts {
     /** A host without Kubernetes. */
     public static TestingKubernetes none(Path folder) {
-        return new TestingKubernetes(false, folder, List.of(), Optional.empty(), Optional.empty());
+        return new TestingKubernetes(
+                false, folder, List.of(), List.of(), Optional.empty(), Optional.empty());
+    }
+
+    @Override
+    public List<String> givesNothing(List<Gpu> host) {
+        return unknown;
     }
 
     @Override

@@ -69,6 +69,13 @@ public record KubernetesPolicy(
         return gpus.isEmpty() || gpus.stream().anyMatch(id -> GpuResolver.covers(id, gpu));
     }
 
+    /** Ids of {@link #gpus} that none of a host's GPUs has. */
+    public List<String> givesNothing(List<Gpu> host) {
+        return gpus.stream()
+                .filter(id -> host.stream().noneMatch(gpu -> GpuResolver.covers(id, gpu)))
+                .toList();
+    }
+
     /** The name of the resource that a GPU is one of. */
     String resourceOf(Gpu gpu) {
         if (!perModel) {

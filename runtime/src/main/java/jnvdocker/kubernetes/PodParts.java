@@ -70,6 +70,8 @@ public final class PodParts implements AutoCloseable {
         try {
             Checkpoint checkpoint = Checkpoint.read(kubeletFolder);
             leases.restore(new DeviceHolders(List.of(), checkpoint).remembered());
+        } catch (NoDriverException e) {
+            LOG.debug("no pod has GPUs", e);
         } catch (IOException e) {
             LOG.warn("pods whose leases were lost are not known: {}", FileErrors.describe(e));
         }
