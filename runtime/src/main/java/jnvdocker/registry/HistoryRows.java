@@ -14,6 +14,10 @@ import java.util.stream.Collectors;
 
 /** The totals of past leases, added up by the database, and their end. */
 final class HistoryRows {
+    /** Pods are nobody's, as containers of unknown users are; they are counted apart. */
+    private static final String OF_PODS =
+            "owner = '" + Owner.KUBERNETES.name() + "' AND uid = " + Owner.KUBERNETES.uid();
+
     /** In milliseconds. */
     private static final long HOUR = 3_600_000;
 
@@ -59,7 +63,9 @@ final class HistoryRows {
                         + reserved
                         + " UNION ALL "
                         + idle
-                        + ") GROUP BY uid ORDER BY millis DESC, last DESC, uid";
+                        + ") GROUP BY uid, "
+                        + OF_PODS
+                        + " ORDER BY millis DESC, last DESC, uid";
         List<Object> parameters =
                 new ArrayList<>(List.of(from.toEpochMilli(), until.toEpochMilli()));
         gpu.ifPresent(parameters::add);

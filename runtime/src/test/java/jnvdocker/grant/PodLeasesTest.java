@@ -10,6 +10,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -31,6 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -409,6 +411,24 @@ class PodLeasesTest {
         assertEquals(
                 Map.of(gpu(0).uuid(), List.of(anothers)),
                 look.among(List.of(its, anothers), live()));
+    }
+
+    @Test
+    void podsAreCountedApartFromUnknownUsers() throws Exception {
+        start(OLD, "main", gpu(0), gpu(1));
+        leases().claim(
+                        new LeaseRequest(
+                                new GpuRequest.Count(1),
+                                Owner.UNKNOWN,
+                                world.machine.spawn(),
+                                new Origin.HostProcess("train"),
+                                Optional.empty()));
+        world.machine.pass(Duration.ofMinutes(1));
+        assertEquals(
+                List.of("kubernetes 2", "somebody 1"),
+                leases().gpuTime(Instant.EPOCH, Optional.empty()).users().stream()
+                        .map(use -> use.owner().name() + " " + use.leases())
+                        .toList());
     }
 
     private static GpuUse given(Gpu gpu, ProcessId init) {
