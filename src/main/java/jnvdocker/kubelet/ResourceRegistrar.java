@@ -198,6 +198,8 @@ final class ResourceRegistrar implements AutoCloseable {
     }
 
     private void register() {
+        // It may have started since this review began; once registered, it is not a fresh one.
+        Optional<Object> asked = folder.kubeletNow();
         if (!PluginFolder.isServed(folder.kubelet())) {
             tell(new NoKubelet());
             retry();
@@ -211,6 +213,7 @@ final class ResourceRegistrar implements AutoCloseable {
                         PluginOptions.OURS);
         try {
             grpc.ask(folder.kubelet(), Calls.REGISTER, request.bytes(), REGISTER_LIMIT);
+            kubelet = asked;
             registered = true;
             wasRead = false;
             registeredAt = System.nanoTime();

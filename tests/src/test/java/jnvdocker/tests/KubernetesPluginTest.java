@@ -246,9 +246,9 @@ class KubernetesPluginTest extends OneHostTest {
     /** All at one instant: a pod's reservation, or a program. */
     @Test
     void oneOfSixteenGetsTheGpu() throws Exception {
-        int reserved = 0;
+        int winners = 1;
         // A reservation lasts for seconds, since the kubelet has not told of it.
-        for (int round = 0; round < 3 && reserved == 0; round++) {
+        for (int round = 0; round < 3 && winners == 1; round++) {
             List<Process> all =
                     StartingGate.start(
                             16,
@@ -261,10 +261,10 @@ class KubernetesPluginTest extends OneHostTest {
                                             "echo got; exec sleep 1000"));
             programs.addAll(all);
             List<CompletableFuture<Boolean>> pods =
-                    Stream.generate(() -> CompletableFuture.supplyAsync(this::isReserved))
+                    Stream.generate(() -> CompletableFuture.supplyAsync(this::isAccepted))
                             .limit(4)
                             .toList();
-            int winners = 0;
+            winners = 0;
             for (Process program : all) {
                 if ("got".equals(program.inputReader().readLine())) {
                     winners++;
@@ -273,9 +273,9 @@ class KubernetesPluginTest extends OneHostTest {
                     assertTrue(why.contains("GPU 3"), why);
                 }
             }
-            // A second pod is next in line behind the first.
-            reserved = (int) pods.stream().filter(CompletableFuture::join).count();
-            assertEquals(1, winners + Math.min(reserved, 1), winners + " and " + reserved);
+            // Behind a reservation, whosever it is, a pod is next in line, and has nothing yet.
+            boolean accepted = pods.stream().filter(CompletableFuture::join).count() > 0;
+            assertTrue(winners == 1 || winners == 0 && accepted, winners + " programs have it");
             assertEquals(1, registry.live().size());
             assertEquals(List.of(), registry.heldTwice());
             all.forEach(it -> it.destroyForcibly().onExit().join());
@@ -283,7 +283,7 @@ class KubernetesPluginTest extends OneHostTest {
         }
     }
 
-    private boolean isReserved() {
+    private boolean isAccepted() {
         try {
             grpc.ask(plugin(), Calls.ALLOCATE, allocation(ids(3)), LONG);
             return true;
