@@ -97,6 +97,9 @@ final class KubernetesParts implements AutoCloseable {
 
     @Override
     public void close() {
+        if (thread.getState() == Thread.State.NEW) {
+            return; // No kubelet was served.
+        }
         thread.interrupt();
         try {
             thread.join(END);
