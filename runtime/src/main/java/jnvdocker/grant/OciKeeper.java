@@ -268,9 +268,11 @@ public final class OciKeeper implements AutoCloseable {
 
     /** Removes the files that were made for containers that have ended. */
     void tidy() throws IOException {
+        // Before the leases: one of a container that is just being created has its lease already.
+        List<String> known = List.copyOf(folders);
         Map<String, Lease> live = new HashMap<>();
         live().forEach(lease -> live.put(lease.claim().id(), lease));
-        for (String claim : List.copyOf(folders)) {
+        for (String claim : known) {
             if (!live.containsKey(claim) && remover.mounted(claim).isEmpty()) {
                 files.delete(claim);
                 folders.remove(claim);
