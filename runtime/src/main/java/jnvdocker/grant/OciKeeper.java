@@ -102,10 +102,18 @@ public final class OciKeeper implements AutoCloseable {
     void remember() throws IOException {
         live().forEach(lease -> folders.add(lease.claim().id()));
         for (String claim : files.ids()) {
-            if (registry.claims().made(claim).isPresent()) {
+            if (registry.claims().made(claim).isPresent() || isOfOneStart(claim)) {
                 folders.add(claim);
             }
         }
+    }
+
+    /** By its file: a claim that was lost once is not known to have been made for a container. */
+    private boolean isOfOneStart(String claim) {
+        return files.read(claim)
+                .map(Claim::origin)
+                .filter(origin -> origin.isMounted() && origin.isOverWithItsLease())
+                .isPresent();
     }
 
     private List<Lease> live() throws IOException {
