@@ -28,6 +28,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -54,9 +55,7 @@ class PodContainersTest {
         enable();
         daemon.jnvdocker("gpu", "ls").run().ok();
         daemon.stop();
-        String boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
-        new Registry(daemon).holdForPod(UID, "team-a/train-7", uuid(1), 1, boot);
-        new Registry(daemon).holdForPod(UID, "team-a/train-7", uuid(2), 2, boot);
+        hold();
         daemon.jnvdocker("gpu", "ls").run().ok();
         bundle = Folders.make("bundle");
         Path bin = Files.createDirectory(bundle.resolve("bin"));
@@ -67,6 +66,13 @@ class PodContainersTest {
                         bundle,
                         Project.tree().resolve("lib/oci/nvidia-container-runtime"),
                         bin.resolve("runc"));
+    }
+
+    /** As if the pod were about to run: no kubelet answers that it is not. */
+    private static void hold() throws IOException {
+        String boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+        new Registry(daemon).holdForPod(UID, "team-a/train-7", uuid(1), 1, boot);
+        new Registry(daemon).holdForPod(UID, "team-a/train-7", uuid(2), 2, boot);
     }
 
     private static void enable() {
@@ -268,7 +274,7 @@ class PodContainersTest {
         await(all);
     }
 
-    /** Then their containers are as all others. */
+    /** Then their containers are as all others, and a pod of which nothing runs holds no GPU. */
     private static void fileGoesWhenThereAreNoPods() throws IOException {
         daemon.stop();
         daemon.config("");
@@ -277,8 +283,10 @@ class PodContainersTest {
             Lab.await(() -> Files.exists(cdiFile()) ? List.of(cdiFile() + " is there") : List.of());
             JsonNode edited = edited(spec(List.of(device(3)), "", ""));
             assertTrue(nodes(edited).contains("/dev/nvidia3"), edited::toString);
+            assertEquals(Optional.empty(), new Registry(daemon).liveOf("?"));
         } finally {
             daemon.stop();
+            hold();
             enable();
             daemon.jnvdocker("gpu", "ls").run().ok();
         }

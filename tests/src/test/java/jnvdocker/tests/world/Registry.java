@@ -120,7 +120,7 @@ public final class Registry {
      * @param boot its host's boot id
      */
     public void holdForPod(String uid, String name, String gpu, int index, String boot) {
-        String id = String.format("%012x", (uid + gpu).hashCode() & 0xffffffffL);
+        String id = String.format("%012x", System.nanoTime() & 0xffffffffffffL);
         long now = System.currentTimeMillis();
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
                 Statement statement = connection.createStatement()) {
