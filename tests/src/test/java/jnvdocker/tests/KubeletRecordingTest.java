@@ -12,6 +12,7 @@ import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;
 import jnvdocker.process.Processes;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.OtherPlugin;
 import jnvdocker.tests.world.Project;
 import jnvdocker.tests.world.TestDevicePlugin;
@@ -51,6 +52,9 @@ class KubeletRecordingTest {
         link = KubeletLink.open(temp, Processes.ofThisMachine());
         link.serve(List.of(new Resource(TestKubelet.GPU, new TestDevicePlugin(GPUS))));
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+        // The kubelet reads the devices before it has answered, and noted, the registration.
+        Lab.await(
+                () -> kubelet.calls().contains("Register") ? List.of() : List.of("not registered"));
     }
 
     @AfterEach
@@ -149,6 +153,8 @@ class KubeletRecordingTest {
         assertEquals(Set.of(), kubelet.healthy(TestKubelet.GPU));
         kubelet.restart();
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+        Lab.await(() ->
+                callsSince(before).contains("Register") ? List.of() : List.of("not registered"));
         kubelet.admit(pod);
         assertEquals(recorded("kubelet-restart-plugin-alive/plugin.jsonl"), callsSince(before));
     }

@@ -67,13 +67,19 @@ public final class PodProcesses implements AutoCloseable {
                 .flatMap(List::stream)
                 .forEach(it -> it.destroyForcibly().onExit().join());
         if (Files.exists(kubepods)) {
-            try (Stream<Path> groups = Files.walk(kubepods)) {
-                for (Path group : groups.filter(Files::isDirectory).toList().reversed()) {
-                    Files.delete(group);
-                }
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
+            Lab.await(this::remaining);
+        }
+    }
+
+    /** A cgroup is busy for a moment after the end of its last process. */
+    private List<String> remaining() {
+        try (Stream<Path> groups = Files.walk(kubepods)) {
+            for (Path group : groups.filter(Files::isDirectory).toList().reversed()) {
+                Files.delete(group);
             }
+            return List.of();
+        } catch (IOException e) {
+            return List.of(e.toString());
         }
     }
 }
