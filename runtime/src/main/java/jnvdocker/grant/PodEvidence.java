@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -80,9 +81,11 @@ final class PodEvidence {
         return switch (sights.given(lease)) {
             case YES, UNKNOWN -> new Evidence.Alive(lease.holder().process());
             case NO -> {
+                Set<String> running = groups().keySet();
                 boolean runs =
                         sights.remembered(lease).stream()
-                                .anyMatch(pod -> group(pod.uid()).isPresent());
+                                .map(Origin.Pod::uid)
+                                .anyMatch(running::contains);
                 yield runs
                         ? new Evidence.Alive(lease.holder().process())
                         : new Evidence.Gone("the kubelet has given it to no pod");
@@ -92,15 +95,7 @@ final class PodEvidence {
 
     /** A kubelet that does not answer says nothing of its pods. */
     Evidence.Finding of(Lease lease, Holder.Pod holder) {
-        Origin.Pod pod =
-                switch (lease.claim().origin()) {
-                    case Origin.Pod its -> its;
-                    case Origin.DockerContainer _,
-                            Origin.HostProcess _,
-                            Origin.MesosTask _,
-                            Origin.OciContainer _ ->
-                            Origin.Pod.UNKNOWN;
-                };
+        Origin.Pod pod = PodReport.pod(lease).orElse(Origin.Pod.UNKNOWN);
         Optional<ProcessId> process =
                 holder.cgroup().isPresent()
                         ? processIn(holder.cgroup().get(), holder)

@@ -191,13 +191,9 @@ public final class PodLeases {
         long until = pace.nanos() + patience.toNanos();
         while (true) {
             long seen = registry.changes().count();
-            List<Gpu> all = inventory.gpus();
-            // Before the leases are looked at: a process that was seen has one by then, or none.
-            List<GpuUse> uses = unmanagedLook.lookWithoutEngine(all);
-            Optional<Processes.Group> group = evidence.pods().group(start.pod().uid());
-            List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
-            Attempt attempt = decisions.decide(() -> attempt(start, others, group));
-            switch (attempt) {
+            // As long as others hold them, nobody else needs to be looked for.
+            Optional<Blocked> held = held(start, registry.holdings());
+            switch (held.isPresent() ? held.get() : attempt(start)) {
                 case Taken(List<Lease> leases) -> {
                     return leases;
                 }
@@ -227,16 +223,32 @@ public final class PodLeases {
      */
     private record Blocked(String why, List<Lease> by) implements Attempt {}
 
-    private Optional<Attempt> attempt(
-            Start start, List<GpuUse> uses, Optional<Processes.Group> group)
-            throws RefusedException, IOException {
-        Holdings holdings = registry.holdings();
+    /** The leases of others. */
+    private static Optional<Blocked> held(Start start, Holdings holdings) {
         List<Lease> others =
                 leases(start.gpus(), holdings).stream()
                         .filter(lease -> !isOf(start.pod(), lease))
                         .toList();
-        if (!others.isEmpty()) {
-            return Optional.of(new Blocked(LeaseText.held(claimed(start.gpus()), others), others));
+        return others.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Blocked(LeaseText.held(claimed(start.gpus()), others), others));
+    }
+
+    private Attempt attempt(Start start) throws RefusedException, IOException {
+        // Before the leases are looked at: a process that was seen has one by then, or none.
+        List<GpuUse> uses = unmanagedLook.lookWithoutEngine(inventory.gpus());
+        Optional<Processes.Group> group = evidence.pods().group(start.pod().uid());
+        List<GpuUse> others = uses.stream().filter(use -> !isIn(group, use)).toList();
+        return decisions.decide(() -> attempt(start, others, group));
+    }
+
+    private Optional<Attempt> attempt(
+            Start start, List<GpuUse> uses, Optional<Processes.Group> group)
+            throws RefusedException, IOException {
+        Holdings holdings = registry.holdings();
+        Optional<Blocked> held = held(start, holdings);
+        if (held.isPresent()) {
+            return Optional.of(held.get());
         }
         List<Gpu> open =
                 start.gpus().stream()
