@@ -4,17 +4,13 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.host.NoDriverException;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.posix.SocketFile;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -45,13 +41,14 @@ final class KubernetesCheck implements Check {
     /** Nothing is found on a host without a kubelet whose configuration does not name one. */
     @Override
     public List<Finding> look() throws IOException {
-        boolean kubelet = isServed(facts.kubeletFolder().resolve(PLUGINS + "/kubelet.sock"));
+        boolean kubelet =
+                SocketFile.answers(facts.kubeletFolder().resolve(PLUGINS + "/kubelet.sock"));
         if (!facts.enabled()) {
             return kubelet ? List.of(notEnabled()) : List.of();
         }
         List<Finding> found = new ArrayList<>();
         facts.registrations().forEach(each -> found.add(finding(each)));
-        found.addAll(idsOfNoGpu());
+        found.addAll(ConfiguredGpus.check(host, facts::givesNothing, "kubernetes_gpus", daemon));
         found.add(files());
         if (kubelet) {
             found.add(
@@ -60,18 +57,6 @@ final class KubernetesCheck implements Check {
                                     .resolve(PLUGINS + "/kubelet_internal_checkpoint")));
         }
         return found;
-    }
-
-    private List<Finding> idsOfNoGpu() throws IOException {
-        List<String> unknown;
-        try {
-            unknown = facts.givesNothing(HostDriver.read(host).gpus());
-        } catch (NoDriverException e) {
-            return List.of(); // another check says so
-        }
-        return unknown.isEmpty()
-                ? List.of()
-                : List.of(ConfiguredGpus.unknown(unknown, "kubernetes_gpus", daemon));
     }
 
     private Finding notEnabled() {
@@ -136,14 +121,6 @@ final class KubernetesCheck implements Check {
                     "restart the kubelet, which writes it anew");
         } catch (IOException e) {
             return Finding.unknown("which pods have GPUs: " + FileErrors.describe(e));
-        }
-    }
-
-    private static boolean isServed(Path socket) {
-        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-            return channel.connect(UnixDomainSocketAddress.of(socket));
-        } catch (IOException | IllegalArgumentException e) {
-            return false;
         }
     }
 }

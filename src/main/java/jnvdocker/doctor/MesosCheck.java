@@ -1,8 +1,6 @@
 package jnvdocker.doctor;
 
 import jnvdocker.host.Host;
-import jnvdocker.host.HostDriver;
-import jnvdocker.host.NoDriverException;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.words.Quote;
@@ -46,7 +44,8 @@ final class MesosCheck implements Check {
             }
         }
         if (policy.get().isRestricted()) {
-            found.addAll(idsOfNoGpu());
+            found.addAll(
+                    ConfiguredGpus.check(host, policy.get()::givesNothing, "mesos_gpus", daemon));
         }
         return found;
     }
@@ -105,17 +104,5 @@ final class MesosCheck implements Check {
         return agent.offersGpus() || agent.hasResourcesInFile()
                 ? Finding.ok(name + " asks jnvdocker for its tasks' GPUs")
                 : Finding.hint(name + " asks jnvdocker, and offers no GPUs", FLAGS);
-    }
-
-    private List<Finding> idsOfNoGpu() throws IOException {
-        List<String> unknown;
-        try {
-            unknown = policy.get().givesNothing(HostDriver.read(host).gpus());
-        } catch (NoDriverException e) {
-            return List.of(); // another check says so
-        }
-        return unknown.isEmpty()
-                ? List.of()
-                : List.of(ConfiguredGpus.unknown(unknown, "mesos_gpus", daemon));
     }
 }

@@ -79,7 +79,8 @@ public final class SocketFile {
                 .fileKey();
     }
 
-    private static boolean answers(Path socket) {
+    /** Whether a process serves a socket; waits for one whose queue of connections is full. */
+    public static boolean answers(Path socket) {
         try (SocketChannel _ = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
             return true;
         } catch (IOException e) {

@@ -71,9 +71,7 @@ public record KubernetesPolicy(
 
     /** Ids of {@link #gpus} that none of a host's GPUs has. */
     public List<String> givesNothing(List<Gpu> host) {
-        return gpus.stream()
-                .filter(id -> host.stream().noneMatch(gpu -> GpuResolver.covers(id, gpu)))
-                .toList();
+        return GpuResolver.coveringNone(gpus, host);
     }
 
     /** The name of the resource that a GPU is one of. */

@@ -62,9 +62,7 @@ public record LeasePolicy(
 
     /** Ids that the file cordons, and that none of these GPUs has. */
     public List<String> cordonsNothing(List<Gpu> gpus) {
-        return cordon.stream()
-                .filter(id -> gpus.stream().noneMatch(gpu -> GpuResolver.covers(id, gpu)))
-                .toList();
+        return GpuResolver.coveringNone(cordon, gpus);
     }
 
     /** {@code max_wait in /etc/jnvdocker/config.toml}. */

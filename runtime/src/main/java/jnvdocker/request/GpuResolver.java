@@ -131,6 +131,11 @@ public final class GpuResolver {
                 || gpu.part().map(part -> meansWhole(id, gpu, part.parent())).orElse(false);
     }
 
+    /** Ids that cover none of these GPUs: slips of the pen, perhaps. */
+    public static List<String> coveringNone(List<String> ids, List<Gpu> gpus) {
+        return ids.stream().filter(id -> gpus.stream().noneMatch(gpu -> covers(id, gpu))).toList();
+    }
+
     /** Whether an id is one of this GPU's; of a UUID's beginning it may be another's, too. */
     public static boolean means(String id, Gpu gpu) {
         return gpu.part()

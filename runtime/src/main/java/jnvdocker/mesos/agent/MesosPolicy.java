@@ -93,8 +93,6 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
 
     /** Ids that none of these GPUs has. */
     public List<String> givesNothing(List<Gpu> host) {
-        return gpus.stream()
-                .filter(id -> host.stream().noneMatch(gpu -> GpuResolver.covers(id, gpu)))
-                .toList();
+        return GpuResolver.coveringNone(gpus, host);
     }
 }
