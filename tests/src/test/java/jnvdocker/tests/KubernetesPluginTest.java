@@ -149,10 +149,17 @@ class KubernetesPluginTest extends OneHostTest {
         return daemon.jnvdocker(all.toArray());
     }
 
+    /** Runs a program and waits until it holds its GPU, which it has only reserved before. */
     private Process program(int gpu) {
         Process process = gpuRun("--gpus", "device=" + gpu, "sleep", "1000").start();
         programs.add(process);
+        Lab.await(() -> isHeld(gpu) ? List.of() : List.of("GPU " + gpu + " is not held"));
         return process;
+    }
+
+    private static boolean isHeld(int gpu) {
+        return registry.live().stream()
+                .anyMatch(lease -> !lease.reservation() && lease.minors().containsKey(gpu));
     }
 
     private static String out(Object... words) {
