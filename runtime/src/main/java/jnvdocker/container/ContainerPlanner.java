@@ -5,6 +5,7 @@ import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolume;
 import jnvdocker.words.RefusedException;
 
@@ -107,7 +108,7 @@ public final class ContainerPlanner {
         if (!container.plainRuntime()) {
             // Else NVIDIA's runtime adds every GPU, because the image says
             // NVIDIA_VISIBLE_DEVICES=all.
-            added.put("NVIDIA_VISIBLE_DEVICES", "void");
+            added.put(GpuRequest.VISIBLE_DEVICES, GpuRequest.VOID);
         }
         return added;
     }

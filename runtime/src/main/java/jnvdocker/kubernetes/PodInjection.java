@@ -44,9 +44,6 @@ import java.util.function.BooleanSupplier;
  * </pre>
  */
 public final class PodInjection implements PodEdits, AutoCloseable {
-    /** By which NVIDIA's runtime adds no GPU, whatever the image says. */
-    static final String VOID = "void";
-
     private static final Logger LOG = LoggerFactory.getLogger(PodInjection.class);
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
@@ -150,7 +147,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         return new DeviceEdits(
                 List.copyOf(nodes.values()),
                 List.of(new DeviceEdits.Mount(link.toString(), ContainerPlanner.DRIVER_FOLDER)),
-                Map.of(GpuRequest.VISIBLE_DEVICES, VOID),
+                Map.of(GpuRequest.VISIBLE_DEVICES, GpuRequest.VOID),
                 names);
     }
 

@@ -39,6 +39,9 @@ public sealed interface GpuRequest {
     /** How NVIDIA's runtime is told of GPUs. */
     String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
 
+    /** Its value by which NVIDIA's runtime adds no GPU, whatever the image says. */
+    String VOID = "void";
+
     /**
      * Reads the value of {@code NVIDIA_VISIBLE_DEVICES} as NVIDIA's runtime does: indexes and UUIDs
      * with commas between them, {@code all} or {@code none}. Empty for {@code void} and nothing,
@@ -47,7 +50,7 @@ public sealed interface GpuRequest {
     static Optional<GpuRequest> parseVisibleDevices(String value)
             throws InvalidGpuRequestException {
         String stripped = value.strip();
-        if (stripped.isEmpty() || stripped.equals("void")) {
+        if (stripped.isEmpty() || stripped.equals(VOID)) {
             return Optional.empty();
         }
         if (stripped.equals("all")) {

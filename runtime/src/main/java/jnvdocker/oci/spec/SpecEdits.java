@@ -18,7 +18,7 @@ import java.util.function.Predicate;
 /** Renders edits in a {@code config.json}; the one place where that is done. */
 public final class SpecEdits {
     static final String VISIBLE = GpuRequest.VISIBLE_DEVICES;
-    static final String VOID = "void";
+    static final String VOID = GpuRequest.VOID;
 
     /** The claim that a container was given GPUs under. */
     private static final String ANNOTATION = "jnvdocker.lease";
