@@ -89,18 +89,6 @@ class MesosLeasesTest {
         world.daemon.start();
     }
 
-    private String evidence() throws IOException {
-        return world.daemon
-                .parts()
-                .registry()
-                .history()
-                .past(1)
-                .getFirst()
-                .end()
-                .orElseThrow()
-                .evidence();
-    }
-
     @Test
     void containerHasTheGpusThatItsHelperReserved() throws Exception {
         Claim claim = launch();
@@ -136,7 +124,8 @@ class MesosLeasesTest {
         world.machine.end(task);
         assertEquals(List.of(), leases().live());
         assertEquals(
-                "its process (pid " + helper.pid() + ") is gone, and its cgroup empty", evidence());
+                "its process (pid " + helper.pid() + ") is gone, and its cgroup empty",
+                world.lastEvidence());
     }
 
     @Test
@@ -156,7 +145,7 @@ class MesosLeasesTest {
         world.machine.boot();
         world.daemon.start();
         assertEquals(List.of(), leases().live());
-        assertEquals("the host was restarted", evidence());
+        assertEquals("the host was restarted", world.lastEvidence());
     }
 
     @Test
@@ -242,7 +231,7 @@ class MesosLeasesTest {
         reserve();
         world.machine.end(helper);
         assertEquals(List.of(), leases().live());
-        assertEquals("Mesos task train has ended", evidence());
+        assertEquals("Mesos task train has ended", world.lastEvidence());
     }
 
     @Test

@@ -19,8 +19,6 @@ import net.jqwik.api.Provide;
 import net.jqwik.api.Tuple;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -94,21 +92,7 @@ class OciModelTest {
 
     @Property(tries = 60, seed = "20261123")
     void everyGpuHasOneHolder(@ForAll("sequences") List<Step> sequence) throws Exception {
-        Path state = Files.createTempDirectory("model");
-        try (SimulatedWorld world = new SimulatedWorld(state)) {
-            Model model = new Model(world);
-            try {
-                for (Step step : sequence) {
-                    model.make(step);
-                    model.check();
-                }
-                model.settle();
-            } catch (Exception | AssertionError e) {
-                throw new AssertionError(e.getMessage() + ", after\n" + model.made, e);
-            }
-        } finally {
-            Files.delete(state);
-        }
+        ModelRun.of(sequence, Model::new);
     }
 
     /** A container by the model's account. */
@@ -139,10 +123,9 @@ class OciModelTest {
         }
     }
 
-    private static final class Model {
+    private static final class Model implements ModelRun.Model<Step> {
         final SimulatedWorld world;
         final List<Container> containers = new ArrayList<>();
-        final List<Step> made = new ArrayList<>();
 
         Model(SimulatedWorld world) {
             this.world = world;
@@ -155,8 +138,8 @@ class OciModelTest {
             return world.daemon.parts();
         }
 
-        void make(Step step) throws Exception {
-            made.add(step);
+        @Override
+        public void make(Step step) throws Exception {
             Container it = containers.get(step.which());
             switch (step.event()) {
                 case CREATE -> create(it, new GpuRequest.Count(step.gpus()));
@@ -284,7 +267,8 @@ class OciModelTest {
             world.daemon.start();
         }
 
-        void check() throws IOException {
+        @Override
+        public void check() throws IOException {
             List<Lease> live = parts().registry().live();
             Set<String> used = new HashSet<>();
             for (Container it : containers) {
@@ -316,7 +300,8 @@ class OciModelTest {
         }
 
         /** When all have ended, all GPUs are available. */
-        void settle() throws Exception {
+        @Override
+        public void settle() throws Exception {
             for (Container it : containers) {
                 it.runtime.ifPresent(world.machine::end);
                 it.init.ifPresent(world.machine::end);

@@ -100,18 +100,6 @@ class PodLeasesTest {
         pods().told(pods().look(), listed, remembered);
     }
 
-    private String evidence() throws IOException {
-        return world.daemon
-                .parts()
-                .registry()
-                .history()
-                .past(1)
-                .getFirst()
-                .end()
-                .orElseThrow()
-                .evidence();
-    }
-
     private Claim docker(ProcessId client, Gpu gpu) throws Exception {
         return leases().claim(
                         new LeaseRequest(
@@ -216,7 +204,9 @@ class PodLeasesTest {
         Lease lease = start(NEW, "main", gpu(0)).getFirst();
         assertEquals("pod team-a/new", LeaseText.holder(lease));
         assertEquals(1, live().size());
-        assertEquals("the kubelet no longer lists it, and nothing of the pod runs", evidence());
+        assertEquals(
+                "the kubelet no longer lists it, and nothing of the pod runs",
+                world.lastEvidence());
     }
 
     /** Between the restarts of a container, or before its first start. */
@@ -263,7 +253,7 @@ class PodLeasesTest {
         world.machine.pass(MARGIN);
         lists(gpu(0), OLD);
         assertEquals(1, live().size());
-        assertEquals("the kubelet has given it to no pod", evidence());
+        assertEquals("the kubelet has given it to no pod", world.lastEvidence());
     }
 
     /** The kubelet does not list an init container, and remembers pods that it has rejected. */
@@ -366,7 +356,7 @@ class PodLeasesTest {
         world.machine.boot();
         world.daemon.start();
         assertEquals(List.of(), live());
-        assertEquals("the host was restarted", evidence());
+        assertEquals("the host was restarted", world.lastEvidence());
         assertEquals(1, start(OLD, "main", gpu(0)).size());
     }
 

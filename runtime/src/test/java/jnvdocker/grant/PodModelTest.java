@@ -22,8 +22,6 @@ import net.jqwik.api.Provide;
 import net.jqwik.api.Tuple;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -99,21 +97,7 @@ class PodModelTest {
 
     @Property(tries = 60, seed = "20261124")
     void everyGpuHasOneHolder(@ForAll("sequences") List<Step> sequence) throws Exception {
-        Path state = Files.createTempDirectory("model");
-        try (SimulatedWorld world = new SimulatedWorld(state)) {
-            Model model = new Model(world);
-            try {
-                for (Step step : sequence) {
-                    model.make(step);
-                    model.check();
-                }
-                model.settle();
-            } catch (Exception | AssertionError e) {
-                throw new AssertionError(e.getMessage() + ", after\n" + model.made, e);
-            }
-        } finally {
-            Files.delete(state);
-        }
+        ModelRun.of(sequence, Model::new);
     }
 
     /** A pod by the model's account. */
@@ -147,10 +131,9 @@ class PodModelTest {
 
     private record Question(PodLeases.Sight sight, Map<String, Set<Origin.Pod>> listed) {}
 
-    private static final class Model {
+    private static final class Model implements ModelRun.Model<Step> {
         final SimulatedWorld world;
         final ProcessId kubelet;
-        final List<Step> made = new ArrayList<>();
         final Map<Integer, Pod> pods = new HashMap<>();
         final List<Pod> leftovers = new ArrayList<>();
         final Map<Integer, Container> containers = new HashMap<>();
@@ -166,8 +149,8 @@ class PodModelTest {
             return world.daemon.parts();
         }
 
-        void make(Step step) throws Exception {
-            made.add(step);
+        @Override
+        public void make(Step step) throws Exception {
             Optional<Pod> pod = Optional.ofNullable(pods.get(step.which()));
             switch (step.event()) {
                 case ADMIT -> {
@@ -333,7 +316,8 @@ class PodModelTest {
             parts().pods().restore(listed());
         }
 
-        void check() throws IOException {
+        @Override
+        public void check() throws IOException {
             List<Lease> live = parts().registry().live();
             Set<String> used = new HashSet<>();
             for (Pod pod : Stream.concat(pods.values().stream(), leftovers.stream()).toList()) {
@@ -355,7 +339,8 @@ class PodModelTest {
         }
 
         /** When all have ended, all GPUs are available. */
-        void settle() throws Exception {
+        @Override
+        public void settle() throws Exception {
             pods.values().forEach(pod -> pod.processes().forEach(world.machine::end));
             leftovers.forEach(pod -> pod.processes().forEach(world.machine::end));
             containers.values().forEach(it -> world.machine.end(it.process()));

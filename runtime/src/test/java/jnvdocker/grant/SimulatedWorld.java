@@ -273,6 +273,18 @@ final class SimulatedWorld
         check.nobodyIsLeftDown();
     }
 
+    /** The evidence for the end of the lease that began last, of those that have ended. */
+    String lastEvidence() throws IOException {
+        return daemon.parts()
+                .registry()
+                .history()
+                .past(1)
+                .getFirst()
+                .end()
+                .orElseThrow()
+                .evidence();
+    }
+
     @Override
     public void close() throws IOException {
         daemon.kill();
