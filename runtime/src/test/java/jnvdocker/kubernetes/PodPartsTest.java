@@ -51,7 +51,7 @@ class PodPartsTest {
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final BlockingQueue<Duration> asked = new LinkedBlockingQueue<>();
     private volatile List<Gpu> gpus = List.of(TestingLeases.A, TestingLeases.B);
-    private volatile KubernetesPolicy policy = DeviceListTest.POLICY;
+    private volatile KubernetesPolicy policy;
     private DockerEngine engine;
     private LeaseParts leases;
     private Optional<PodParts> parts = Optional.empty();
@@ -83,6 +83,7 @@ class PodPartsTest {
 
     @BeforeEach
     void open() throws IOException {
+        policy = policy(false);
         engine = new DockerEngine(folder.resolve("no-engine.sock"));
         leases =
                 LeaseParts.open(
@@ -101,6 +102,12 @@ class PodPartsTest {
                                 HostClock.OF_THIS_MACHINE,
                                 Pace.REAL,
                                 new DecisionLog(Optional.empty())));
+    }
+
+    /** With a kubelet's directory of the test's own, since this machine may have one. */
+    private KubernetesPolicy policy(boolean perModel) {
+        return new KubernetesPolicy(
+                true, KubernetesPolicy.RESOURCE, perModel, folder, true, List.of());
     }
 
     @AfterEach
@@ -168,9 +175,7 @@ class PodPartsTest {
 
     @Test
     void eachModelIsAResourceOnceThereIsAGpu() throws Exception {
-        policy =
-                new KubernetesPolicy(
-                        true, KubernetesPolicy.RESOURCE, true, policy.kubeletFolder(), List.of());
+        policy = policy(true);
         Gpu t4 = new Gpu(2, TestingLeases.C.uuid(), 2, "0000:02:00.0", "Tesla T4");
         List<Gpu> both = List.of(TestingLeases.A, t4);
         gpus = List.of();
