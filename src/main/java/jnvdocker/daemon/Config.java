@@ -130,6 +130,7 @@ public record Config(
                 written.at("resource_per_model").choice(),
                 absolute(written.at("kubelet_dir"), "that of the kubelet's directory")
                         .orElse(KubernetesPolicy.KUBELET_FOLDER),
+                written.at("cdi").choiceUnlessSaid(),
                 gpus);
     }
 

@@ -126,7 +126,7 @@ final class Daemon implements AutoCloseable {
         PodInjection injection =
                 new PodInjection(
                         new PodInjection.Parts(host, inventory, nodes, volumes, served),
-                        () -> config.kubernetes().enabled(),
+                        config::kubernetes,
                         folders.run(),
                         folders.cdi());
         started.push(injection.start());

@@ -54,7 +54,7 @@ record KubernetesState(LiveConfig live, PodInjection injection, Supplier<List<Re
     }
 
     @Override
-    public Path cdiFile() {
+    public Optional<Path> cdiFile() {
         return injection.cdiFile();
     }
 }

@@ -105,7 +105,13 @@ final class KubernetesCheck implements Check {
         return facts.cdiFault()
                 .map(fault ->
                         Finding.hint(fault.precededBy("pods get their GPUs without CDI devices: ")))
-                .orElseGet(() -> Finding.ok(facts.cdiFile() + " has a device for each GPU"));
+                .orElseGet(() ->
+                        Finding.ok(
+                                facts.cdiFile()
+                                        .map(file -> file + " has a device for each GPU")
+                                        .orElse(
+                                                "pods get the nodes of their GPUs alone: cdi is"
+                                                        + " false")));
     }
 
     /** Without it a pod's uid is not known, and the kubelet's list has its name alone. */

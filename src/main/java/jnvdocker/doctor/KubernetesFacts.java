@@ -31,6 +31,6 @@ public interface KubernetesFacts {
     /** What is wrong with the CDI file, which pods can do without; empty if nothing is. */
     Optional<Refusal> cdiFault();
 
-    /** The path of the CDI file. */
-    Path cdiFile();
+    /** The path of the CDI file; empty if pods get no CDI devices. */
+    Optional<Path> cdiFile();
 }

@@ -57,6 +57,7 @@ class ConfigTest {
                             "nvidia.com/gpu",
                             false,
                             Path.of("/var/lib/kubelet"),
+                            true,
                             List.of()));
 
     @TempDir Path folder;
@@ -113,6 +114,7 @@ class ConfigTest {
                                 "lab.example/gpu",
                                 true,
                                 Path.of("/srv/kubelet"),
+                                false,
                                 List.of("2", "GPU-5c1a3009"))),
                 parse(
                         """
@@ -148,6 +150,7 @@ class ConfigTest {
                         resource = "lab.example/gpu"
                         resource_per_model = true
                         kubelet_dir = "/srv/kubelet"
+                        cdi = false
                         """));
     }
 

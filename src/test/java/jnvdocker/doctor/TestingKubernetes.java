@@ -34,7 +34,7 @@ public record TestingKubernetes(
     }
 
     @Override
-    public Path cdiFile() {
-        return Path.of("/var/run/cdi/jnvdocker-pods.json");
+    public Optional<Path> cdiFile() {
+        return Optional.of(Path.of("/var/run/cdi/jnvdocker-pods.json"));
     }
 }

@@ -18,10 +18,16 @@ import java.util.regex.Pattern;
  * @param resource {@code nvidia.com/gpu}
  * @param perModel whether each model is a resource of its own, as {@code nvidia.com/a100-sxm4-80gb}
  * @param kubeletFolder the kubelet's own directory
+ * @param cdi whether containers get their GPUs as devices of the Container Device Interface, too
  * @param gpus ids of the only GPUs that pods get; empty for any GPU
  */
 public record KubernetesPolicy(
-        boolean enabled, String resource, boolean perModel, Path kubeletFolder, List<String> gpus) {
+        boolean enabled,
+        String resource,
+        boolean perModel,
+        Path kubeletFolder,
+        boolean cdi,
+        List<String> gpus) {
     public static final String RESOURCE = "nvidia.com/gpu";
     public static final Path KUBELET_FOLDER = Path.of("/var/lib/kubelet");
 
@@ -61,7 +67,7 @@ public record KubernetesPolicy(
 
     /** The same for other GPUs. */
     public KubernetesPolicy giving(List<String> others) {
-        return new KubernetesPolicy(enabled, resource, perModel, kubeletFolder, others);
+        return new KubernetesPolicy(enabled, resource, perModel, kubeletFolder, cdi, others);
     }
 
     /** Whether pods may get this GPU. */
@@ -89,7 +95,9 @@ public record KubernetesPolicy(
         return resource.substring(0, resource.indexOf('/') + 1) + (clean.isEmpty() ? "gpu" : clean);
     }
 
-    /** Whether a kubelet is served alike, whichever GPUs it gets. */
+    /**
+     * Whether a kubelet is served alike, whichever GPUs it gets, and how its containers get them.
+     */
     public boolean isServedLike(KubernetesPolicy other) {
         return enabled == other.enabled
                 && resource.equals(other.resource)

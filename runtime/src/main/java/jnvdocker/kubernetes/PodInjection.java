@@ -32,7 +32,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /**
  * What pods get with their GPUs: the nodes, and the driver's files at a path that stays the same
@@ -48,7 +48,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
     private final Parts parts;
-    private final BooleanSupplier enabled;
+    private final Supplier<KubernetesPolicy> policy;
     private final Path link;
     private final PodCdiFile cdi;
     private final CountDownLatch looked = new CountDownLatch(1);
@@ -88,13 +88,13 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     }
 
     /**
-     * @param enabled whether there are pods here
+     * @param policy whether there are pods here, and whether they get CDI devices
      * @param run the daemon's directory, which has the path to the driver's files
      * @param cdiFolder where runtimes look for CDI files
      */
-    public PodInjection(Parts parts, BooleanSupplier enabled, Path run, Path cdiFolder) {
+    public PodInjection(Parts parts, Supplier<KubernetesPolicy> policy, Path run, Path cdiFolder) {
         this.parts = parts;
-        this.enabled = enabled;
+        this.policy = policy;
         this.link = driver(run);
         this.cdi = new PodCdiFile(cdiFolder, link);
     }
@@ -168,9 +168,9 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         return ready.fault();
     }
 
-    /** The path of the CDI file. */
-    public Path cdiFile() {
-        return cdi.path();
+    /** The path of the CDI file; empty if pods get no CDI devices. */
+    public Optional<Path> cdiFile() {
+        return policy.get().cdi() ? Optional.of(cdi.path()) : Optional.empty();
     }
 
     /** Takes away all that pods would get, until {@link #resume}; those that have it keep it. */
@@ -189,7 +189,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private void keep() {
         boolean was = true;
         while (!Thread.currentThread().isInterrupted()) {
-            boolean is = enabled.getAsBoolean();
+            boolean is = policy.get().enabled();
             if (is) {
                 look();
             } else if (was) {
@@ -207,9 +207,13 @@ public final class PodInjection implements PodEdits, AutoCloseable {
 
     private void leave() {
         ready = Ready.not(new Refusal("there are no pods here", "set enabled below [kubernetes]"));
+        removeCdiFile();
+    }
+
+    private void removeCdiFile() {
         try {
             if (cdi.remove()) {
-                LOG.info("removed {}, since there are no pods here", cdi.path());
+                LOG.info("removed {}, since no pod gets its devices any more", cdi.path());
             }
         } catch (IOException e) {
             LOG.warn("{} stays: {}", cdi.path(), FileErrors.describe(e));
@@ -260,13 +264,14 @@ public final class PodInjection implements PodEdits, AutoCloseable {
         for (DeviceNode node : all) {
             parts.nodes().linkByNumber(node);
         }
+        Path dev = parts.host().resolve("/dev");
+        if (!policy.get().cdi()) {
+            removeCdiFile();
+            return new Ready(Optional.empty(), dev, control, Set.of(), Optional.empty());
+        }
         Optional<Refusal> fault = write(control, gpus);
-        return new Ready(
-                Optional.empty(),
-                parts.host().resolve("/dev"),
-                control,
-                fault.isPresent() ? Set.of() : Set.copyOf(gpus.keySet()),
-                fault);
+        Set<String> offered = fault.isPresent() ? Set.of() : Set.copyOf(gpus.keySet());
+        return new Ready(Optional.empty(), dev, control, offered, fault);
     }
 
     /** None for a GPU that has none: the others must not suffer. */

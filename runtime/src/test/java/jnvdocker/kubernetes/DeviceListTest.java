@@ -32,6 +32,7 @@ class DeviceListTest {
                     KubernetesPolicy.RESOURCE,
                     false,
                     KubernetesPolicy.KUBELET_FOLDER,
+                    true,
                     List.of());
 
     private KubernetesPolicy policy = POLICY;
@@ -145,7 +146,12 @@ class DeviceListTest {
     void otherModelIsAnotherResource() {
         policy =
                 new KubernetesPolicy(
-                        true, KubernetesPolicy.RESOURCE, true, POLICY.kubeletFolder(), List.of());
+                        true,
+                        KubernetesPolicy.RESOURCE,
+                        true,
+                        POLICY.kubeletFolder(),
+                        true,
+                        List.of());
         Gpu t4 = new Gpu(1, B.uuid(), 1, B.pciAddress(), "Tesla T4");
         assertEquals("nvidia.com/tesla-t4", policy.resourceOf(t4));
         var list =

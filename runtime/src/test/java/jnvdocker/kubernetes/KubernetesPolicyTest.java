@@ -18,7 +18,12 @@ import java.util.List;
 class KubernetesPolicyTest {
     private static final KubernetesPolicy PER_MODEL =
             new KubernetesPolicy(
-                    true, "lab.example/gpu", true, KubernetesPolicy.KUBELET_FOLDER, List.of());
+                    true,
+                    "lab.example/gpu",
+                    true,
+                    KubernetesPolicy.KUBELET_FOLDER,
+                    true,
+                    List.of());
 
     @ParameterizedTest
     @ValueSource(

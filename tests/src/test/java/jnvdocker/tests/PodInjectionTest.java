@@ -12,6 +12,7 @@ import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.host.MigMemory;
 import jnvdocker.kubernetes.DeviceEdits;
+import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Folders;
@@ -40,6 +41,7 @@ class PodInjectionTest {
     private final Path folder = Folders.make("pods");
     private Host host;
     private ServedVolumes served;
+    private PodInjection.Parts parts;
     private PodInjection injection;
 
     @BeforeEach
@@ -57,13 +59,20 @@ class PodInjectionTest {
         DriverVolumeStore store = new DriverVolumeStore(folder.resolve("state"));
         Path run = Files.createDirectory(folder.resolve("run"));
         served = new ServedVolumes(store, folder.resolve("state"), run);
-        injection =
-                new PodInjection(
-                        new PodInjection.Parts(
-                                host, new GpuInventory(host, nodes), nodes, store, served),
-                        () -> true,
-                        run,
-                        folder.resolve("cdi"));
+        parts = new PodInjection.Parts(host, new GpuInventory(host, nodes), nodes, store, served);
+        injection = injection(true);
+    }
+
+    private PodInjection injection(boolean cdi) {
+        KubernetesPolicy policy =
+                new KubernetesPolicy(
+                        true,
+                        KubernetesPolicy.RESOURCE,
+                        false,
+                        KubernetesPolicy.KUBELET_FOLDER,
+                        cdi,
+                        List.of());
+        return new PodInjection(parts, () -> policy, folder.resolve("run"), folder.resolve("cdi"));
     }
 
     @AfterEach
@@ -121,16 +130,35 @@ class PodInjectionTest {
         assertEquals(List.of("pod.jnvdocker/gpu=" + INSTANCE), part.cdi());
     }
 
+    /** Docker before 28.3 refuses a container with CDI devices unless it is told to take them. */
+    @Test
+    void withoutCdiTheFileIsRemovedAndTheRestStays() throws Exception {
+        start();
+        Path file = injection.cdiFile().orElseThrow();
+        DeviceEdits both = injection.of(gpus());
+        assertTrue(Files.exists(file));
+        injection.close();
+        injection = injection(false);
+        start();
+        DeviceEdits nodes = injection.of(gpus());
+        assertEquals(List.of(), nodes.cdi());
+        assertEquals(both.nodes(), nodes.nodes());
+        assertEquals(both.mounts(), nodes.mounts());
+        assertEquals(both.environment(), nodes.environment());
+        assertFalse(Files.exists(file));
+        assertFalse(injection.cdiFault().isPresent());
+    }
+
     @Test
     void withoutTheFileTheNodesAreEnoughAndWithoutADriverNothingIs() throws Exception {
         assertThrows(RefusedException.class, () -> injection.of(List.of()));
         Files.createDirectories(folder.resolve("cdi"));
-        Files.writeString(injection.cdiFile(), "another's");
+        Files.writeString(injection.cdiFile().orElseThrow(), "another's");
         start();
         assertEquals(List.of(), injection.of(gpus()).cdi());
         assertTrue(injection.cdiFault().isPresent());
         assertFalse(injection.obstacle().isPresent());
-        assertEquals("another's", Files.readString(injection.cdiFile()));
+        assertEquals("another's", Files.readString(injection.cdiFile().orElseThrow()));
         injection.remove();
         assertTrue(injection.obstacle().isPresent());
         assertFalse(Files.exists(folder.resolve("run/driver")));
