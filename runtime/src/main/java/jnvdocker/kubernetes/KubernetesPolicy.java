@@ -102,6 +102,7 @@ public record KubernetesPolicy(
         return enabled == other.enabled
                 && resource.equals(other.resource)
                 && perModel == other.perModel
-                && kubeletFolder.equals(other.kubeletFolder);
+                && kubeletFolder.equals(other.kubeletFolder)
+                && cdi == other.cdi;
     }
 }
