@@ -95,9 +95,7 @@ public record KubernetesPolicy(
         return resource.substring(0, resource.indexOf('/') + 1) + (clean.isEmpty() ? "gpu" : clean);
     }
 
-    /**
-     * Whether a kubelet is served alike, whichever GPUs it gets, and how its containers get them.
-     */
+    /** Whether a kubelet is served alike, whichever GPUs it gets. */
     public boolean isServedLike(KubernetesPolicy other) {
         return enabled == other.enabled
                 && resource.equals(other.resource)
