@@ -75,7 +75,8 @@ final class PodReport {
             }
         }
         ender.end(pods, LeaseEnder.Caller.WAITER);
-        restore(answer.listed(), groups);
+        // Most have waited for those that have just ended; a lost lease looks alike here.
+        give(answer.listed(), groups, registry.pods()::grant);
     }
 
     private void learn(
@@ -127,14 +128,21 @@ final class PodReport {
 
     /** See {@link PodLeases#restore}. */
     void restore(Map<String, Set<Origin.Pod>> remembered) throws IOException {
-        restore(remembered, evidence.pods().groups());
+        give(remembered, evidence.pods().groups(), registry.pods()::recover);
+    }
+
+    /** How a pod gets a lease. */
+    @FunctionalInterface
+    private interface Gift {
+        boolean give(Claim claim, Holder.Pod holder) throws IOException;
     }
 
     /**
-     * Of a pod that runs: before it does, the kubelet asks for its GPUs again. Pods that have ended
-     * may be in the kubelet's file, too.
+     * Gives a lease to each pod that runs without one. Pods that have ended may be in the kubelet's
+     * file, too.
      */
-    private void restore(Map<String, Set<Origin.Pod>> listed, Map<String, Processes.Group> groups)
+    private void give(
+            Map<String, Set<Origin.Pod>> listed, Map<String, Processes.Group> groups, Gift gift)
             throws IOException {
         Holdings holdings = registry.holdings();
         for (Gpu gpu : inventory.gpus()) {
@@ -145,11 +153,9 @@ final class PodReport {
             if (holdings.of(gpu).isEmpty() && running.isPresent()) {
                 Origin.Pod pod = running.get();
                 Processes.Group group = groups.get(pod.uid());
-                registry.pods()
-                        .recover(
-                                claim(gpu, pod, holdings),
-                                new Holder.Pod(
-                                        group.process(), Optional.of(group.folder()), List.of()));
+                gift.give(
+                        claim(gpu, pod, holdings),
+                        new Holder.Pod(group.process(), Optional.of(group.folder()), List.of()));
             }
         }
     }

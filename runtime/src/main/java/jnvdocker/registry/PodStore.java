@@ -187,12 +187,21 @@ public final class PodStore {
      * @return whether it has one now
      */
     public boolean recover(Claim claim, Holder.Pod holder) throws IOException {
+        return give(claim, holder, registry.events()::recovered);
+    }
+
+    /** The same for a pod that was next in line for the GPU, and has not started. */
+    public boolean grant(Claim claim, Holder.Pod holder) throws IOException {
+        return give(claim, holder, registry.events()::granted);
+    }
+
+    private boolean give(Claim claim, Holder.Pod holder, Consumer<Lease> told) throws IOException {
         return database.transaction(transaction -> {
             boolean free =
                     LeaseRows.liveOn(transaction, claim).isEmpty()
                             && !isReleased(transaction, claim);
             if (free) {
-                insert(transaction, claim, holder, registry.events()::recovered);
+                insert(transaction, claim, holder, told);
             }
             return free;
         });

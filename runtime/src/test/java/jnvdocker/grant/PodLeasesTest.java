@@ -20,6 +20,7 @@ import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.MemoryUsers;
 import jnvdocker.use.RunningContainer;
+import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.AfterEach;
@@ -33,6 +34,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -315,6 +317,45 @@ class PodLeasesTest {
         assertEquals(List.of(), live());
         start(OLD, "main", gpu(0));
         assertEquals(1, live().size());
+    }
+
+    private record Grants(List<Lease> seen) implements DecisionListener {
+        @Override
+        public void granted(Lease lease) {
+            seen.add(lease);
+        }
+
+        @Override
+        public void recovered(Lease lease) {}
+
+        @Override
+        public void released(Lease lease, Instant at, String evidence) {}
+
+        @Override
+        public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {}
+    }
+
+    /** Its sandbox runs before the kubelet asks whether a container may start. */
+    @Test
+    void podThatIsNextIsGivenTheGpuAtTheEndOfTheOtherAndCheckedAtItsStart() throws Exception {
+        ProcessId process = spawnIn(CGROUP);
+        start(OLD, "main", gpu(0));
+        spawnIn(CGROUP.replace(UID, NEW.uid()));
+        lists(gpu(0), OLD, NEW);
+        assertEquals(OLD, live().getFirst().claim().origin());
+        world.machine.end(process);
+        List<Lease> granted = new ArrayList<>();
+        leases().tell(new Grants(granted));
+        lists(gpu(0), NEW);
+        assertEquals(live(), granted);
+        assertEquals(NEW, granted.getFirst().claim().origin());
+        world.uses.openOnHost(0);
+        var error = assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
+        assertTrue(error.getMessage().contains(" is used by "), error::getMessage);
+        world.uses.end();
+        start(NEW, "main", gpu(0));
+        world.uses.openOnHost(0);
+        assertEquals(1, start(NEW, "main", gpu(0)).size());
     }
 
     /** The kubelet has forgotten it: only its devices cgroup tells of it. */
