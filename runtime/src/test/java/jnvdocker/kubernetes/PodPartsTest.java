@@ -51,7 +51,7 @@ class PodPartsTest {
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
     private final BlockingQueue<Duration> asked = new LinkedBlockingQueue<>();
     private volatile List<Gpu> gpus = List.of(TestingLeases.A, TestingLeases.B);
-    private volatile KubernetesPolicy policy = DeviceListTest.POLICY;
+    private volatile KubernetesPolicy policy;
     private DockerEngine engine;
     private LeaseParts leases;
     private Optional<PodParts> parts = Optional.empty();
@@ -83,6 +83,13 @@ class PodPartsTest {
 
     @BeforeEach
     void open() throws IOException {
+        policy =
+                new KubernetesPolicy(
+                        true,
+                        KubernetesPolicy.RESOURCE,
+                        false,
+                        folder.resolve("kubelet"),
+                        List.of());
         engine = new DockerEngine(folder.resolve("no-engine.sock"));
         leases =
                 LeaseParts.open(
