@@ -1,18 +1,14 @@
 package jnvdocker.doctor;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-
 import jnvdocker.host.Host;
+import jnvdocker.kubernetes.CheckpointFile;
+import jnvdocker.kubernetes.MalformedCheckpointException;
 import jnvdocker.kubernetes.Registration;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,8 +16,6 @@ import java.util.List;
 /** Checks whether this host's kubelet gives its pods GPUs from us, and what that needs. */
 final class KubernetesCheck implements Check {
     private static final String PLUGINS = "device-plugins";
-    private static final int CHECKPOINT_LIMIT = 16 << 20;
-    private static final JsonMapper MAPPER = JsonMapper.builder().build();
 
     private final Host host;
     private final KubernetesFacts facts;
@@ -51,10 +45,7 @@ final class KubernetesCheck implements Check {
         found.addAll(ConfiguredGpus.check(host, facts::givesNothing, "kubernetes_gpus", daemon));
         found.add(files());
         if (kubelet) {
-            found.add(
-                    checkpoint(
-                            facts.kubeletFolder()
-                                    .resolve(PLUGINS + "/kubelet_internal_checkpoint")));
+            found.add(checkpoint(facts.kubeletFolder()));
         }
         return found;
     }
@@ -115,15 +106,15 @@ final class KubernetesCheck implements Check {
     }
 
     /** Without it a pod's uid is not known, and the kubelet's list has its name alone. */
-    private static Finding checkpoint(Path file) {
-        try (InputStream in = Files.newInputStream(file)) {
-            MAPPER.readTree(in.readNBytes(CHECKPOINT_LIMIT));
-            return Finding.ok("the kubelet's checkpoint can be read");
-        } catch (NoSuchFileException e) {
-            return Finding.ok("the kubelet has given no device to a pod yet");
-        } catch (JsonProcessingException e) {
+    private static Finding checkpoint(Path kubeletFolder) {
+        try {
+            return Finding.ok(
+                    CheckpointFile.isReadable(kubeletFolder)
+                            ? "the kubelet's checkpoint can be read"
+                            : "the kubelet has given no device to a pod yet");
+        } catch (MalformedCheckpointException e) {
             return Finding.wrong(
-                    file + " is not JSON, so that pods are not known",
+                    e.getMessage() + ", so that pods are not known",
                     "restart the kubelet, which writes it anew");
         } catch (IOException e) {
             return Finding.unknown("which pods have GPUs: " + FileErrors.describe(e));

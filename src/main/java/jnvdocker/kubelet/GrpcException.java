@@ -2,12 +2,18 @@ package jnvdocker.kubelet;
 
 import io.grpc.Status;
 
+import jnvdocker.words.Quote;
+
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Optional;
 
 /** A call that got no answer, or was refused; the message is the reason. */
 public final class GrpcException extends IOException {
     private static final long serialVersionUID = 1L;
+
+    /** Of the other side's words. */
+    private static final int MOST_TEXT = 300;
 
     private final Status.Code code;
 
@@ -34,10 +40,11 @@ public final class GrpcException extends IOException {
         if (cause instanceof IOException && cause.getMessage() != null) {
             return cause.getMessage();
         }
-        String description = status.getDescription();
-        return description == null
-                ? status.getCode().name()
-                : description.lines().findFirst().orElse(status.getCode().name());
+        String line =
+                Optional.ofNullable(status.getDescription())
+                        .flatMap(text -> text.lines().findFirst())
+                        .orElse(status.getCode().name());
+        return Quote.lines(line.length() > MOST_TEXT ? line.substring(0, MOST_TEXT) + "…" : line);
     }
 
     /** How gRPC classes it. */

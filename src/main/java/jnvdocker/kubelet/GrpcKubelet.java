@@ -3,6 +3,7 @@ package jnvdocker.kubelet;
 import com.google.protobuf.ByteString;
 
 import jnvdocker.kubernetes.Kubelet;
+import jnvdocker.kubernetes.KubeletFolder;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
@@ -38,6 +39,7 @@ final class GrpcKubelet implements Kubelet {
 
     @Override
     public ProcessId process() throws IOException {
+        KubeletFolder.check(socket.getParent());
         int pid;
         try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
             channel.configureBlocking(false);
@@ -60,6 +62,7 @@ final class GrpcKubelet implements Kubelet {
 
     @Override
     public List<ContainerDevices> list(Duration limit) throws IOException {
+        KubeletFolder.check(lister.getParent());
         long end = System.nanoTime() + limit.toNanos();
         if (!taken(limit)) {
             throw new IOException(

@@ -1,6 +1,7 @@
 package jnvdocker.kubelet;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
@@ -90,7 +91,7 @@ public final class GrpcSockets implements AutoCloseable {
             throws GrpcException {
         ManagedChannel channel = channel(socket);
         try {
-            return ByteString.copyFrom(
+            return UnsafeByteOperations.unsafeWrap(
                     ClientCalls.blockingUnaryCall(
                             channel, call, within(limit), request.toByteArray()));
         } catch (StatusRuntimeException e) {
@@ -115,7 +116,7 @@ public final class GrpcSockets implements AutoCloseable {
                     ClientCalls.blockingServerStreamingCall(
                             channel, call, within(limit), new byte[0]);
             return messages.hasNext()
-                    ? Optional.of(ByteString.copyFrom(messages.next()))
+                    ? Optional.of(UnsafeByteOperations.unsafeWrap(messages.next()))
                     : Optional.empty();
         } catch (StatusRuntimeException e) {
             throw GrpcException.of(e.getStatus(), limit);

@@ -1,5 +1,9 @@
 package jnvdocker.kubelet;
 
+import jnvdocker.kubernetes.KubeletFolder;
+import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Refusal;
+
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -43,6 +47,15 @@ final class PluginFolder {
 
     Path kubelet() {
         return path.resolve(KUBELET);
+    }
+
+    /** Why nobody in it can be trusted; empty if all can. */
+    Optional<Refusal> fault() {
+        try {
+            return KubeletFolder.fault(path);
+        } catch (IOException e) {
+            return Optional.of(FileErrors.refusal(e));
+        }
     }
 
     /** Whether a process listens there. One that hangs is not waited for. */

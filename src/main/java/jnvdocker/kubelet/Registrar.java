@@ -1,6 +1,7 @@
 package jnvdocker.kubelet;
 
 import jnvdocker.kubernetes.Registration;
+import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -83,6 +84,11 @@ final class Registrar implements AutoCloseable {
     }
 
     private Duration review() {
+        Optional<Refusal> fault = folder.fault();
+        if (fault.isPresent()) {
+            resources.forEach(resource -> resource.withdraw(fault.get()));
+            return POLL;
+        }
         Optional<Object> kubelet = folder.kubeletNow();
         Map<Path, Object> others = folder.plugins();
         Set<String> ids = new HashSet<>();

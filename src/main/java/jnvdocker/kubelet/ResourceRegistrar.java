@@ -7,6 +7,7 @@ import jnvdocker.kubernetes.Registration.Failed;
 import jnvdocker.kubernetes.Registration.NoKubelet;
 import jnvdocker.kubernetes.Registration.Registered;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
@@ -133,6 +134,14 @@ final class ResourceRegistrar implements AutoCloseable {
             plan(SETTLE);
         }
         return registerIfDue(poll);
+    }
+
+    /** Serves nobody, since nobody there can be trusted. */
+    void withdraw(Refusal why) {
+        closeServer();
+        kubelet = Optional.empty();
+        registered = false;
+        tell(new Failed(why));
     }
 
     private Duration registerIfDue(Duration poll) {
@@ -264,7 +273,7 @@ final class ResourceRegistrar implements AutoCloseable {
                             "{} is not registered: another device plugin gives out the same GPUs"
                                     + " at {}; remove it from this node",
                             resource.name(),
-                            folder.path().resolve(socket));
+                            Quote.lines(folder.path().resolve(socket).toString()));
             case Failed(Refusal reason) when !still -> LOG.warn("{}", reason.message());
             case Failed _ -> LOG.debug("{} is still not registered", resource.name());
         }

@@ -17,6 +17,12 @@ public interface GpuTroubles {
      */
     default void forgive(Gpu gpu) {}
 
+    /**
+     * Has somebody told whenever a GPU has a fault, or has it no more, on the thread that finds it:
+     * nothing may be waited for.
+     */
+    default void tell(Runnable listener) {}
+
     /** The same GPUs, each with its fault. */
     default List<Gpu> mark(List<Gpu> gpus) {
         return gpus.stream().map(this::mark).toList();

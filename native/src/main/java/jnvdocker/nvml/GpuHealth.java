@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 
 /**
  * The faults of GPUs, as NVML has told of them by now: who asks waits for nothing.
@@ -26,6 +28,7 @@ import java.util.OptionalLong;
 public final class GpuHealth implements GpuTroubles {
     private final ReportedErrors reported;
     private final Map<String, State> states = new HashMap<>();
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
     private GpuHealth(ReportedErrors reported) {
         this.reported = reported;
@@ -116,8 +119,33 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     @Override
-    public synchronized void forgive(Gpu gpu) {
-        reported.forget(gpu.wholeUuid(), "root says so");
+    public void forgive(Gpu gpu) {
+        synchronized (this) {
+            reported.forget(gpu.wholeUuid(), "root says so");
+        }
+        listeners.forEach(Runnable::run);
+    }
+
+    @Override
+    public void tell(Runnable listener) {
+        listeners.add(listener);
+    }
+
+    /** Tells of a change outside of the lock, which those who are told may want. */
+    private void change(String address, Consumer<State> news) {
+        if (isChangedBy(address, news)) {
+            listeners.forEach(Runnable::run);
+        }
+    }
+
+    private synchronized boolean isChangedBy(String address, Consumer<State> news) {
+        State state = states.get(address);
+        if (state == null) {
+            return false;
+        }
+        List<Fault> before = faults(state);
+        news.accept(state);
+        return !faults(state).equals(before);
     }
 
     /**
@@ -145,11 +173,11 @@ public final class GpuHealth implements GpuTroubles {
      *
      * @param begun when it was asked
      */
-    synchronized void answered(String address, Instant begun, GpuFigures figures) {
-        State state = states.get(address);
-        if (state == null) {
-            return;
-        }
+    void answered(String address, Instant begun, GpuFigures figures) {
+        change(address, state -> answered(state, begun, figures));
+    }
+
+    private void answered(State state, Instant begun, GpuFigures figures) {
         Errors errors = figures.errors();
         boolean due = errors.retirementPending();
         if (state.silent.isPresent() || fellOffBefore(begun, state)) {
@@ -186,21 +214,22 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     /** It does not answer, and will not before its next reset. */
-    synchronized void silent(String address, String told) {
-        State state = states.get(address);
-        if (state != null) {
-            state.silent = since(state.silent, new Fault.Silent(told, Instant.now()));
-            state.figures = Optional.empty();
-            state.toldAt = Optional.of(Instant.now());
-        }
+    void silent(String address, String told) {
+        change(
+                address,
+                state -> {
+                    state.silent = since(state.silent, new Fault.Silent(told, Instant.now()));
+                    state.figures = Optional.empty();
+                    state.toldAt = Optional.of(Instant.now());
+                });
     }
 
     /** Its driver has reported an error. */
-    synchronized void reported(String address, int xid) {
-        State state = states.get(address);
-        if (state == null) {
-            return;
-        }
+    void reported(String address, int xid) {
+        change(address, state -> reported(state, xid));
+    }
+
+    private void reported(State state, int xid) {
         if (Xids.serious(xid).isPresent()) {
             long counted = state.figures.map(GpuFigures::errors).map(GpuHealth::count).orElse(0L);
             reported.add(state.uuid, new Fault.Reported(xid, Instant.now()), counted);

@@ -19,10 +19,8 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedSet;
-import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.regex.MatchResult;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The processes that a proc file system shows (see proc(5)). */
@@ -33,8 +31,7 @@ final class ProcFolder implements Processes {
             Pattern.compile("^(?:SigPnd|ShdPnd):\\s*([0-9a-f]{1,16})$", Pattern.MULTILINE);
 
     /** Docker's ids; a cgroup is called {@code /docker/<id>} or {@code docker-<id>.scope}. */
-    private static final Pattern CONTAINER =
-            Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
+    static final Pattern CONTAINER = Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
 
     private static final long SIGKILL = 1L << (9 - 1);
     private static final Comparator<ProcessId> BY_AGE =
@@ -205,36 +202,15 @@ final class ProcFolder implements Processes {
 
     @Override
     public Map<String, Group> groups(Pattern name) {
-        Map<String, Group> found = new TreeMap<>();
+        NamedGroups groups = new NamedGroups(name, this::oldest);
         try {
             Optional<CgroupHierarchy> hierarchy = CgroupHierarchy.among(mounts(SELF));
             if (hierarchy.isPresent()) {
-                addGroups(new CgroupFolder(Path.of(hierarchy.get().mount().point())), name, found);
+                groups.add(new CgroupFolder(Path.of(hierarchy.get().mount().point())));
             }
-            return found;
+            return groups.found();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        }
-    }
-
-    private void addGroups(CgroupFolder folder, Pattern name, Map<String, Group> found)
-            throws IOException {
-        try {
-            Matcher matcher = name.matcher(folder.path().getFileName().toString());
-            if (!matcher.matches()) {
-                for (CgroupFolder inner : folder.below()) {
-                    addGroups(inner, name, found);
-                }
-            } else if (Files.getAttribute(folder.path(), "unix:uid").equals(0)) {
-                oldest(folder)
-                        .map(oldest -> new Group(folder.path().toString(), oldest))
-                        .ifPresent(group -> found.put(matcher.group(1), group));
-            }
-        } catch (IOException e) {
-            // Reads of its files fail in several ways if it is removed meanwhile.
-            if (Files.exists(folder.path())) {
-                throw e;
-            }
         }
     }
 

@@ -182,14 +182,18 @@ public interface Processes {
      * @param folder below {@code /sys/fs/cgroup}
      * @param process the oldest in it
      */
-    record Group(String folder, ProcessId process) {}
+    record Group(String folder, ProcessId process) {
+        Group older(Group other) {
+            return process.startTime() <= other.process().startTime() ? this : other;
+        }
+    }
 
     /**
      * Returns the cgroups with processes that root has made and whose name matches, in the
-     * hierarchy that distinguishes containers. Users may make others in a part of it that was
-     * delegated to them.
+     * hierarchy that distinguishes containers, though not below containers. Users may make others
+     * in a part of it that was delegated to them.
      *
-     * @return by group 1 of the pattern
+     * @return by group 1 of the pattern; of several with the same one, that with the oldest process
      */
     Map<String, Group> groups(Pattern name);
 

@@ -71,6 +71,7 @@ public record LeaseParts(
     public static LeaseParts open(World world) throws IOException {
         LeaseRegistry registry = LeaseRegistry.open(world.state(), world.boot(), world.clock());
         registry.tell(world.log());
+        world.troubles().tell(registry.changes()::add);
         ClaimVolumes.Inventory inventory = () -> world.troubles().mark(world.inventory().gpus());
         try {
             ClaimFiles files = new ClaimFiles(world.state());

@@ -444,11 +444,12 @@ public final class Leases {
     /**
      * Leases of one GPU that have ended since then, the latest first.
      *
-     * @param uids of the only owners that count; empty when all do
+     * @param owners the only ones that count, whatever their names were; empty when all do
      */
-    public PastLeases pastOf(String gpu, Instant from, Optional<Set<Integer>> uids, int limit) {
+    public PastLeases pastOf(String gpu, Instant from, Optional<Set<Owner>> owners, int limit) {
         return new PastLeases(
-                (before, some) -> registry.history().pastOf(gpu, from, uids, before, some), limit);
+                (before, some) -> registry.history().pastOf(gpu, from, owners, before, some),
+                limit);
     }
 
     /** The UUIDs of GPUs that were given back once; the host need not have them any more. */

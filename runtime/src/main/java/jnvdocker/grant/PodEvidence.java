@@ -97,9 +97,9 @@ final class PodEvidence {
     Evidence.Finding of(Lease lease, Holder.Pod holder) {
         Origin.Pod pod = PodReport.pod(lease).orElse(Origin.Pod.UNKNOWN);
         Optional<ProcessId> process =
-                holder.cgroup().isPresent()
-                        ? processIn(holder.cgroup().get(), holder)
-                        : group(pod.uid()).map(Processes.Group::process);
+                holder.cgroup()
+                        .flatMap(folder -> processIn(folder, holder))
+                        .or(() -> group(pod.uid()).map(Processes.Group::process));
         if (process.isPresent()) {
             return new Evidence.Alive(process.get());
         }

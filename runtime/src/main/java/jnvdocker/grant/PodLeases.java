@@ -252,7 +252,7 @@ public final class PodLeases {
         }
         List<Gpu> open =
                 start.gpus().stream()
-                        .filter(gpu -> holdings.of(gpu).filter(PodLeases::hasStarted).isEmpty())
+                        .filter(gpu -> holdings.of(gpu).filter(PodReport::hasStarted).isEmpty())
                         .toList();
         for (Gpu gpu : open) {
             if (!gpu.isSound()) {
@@ -283,25 +283,6 @@ public final class PodLeases {
                                         leases(start.gpus(), holdings),
                                         claims));
         return leases.map(Taken::new);
-    }
-
-    /**
-     * Whether a container may have used the GPU under this lease. One that {@link #told} has given
-     * to a known pod has been checked by nobody yet.
-     */
-    private static boolean hasStarted(Lease lease) {
-        return switch (lease.holder()) {
-            case Holder.Pod pod ->
-                    !pod.containers().isEmpty()
-                            || PodReport.pod(lease).filter(it -> it.uid().isEmpty()).isPresent();
-            case Holder.Kubelet _ -> false;
-            case Holder.Client _,
-                    Holder.Process _,
-                    Holder.MesosContainer _,
-                    Holder.Container _,
-                    Holder.OciContainer _ ->
-                    true;
-        };
     }
 
     /** What no lease tells: other users of GPUs that a pod has not had yet, and rules. */

@@ -62,6 +62,25 @@ final class PodReport {
                 Optional.empty());
     }
 
+    /**
+     * Whether a container may have used the GPU under this lease. One that {@link #told} has given
+     * to a known pod has been checked by nobody yet.
+     */
+    static boolean hasStarted(Lease lease) {
+        return switch (lease.holder()) {
+            case Holder.Pod pod ->
+                    !pod.containers().isEmpty()
+                            || pod(lease).filter(it -> it.uid().isEmpty()).isPresent();
+            case Holder.Kubelet _ -> false;
+            case Holder.Client _,
+                    Holder.Process _,
+                    Holder.MesosContainer _,
+                    Holder.Container _,
+                    Holder.OciContainer _ ->
+                    true;
+        };
+    }
+
     /** See {@link PodLeases#told}. */
     void told(PodSights.Answer answer) throws IOException {
         sights.told(answer);

@@ -23,12 +23,19 @@ record DeviceHolders(List<ContainerDevices> containers, Checkpoint checkpoint) {
     /** Names of namespaces, pods and containers are those of DNS. */
     private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9.-]{0,252}");
 
+    /** A device is its pod's, also when the pod has a name that we do not show. */
     DeviceHolders {
-        containers =
-                containers.stream()
-                        .filter(it -> isName(it.namespace()) && isName(it.pod()))
-                        .filter(it -> isName(it.container()))
-                        .toList();
+        containers = containers.stream().map(DeviceHolders::named).toList();
+    }
+
+    private static ContainerDevices named(ContainerDevices it) {
+        boolean pod = isName(it.namespace()) && isName(it.pod());
+        return new ContainerDevices(
+                pod ? it.namespace() : "",
+                pod ? it.pod() : "",
+                isName(it.container()) ? it.container() : "",
+                it.resource(),
+                it.ids());
     }
 
     private static boolean isName(String text) {

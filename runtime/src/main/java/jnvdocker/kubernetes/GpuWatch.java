@@ -31,7 +31,7 @@ import java.util.function.Consumer;
 final class GpuWatch implements DecisionListener, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
 
-    /** For uses without a lease, and faults, which nobody tells of. */
+    /** For uses without a lease, which nobody tells of. */
     private static final Duration PERIOD = Duration.ofSeconds(3);
 
     private final Look look;

@@ -1,7 +1,9 @@
 package jnvdocker.kubernetes;
 
+import jnvdocker.kubernetes.Kubelet.ContainerDevices;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuResolver;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,6 +17,9 @@ import java.util.Optional;
 /** What can be learnt from a kubelet: its answers, and its file. */
 final class KubeletView {
     private static final Logger LOG = LoggerFactory.getLogger(KubeletView.class);
+
+    /** More than the GPUs of a host would do for. */
+    private static final int MOST_CONTAINERS = 2048;
 
     private final Kubelet kubelet;
     private final Path folder;
@@ -32,7 +37,16 @@ final class KubeletView {
      * @throws IOException when it does not answer; its file alone may name pods that have ended
      */
     DeviceHolders ask(Duration limit) throws IOException {
-        return new DeviceHolders(kubelet.list(limit), checkpoint());
+        List<ContainerDevices> containers =
+                kubelet.list(limit).stream()
+                        .filter(it -> it.ids().stream().anyMatch(GpuResolver::isUuid))
+                        .toList();
+        // All or none: a pod that is left out would lose its GPUs.
+        if (containers.size() > MOST_CONTAINERS) {
+            throw new IOException(
+                    "the kubelet lists more than " + MOST_CONTAINERS + " containers with GPUs");
+        }
+        return new DeviceHolders(containers, checkpoint());
     }
 
     /** All that can be learnt now, which may be nothing. */

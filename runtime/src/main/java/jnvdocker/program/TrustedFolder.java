@@ -1,11 +1,13 @@
 package jnvdocker.program;
 
+import jnvdocker.posix.Posix;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /** Whether nobody but root can put something else into a directory, or into its place. */
 public final class TrustedFolder {
@@ -19,30 +21,50 @@ public final class TrustedFolder {
      * @throws RefusedException naming the directory that somebody else may write to
      */
     public static void check(Path folder) throws RefusedException, IOException {
+        Optional<Path> open = openToOthers(folder);
+        if (open.isPresent()) {
+            throw new RefusedException(
+                    "users other than root can write to "
+                            + open.get()
+                            + ", and so could run anything as root",
+                    "use another directory, or take their right with chmod go-w and chown root");
+        }
+    }
+
+    /**
+     * The directory that somebody else may write to: this one, or one that its name leads through.
+     *
+     * @param folder one that is there, or that is to be made
+     */
+    public static Optional<Path> openToOthers(Path folder) throws IOException {
         Path there = folder;
         while (!Files.exists(there, LinkOption.NOFOLLOW_LINKS)) {
             there = there.getParent();
         }
         // Each part of the name: a link is as good as the directory that it is in.
         for (Path part = there; part != null; part = part.getParent()) {
-            checkReal(part.toRealPath(), part.equals(folder));
-        }
-    }
-
-    private static void checkReal(Path folder, boolean itself)
-            throws RefusedException, IOException {
-        for (Path each = folder; each != null; each = each.getParent()) {
-            int mode = (Integer) Files.getAttribute(each, "unix:mode");
-            boolean roots = (Integer) Files.getAttribute(each, "unix:uid") == 0;
-            boolean sticky = (mode & STICKY) != 0 && !(itself && each.equals(folder));
-            if (!roots || (mode & OTHERS_WRITE) != 0 && !sticky) {
-                throw new RefusedException(
-                        "users other than root can write to "
-                                + each
-                                + ", and so could run anything as root",
-                        "use another directory, or take their right with chmod go-w and chown"
-                                + " root");
+            Optional<Path> open = realOpenToOthers(part.toRealPath(), part.equals(folder));
+            if (open.isPresent()) {
+                return open;
             }
         }
+        return Optional.empty();
+    }
+
+    private static Optional<Path> realOpenToOthers(Path folder, boolean itself) throws IOException {
+        for (Path each = folder; each != null; each = each.getParent()) {
+            int mode = (Integer) Files.getAttribute(each, "unix:mode");
+            boolean sticky = (mode & STICKY) != 0 && !(itself && each.equals(folder));
+            if (!isRoots(each) || (mode & OTHERS_WRITE) != 0 && !sticky) {
+                return Optional.of(each);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Or ours, which is the same wherever it matters. */
+    private static boolean isRoots(Path file) throws IOException {
+        int owner = (Integer) Files.getAttribute(file, "unix:uid");
+        return owner == 0 || owner == Posix.effectiveUser();
     }
 }

@@ -3,7 +3,7 @@ package jnvdocker.registry;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** Counts the changes that may let waiting clients have GPUs, and wakes them. */
+/** Counts the changes by which others may have GPUs than before, and wakes those who wait. */
 public final class Changes {
     private long count;
 

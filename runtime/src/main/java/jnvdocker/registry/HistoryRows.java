@@ -15,8 +15,8 @@ import java.util.stream.Collectors;
 /** The totals of past leases, added up by the database, and their end. */
 final class HistoryRows {
     /** Pods are nobody's, as containers of unknown users are; they are counted apart. */
-    private static final String OF_PODS =
-            "owner = '" + Owner.KUBERNETES.name() + "' AND uid = " + Owner.KUBERNETES.uid();
+    static final String OF_PODS =
+            "(owner = '" + Owner.KUBERNETES.name() + "' AND +uid = " + Owner.KUBERNETES.uid() + ")";
 
     /** In milliseconds. */
     private static final long HOUR = 3_600_000;

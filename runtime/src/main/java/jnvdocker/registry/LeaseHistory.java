@@ -2,6 +2,7 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Tenure;
 
 import org.slf4j.Logger;
@@ -85,13 +86,13 @@ public final class LeaseHistory {
     /**
      * Leases of one GPU that have ended since then, the latest first, with a smaller number.
      *
-     * @param uids of the only owners that count; empty when all do
+     * @param owners the only ones that count, whatever their names were; empty when all do
      */
     public List<Lease> pastOf(
-            String gpu, Instant from, Optional<Set<Integer>> uids, long before, int limit)
+            String gpu, Instant from, Optional<Set<Owner>> owners, long before, int limit)
             throws IOException {
         return reading(
-                transaction -> LeaseRows.pastOf(transaction, gpu, from, uids, before, limit));
+                transaction -> LeaseRows.pastOf(transaction, gpu, from, owners, before, limit));
     }
 
     /**

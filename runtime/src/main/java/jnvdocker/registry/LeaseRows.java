@@ -110,22 +110,17 @@ final class LeaseRows {
     /**
      * Likewise of one GPU, and of those that have ended since then.
      *
-     * @param uids of the only owners that count; empty when all do
+     * @param owners the only ones that count, whatever their names were; empty when all do
      */
     static List<Lease> pastOf(
             Transaction transaction,
             String gpu,
             Instant from,
-            Optional<Set<Integer>> uids,
+            Optional<Set<Owner>> owners,
             long before,
             int limit)
             throws SQLException {
-        String owners =
-                uids.map(set ->
-                                set.stream()
-                                        .map(String::valueOf)
-                                        .collect(Collectors.joining(",", " AND +uid IN (", ")")))
-                        .orElse("");
+        String counts = owners.map(LeaseRows::isOneOf).orElse("");
         return transaction.list(
                 LeaseRows::lease,
                 LEASE
@@ -133,12 +128,24 @@ final class LeaseRows {
                         + " CROSS JOIN lease ON lease.id = lease_gpu.lease"
                         + " CROSS JOIN claim ON claim.id = lease.claim"
                         + " WHERE gpu = ? AND lease_gpu.lease < ? AND +until > ?"
-                        + owners
+                        + counts
                         + " ORDER BY lease_gpu.lease DESC LIMIT ?) ORDER BY lease.id DESC",
                 gpu,
                 before,
                 from.toEpochMilli(),
                 limit);
+    }
+
+    private static String isOneOf(Set<Owner> owners) {
+        boolean pods = owners.stream().anyMatch(Owner::isKubernetes);
+        return owners.stream()
+                .filter(owner -> !owner.isKubernetes())
+                .map(owner -> String.valueOf(owner.uid()))
+                .collect(
+                        Collectors.joining(
+                                ",",
+                                " AND iif(" + HistoryRows.OF_PODS + ", " + pods + ", +uid IN (",
+                                "))"));
     }
 
     /** The last lease that has ended of a container that our OCI runtime was told to create. */

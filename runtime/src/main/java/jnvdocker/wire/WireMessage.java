@@ -13,25 +13,41 @@ import java.util.Optional;
 
 /** A message in protobuf's wire format, whose fields are known by their numbers alone. */
 public final class WireMessage {
-    /** More than any message that we read has. */
-    private static final int MOST_FIELDS = 1 << 16;
+    /** More than any message that we read has, with all messages in it. */
+    private static final int MOST_FIELDS = 1 << 18;
 
     private final Map<Integer, List<ByteString>> strings = new HashMap<>();
     private final Map<Integer, Long> numbers = new HashMap<>();
+    private final Budget budget;
 
-    private WireMessage() {}
+    private WireMessage(Budget budget) {
+        this.budget = budget;
+    }
+
+    /** What a message and those in it may still have: a field of two bytes takes far more here. */
+    private static final class Budget {
+        private int fields = MOST_FIELDS;
+
+        void take() throws IOException {
+            if (--fields < 0) {
+                throw new IOException("a message has more than " + MOST_FIELDS + " fields");
+            }
+        }
+    }
 
     /**
      * @throws IOException when it is cut short, malformed, or has more fields than any that we know
      */
     public static WireMessage parse(ByteString bytes) throws IOException {
-        WireMessage message = new WireMessage();
+        return parse(bytes, new Budget());
+    }
+
+    private static WireMessage parse(ByteString bytes, Budget budget) throws IOException {
+        WireMessage message = new WireMessage(budget);
         CodedInputStream in = bytes.newCodedInput();
-        int fields = 0;
+        in.enableAliasing(true); // Its texts are no copies.
         for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
-            if (++fields > MOST_FIELDS) {
-                throw new IOException("a message has more than " + MOST_FIELDS + " fields");
-            }
+            budget.take();
             int field = WireFormat.getTagFieldNumber(tag);
             switch (WireFormat.getTagWireType(tag)) {
                 case WireFormat.WIRETYPE_LENGTH_DELIMITED ->
@@ -68,10 +84,13 @@ public final class WireMessage {
         return all.isEmpty() ? Optional.empty() : Optional.of(all.getLast());
     }
 
+    /**
+     * @throws IOException when one is malformed, or all have more fields than any that we know
+     */
     public List<WireMessage> messages(int field) throws IOException {
         List<WireMessage> messages = new ArrayList<>();
         for (ByteString bytes : strings.getOrDefault(field, List.of())) {
-            messages.add(parse(bytes));
+            messages.add(parse(bytes, budget));
         }
         return messages;
     }

@@ -211,6 +211,21 @@ class PodLeasesTest {
                 world.lastEvidence());
     }
 
+    /** Docker makes cgroups of any name for its users. */
+    @Test
+    void endOfACgroupWithThePodsNameIsNotThePodsEnd() throws Exception {
+        ProcessId other = spawnIn("/sys/fs/cgroup/devices/another/pod" + UID + "/0e16cb5176f4");
+        start(OLD, "main", gpu(0));
+        ProcessId process = spawnIn(CGROUP);
+        lists(gpu(0), OLD);
+        world.machine.end(other);
+        told(Map.of(), Map.of());
+        assertEquals(1, live().size());
+        world.machine.end(process);
+        told(Map.of(), Map.of());
+        assertEquals(List.of(), live());
+    }
+
     /** Between the restarts of a container, or before its first start. */
     @Test
     void podThatTheKubeletListsKeepsItsGpuWithoutAnyProcess() throws Exception {

@@ -16,7 +16,9 @@ import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 
@@ -67,22 +69,22 @@ class CheckpointTest {
     }
 
     @Test
-    void resourceWithoutDevicesIsRegisteredAllTheSame() throws IOException {
+    void resourceWithoutGpusIsLeftOut() throws IOException {
         Checkpoint checkpoint = recorded("two-resources.json");
-        assertEquals(Set.of(), checkpoint.registered().get("jnvdocker.io/java"));
+        assertEquals(Set.of("nvidia.com/gpu"), checkpoint.registered().keySet());
         assertEquals(Set.of(GPU_0, GPU_1), checkpoint.entries().getFirst().ids());
     }
 
     @Test
     void devicesOfSeveralNumaNodesAreOneSet() throws IOException {
-        Checkpoint checkpoint = written(entry("{\"0\":[\"a\"],\"1\":[\"b\",\"c\"]}", ""));
-        assertEquals(Set.of("a", "b", "c"), checkpoint.entries().getFirst().ids());
+        Checkpoint checkpoint = written(entry("{\"0\":[\"GPU-a\"],\"1\":[\"GPU-b\",\"c\"]}", ""));
+        assertEquals(Set.of("GPU-a", "GPU-b"), checkpoint.entries().getFirst().ids());
     }
 
     @Test
     void olderKubeletsWriteOneList() throws IOException {
-        Checkpoint checkpoint = written(entry("[\"a\",\"b\"]", ""));
-        assertEquals(Set.of("a", "b"), checkpoint.entries().getFirst().ids());
+        Checkpoint checkpoint = written(entry("[\"GPU-a\",\"MIG-b\"]", ""));
+        assertEquals(Set.of("GPU-a", "MIG-b"), checkpoint.entries().getFirst().ids());
     }
 
     @Test
@@ -92,15 +94,20 @@ class CheckpointTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "{}", "[]", "1", "{\"Data\":[1]}", "{\"Data\":{\"x\":1}}"})
+    @ValueSource(strings = {"{}", "[]", "1", "{\"Data\":[1]}", "{\"Data\":{\"x\":1}}"})
     void nothingIsToldByWhatIsThereBesides(String text) throws IOException {
         assertEquals(List.of(), written(text).entries());
     }
 
-    @Test
-    void halfAFileIsAnError() {
-        var e = assertThrows(IOException.class, () -> written("{\"Data\":{"));
-        assertTrue(e.getMessage().startsWith(file + " is not JSON"), e::getMessage);
+    @ParameterizedTest
+    @ValueSource(strings = {"{\"Data\":{", "", "\0\0\0\0", "{}}", "{\"Data\":{}} x"})
+    void halfAFileIsAnError(String text) {
+        refused(text, "is ");
+    }
+
+    private void refused(String text, String why) {
+        var e = assertThrows(MalformedCheckpointException.class, () -> written(text));
+        assertTrue(e.getMessage().startsWith(file + " " + why), e::getMessage);
     }
 
     @Test
@@ -112,23 +119,66 @@ class CheckpointTest {
         assertTrue(e.getMessage().contains("is longer than"), e::getMessage);
     }
 
+    @Test
+    void whatNoKubeletWritesIsRefused() {
+        refused("[".repeat(1000) + "]".repeat(1000), "has longer or deeper parts");
+        refused(entry("[\"GPU-a\"]", "A".repeat(3 << 20)), "has longer or deeper parts");
+        String one = "{\"PodUID\":\"%s\",\"DeviceIDs\":[\"GPU-a\"]}".formatted(UID);
+        String many = String.join(",", Collections.nCopies(3000, one));
+        refused("{\"Data\":{\"PodDeviceEntries\":[" + many + "]}}", "has more than 2048");
+    }
+
+    /** As of a plugin that gives out memory by the MiB. */
+    @Test
+    void devicesOfOthersTakeNoRoom() throws IOException {
+        String ids = "\"GPU-5c1a0000-_-%d\",".formatted(1).repeat(200_000) + "\"x\"";
+        String others = "{\"Data\":{\"RegisteredDevices\":{\"x.com/mem\":[%s]}}}".formatted(ids);
+        assertEquals(Set.of("GPU-5c1a0000-_-1"), written(others).registered().get("x.com/mem"));
+        StringBuilder list = new StringBuilder();
+        for (int i = 0; i < 5000; i++) {
+            list.append(i == 0 ? "" : ",").append("\"GPU-5c1a0000-_-").append(i).append('"');
+        }
+        assertEquals(List.of(), written(entry("[" + list + "]", "")).entries());
+    }
+
+    /** Whoever opened a pipe would wait for ever. */
+    @Test
+    void onlyAFileOfTheKubeletsIsRead() throws Exception {
+        assertEquals(0, new ProcessBuilder("mkfifo", file.toString()).start().waitFor());
+        assertTrue(fault().contains("is no file"), this::fault);
+        Files.delete(file);
+        Path other = Files.writeString(kubelet.resolve("other"), "{}");
+        Files.createSymbolicLink(file, other);
+        assertTrue(fault().contains("is no file"), this::fault);
+        Files.delete(file);
+        Files.move(other, file);
+        assertEquals(List.of(), Checkpoint.read(kubelet).entries());
+        Files.setPosixFilePermissions(
+                file.getParent(), PosixFilePermissions.fromString("rwxrwxr-x"));
+        assertTrue(fault().contains("users other than root can write to "), this::fault);
+    }
+
+    private String fault() {
+        return assertThrows(IOException.class, () -> Checkpoint.read(kubelet)).getMessage();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"../../x", "", "a/b", "0123456789abcdef 1", "ABCDEFGH"})
     void uidThatIsNoneIsLeftOut(String uid) throws IOException {
-        assertEquals(List.of(), written(entry("[\"a\"]", "").replace(UID, uid)).entries());
+        assertEquals(List.of(), written(entry("[\"GPU-a\"]", "").replace(UID, uid)).entries());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"?", "AAAA", "Gv////8P", "Gg=="})
     void answerThatIsNoneHasNoNodes(String answer) throws IOException {
-        assertEquals(List.of(), written(entry("[\"a\"]", answer)).entries().getFirst().nodes());
+        assertEquals(List.of(), written(entry("[\"GPU-a\"]", answer)).entries().getFirst().nodes());
     }
 
     @Test
     void answerCutShortHasNoNodes() throws IOException {
         byte[] cut = {0x1a, 0x20, 0x0a, 0x0c};
         String answer = Base64.getEncoder().encodeToString(cut);
-        assertEquals(List.of(), written(entry("[\"a\"]", answer)).entries().getFirst().nodes());
+        assertEquals(List.of(), written(entry("[\"GPU-a\"]", answer)).entries().getFirst().nodes());
     }
 
     private static String entry(String ids, String answer) {

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /** Which container of which pod has devices, by the names of one and the uids of the other. */
 class DeviceHoldersTest {
@@ -143,17 +142,22 @@ class DeviceHoldersTest {
                 holders.remembered());
     }
 
+    /** Such a pod has its GPUs all the same. */
     @Test
-    void namesThatKubernetesDoesNotAllowAreLeftOut() {
-        var odd =
-                Stream.of("", "a b", "../x", "x\n", "X", "a".repeat(254))
-                        .flatMap(name ->
-                                Stream.of(
-                                        listed(name, "main", "0"),
-                                        listed("pod", name, "0"),
-                                        new ContainerDevices(
-                                                name, "pod", "main", GPU, Set.of("0"))))
-                        .toList();
-        assertEquals(Map.of(), holders(odd).listed());
+    void namesThatKubernetesDoesNotAllowAreNotShown() {
+        Origin.Pod nameless = new Origin.Pod(UID, "", "");
+        for (String name : List.of("", "a b", "../x", "x\n", "X", "\u001b[2J", "a".repeat(254))) {
+            for (ContainerDevices odd :
+                    List.of(
+                            listed(name, "main", "0"),
+                            new ContainerDevices(name, "pod", "main", GPU, Set.of("0")))) {
+                var holders = holders(List.of(odd), kept(UID, "main", "0"));
+                assertEquals(Map.of("0", Set.of(nameless)), holders.listed());
+                assertEquals(Optional.of(nameless), holders.find(GPU, Set.of("0")).pod());
+            }
+            var holders = holders(List.of(listed("multi", name, "0")), kept(UID, name, "0"));
+            assertEquals(Map.of("0", Set.of(MULTI)), holders.listed());
+            assertEquals(Optional.empty(), holders.find(GPU, Set.of("0")).container());
+        }
     }
 }

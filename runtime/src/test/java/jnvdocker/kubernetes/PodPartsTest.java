@@ -22,6 +22,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
+import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -49,6 +50,7 @@ class PodPartsTest {
     @TempDir Path folder;
     private final ProcessId self =
             Processes.ofThisMachine().find((int) ProcessHandle.current().pid()).orElseThrow();
+    private final Troubles troubles = new Troubles();
     private final BlockingQueue<Duration> asked = new LinkedBlockingQueue<>();
     private volatile List<Gpu> gpus = List.of(TestingLeases.A, TestingLeases.B);
     private volatile KubernetesPolicy policy;
@@ -66,6 +68,28 @@ class PodPartsTest {
         public List<ContainerDevices> list(Duration limit) {
             asked.add(limit);
             return List.of();
+        }
+    }
+
+    private static final class Troubles implements GpuTroubles {
+        private volatile Set<Gpu> sick = Set.of();
+        private volatile Runnable listener = () -> {};
+
+        @Override
+        public Optional<Refusal> of(Gpu gpu) {
+            return sick.contains(gpu)
+                    ? Optional.of(new Refusal("it is lost", "reset it"))
+                    : Optional.empty();
+        }
+
+        @Override
+        public void tell(Runnable listener) {
+            this.listener = listener;
+        }
+
+        void are(Set<Gpu> sick) {
+            this.sick = sick;
+            listener.run();
         }
     }
 
@@ -95,7 +119,7 @@ class PodPartsTest {
                                 engine,
                                 () -> gpus,
                                 new NoUses(),
-                                GpuTroubles.NONE,
+                                troubles,
                                 MemoryUsers.UNKNOWN,
                                 () -> TestingLeases.POLICY,
                                 () -> GpuTraits.UNKNOWN,
@@ -107,7 +131,12 @@ class PodPartsTest {
     /** With a kubelet's directory of the test's own, since this machine may have one. */
     private KubernetesPolicy policy(boolean perModel) {
         return new KubernetesPolicy(
-                true, KubernetesPolicy.RESOURCE, perModel, folder, true, List.of());
+                true,
+                KubernetesPolicy.RESOURCE,
+                perModel,
+                folder.resolve("kubelet"),
+                true,
+                List.of());
     }
 
     @AfterEach
@@ -161,6 +190,19 @@ class PodPartsTest {
         await(told, List.of(false, true));
         leases.leases().cancel(claim);
         await(told, List.of(true, true));
+    }
+
+    @Test
+    void faultWakesWhoeverLooksAndIsTold() throws Exception {
+        DevicePlugin plugin = plugins().get(KubernetesPolicy.RESOURCE);
+        BlockingQueue<List<Device>> told = new LinkedBlockingQueue<>();
+        plugin.watch(told::add);
+        for (Set<Gpu> sick : List.of(Set.of(TestingLeases.B), Set.<Gpu>of())) {
+            long changes = leases.registry().changes().count();
+            troubles.are(sick);
+            assertEquals(changes + 1, leases.registry().changes().count());
+            await(told, List.of(true, sick.isEmpty()));
+        }
     }
 
     @Test

@@ -178,12 +178,7 @@ class GpuTimeTest extends OneRegistryTest {
                 List.of(ALICE),
                 registry
                         .history()
-                        .pastOf(
-                                A.uuid(),
-                                START,
-                                Optional.of(Set.of(ALICE.uid())),
-                                Long.MAX_VALUE,
-                                1)
+                        .pastOf(A.uuid(), START, Optional.of(Set.of(ALICE)), Long.MAX_VALUE, 1)
                         .stream()
                         .map(lease -> lease.claim().owner())
                         .toList());
@@ -191,6 +186,27 @@ class GpuTimeTest extends OneRegistryTest {
                 List.of(),
                 registry.history()
                         .pastOf(A.uuid(), START, Optional.of(Set.of()), Long.MAX_VALUE, 9));
+    }
+
+    /** Nobody knows the uid of either. */
+    @Test
+    void podsAreNotListedWithUnknownUsers() throws Exception {
+        lease(0, 1, Owner.KUBERNETES, A);
+        lease(1, 2, Owner.guessed("carol"), A);
+        lease(2, 3, Owner.UNKNOWN, A);
+        at(4);
+        assertEquals(List.of(Owner.KUBERNETES), owners(Owner.KUBERNETES));
+        assertEquals(List.of(Owner.UNKNOWN, Owner.guessed("carol")), owners(Owner.UNKNOWN));
+        assertEquals(3, owners(Owner.KUBERNETES, Owner.UNKNOWN).size());
+    }
+
+    private List<Owner> owners(Owner... counts) throws IOException {
+        return registry
+                .history()
+                .pastOf(A.uuid(), START, Optional.of(Set.of(counts)), Long.MAX_VALUE, 9)
+                .stream()
+                .map(lease -> lease.claim().owner())
+                .toList();
     }
 
     /** Nothing becomes negative, and no more than the window counts. */

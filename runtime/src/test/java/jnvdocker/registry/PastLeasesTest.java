@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -111,7 +112,12 @@ class PastLeasesTest {
         PastLeases.Source alices =
                 (before, some) ->
                         registry.history()
-                                .pastOf("GPU-b", from, Optional.of(Set.of(1000)), before, some);
+                                .pastOf(
+                                        "GPU-b",
+                                        from,
+                                        Optional.of(Set.of(new Owner(1000, "alice"))),
+                                        before,
+                                        some);
         assertEquals(numbers(id -> id % 6 == 0 && id >= 500), ids(alices, 100_000));
     }
 

@@ -109,7 +109,7 @@ final class GpuHistory implements Callable<Integer> {
             LeaseTable.Ended past =
                     uuid.isPresent()
                             ? GpuLeases.ended(
-                                    leases.pastOf(uuid.get(), from, report.uids(), limit), live)
+                                    leases.pastOf(uuid.get(), from, report.owners(), limit), live)
                             : _ -> {};
             if (json) {
                 Optional<LeaseJson.All> listed =

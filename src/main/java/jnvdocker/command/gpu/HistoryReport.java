@@ -37,9 +37,8 @@ record HistoryReport(GpuTime time, Optional<String> user, Optional<Instant> kept
     }
 
     /** Returns the users who count; empty if all do. */
-    Optional<Set<Integer>> uids() {
-        return user.map(
-                _ -> users().stream().map(use -> use.owner().uid()).collect(Collectors.toSet()));
+    Optional<Set<Owner>> owners() {
+        return user.map(_ -> users().stream().map(GpuTime.Use::owner).collect(Collectors.toSet()));
     }
 
     private List<GpuTime.Use> users() {

@@ -117,8 +117,8 @@ class HistoryReportTest {
                         "alice   1,234.00    99%     35%    12       9            2     now",
                         "1,234.00 GPU-hours, 35% of them idle, since 2024-01-02 09:12 (7d)"),
                 report("alice").lines(Screen.NONE));
-        assertEquals(Optional.of(Set.of(1001)), report("alice").uids());
-        assertEquals(Optional.empty(), report(null).uids());
+        assertEquals(Optional.of(Set.of(new Owner(1001, "alice"))), report("alice").owners());
+        assertEquals(Optional.empty(), report(null).owners());
     }
 
     @Test

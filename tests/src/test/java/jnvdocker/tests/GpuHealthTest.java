@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -130,6 +131,23 @@ class GpuHealthTest {
         awaitTrouble("NVML says 'GPU requires reset'");
         fake.change(text -> text.replace("error nvmlDeviceGetTemperature 16", ""));
         awaitTrouble("");
+    }
+
+    /** What others know of a GPU from looks is some seconds old. */
+    @Test
+    void beginningAndEndOfAFaultAreTold() {
+        install();
+        start("boot");
+        AtomicInteger told = new AtomicInteger();
+        health.tell(told::incrementAndGet);
+        report(A100, 119);
+        await(() -> told.get() > 0);
+        int reported = told.get();
+        fake.add(A100.pciAddress(), "error nvmlDeviceGetTemperature 16");
+        await(() -> told.get() == reported + 1);
+        fake.change(text -> text.replace("error nvmlDeviceGetTemperature 16", ""));
+        awaitTrouble("");
+        assertEquals(reported + 2, told.get());
     }
 
     @Test

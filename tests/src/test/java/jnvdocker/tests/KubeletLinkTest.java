@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,7 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 
 import io.grpc.MethodDescriptor;
+import io.grpc.Server;
+import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
+import io.grpc.stub.ServerCalls;
 
 import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.kubelet.Calls;
@@ -30,6 +34,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -205,6 +211,63 @@ class KubeletLinkTest {
         assertEquals(
                 "rw-------",
                 PosixFilePermissions.toString(Files.getPosixFilePermissions(socket())));
+    }
+
+    /** Others could serve the kubelet's sockets there, and tell us what is not true. */
+    @Test
+    void folderThatOthersCanWriteToIsLeftAlone() throws Exception {
+        Path folder = temp.resolve("device-plugins");
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Files.createFile(folder.resolve("news"));
+        await(true, () -> state() instanceof Registration.Failed);
+        Registration.Failed failed = assertInstanceOf(Registration.Failed.class, state());
+        assertTrue(failed.reason().what().contains("can write to " + folder), failed::toString);
+        assertFalse(Files.exists(socket()));
+        assertThrows(IOException.class, () -> link.kubelet().process());
+        Path lister = temp.resolve("pod-resources");
+        link.kubelet().list(LIMIT);
+        Files.setPosixFilePermissions(lister, PosixFilePermissions.fromString("rwxrwxr-x"));
+        assertThrows(IOException.class, () -> link.kubelet().list(LIMIT));
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.createFile(folder.resolve("more"));
+        kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
+    }
+
+    @Test
+    void wordsOfAKubeletAreHarmless() throws Exception {
+        kubelet.stop();
+        Files.delete(kubelet.socket());
+        String words = "no\u001b[2J" + "x".repeat(5000) + "\nsecond";
+        Server hostile =
+                grpc.server(kubelet.socket())
+                        .addService(
+                                ServerServiceDefinition.builder(Calls.REGISTRATION)
+                                        .addMethod(
+                                                Calls.REGISTER,
+                                                ServerCalls.asyncUnaryCall((_, plugin) ->
+                                                        plugin.onError(
+                                                                Status.UNKNOWN
+                                                                        .withDescription(words)
+                                                                        .asException())))
+                                        .build())
+                        .build()
+                        .start();
+        try {
+            await(true, () -> state() instanceof Registration.Failed);
+            Registration.Failed failed = assertInstanceOf(Registration.Failed.class, state());
+            String told = failed.reason().what();
+            assertTrue(told.contains("(no\\u{1b}[2Jxxx"), told);
+            assertTrue(told.length() < 500, told);
+        } finally {
+            hostile.shutdownNow().awaitTermination();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {8 << 20, 17 << 20})
+    void hugeListIsNoAnswer(int bytes) {
+        kubelet.list(Optional.of(TestKubelet.namelessPods(bytes)));
+        assertThrows(IOException.class, () -> link.kubelet().list(LIMIT));
     }
 
     // How it stays registered

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedOutputStream;
 
 import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.kubelet.DeviceIds;
@@ -337,11 +338,27 @@ class KubeletMessagesTest {
         for (String hex : List.of("0aff", "0a05474750", "0b", "ffffffffffffffffffffff")) {
             assertThrows(IOException.class, () -> DeviceIds.parse(hex(hex)), hex);
         }
-        ByteString many = ByteString.copyFrom(new byte[2 * 70_000]);
-        byte[] fields = many.toByteArray();
-        for (int i = 0; i < fields.length; i += 2) {
-            fields[i] = 0x0a;
+    }
+
+    /** Each of few bytes, and far more in memory. */
+    @Test
+    void fieldsOfAllMessagesInAMessageAreCounted() throws IOException {
+        ByteString flat = repeated(1, 300_000, ByteString.EMPTY);
+        assertThrows(IOException.class, () -> DeviceIds.parse(flat));
+        ByteString pod = repeated(3, 5000, ByteString.EMPTY);
+        assertEquals(10, PodResources.parse(repeated(1, 10, pod)).pods().size());
+        ByteString deep = repeated(1, 60, pod);
+        assertThrows(IOException.class, () -> PodResources.parse(deep));
+    }
+
+    private static ByteString repeated(int field, int times, ByteString message)
+            throws IOException {
+        ByteString.Output bytes = ByteString.newOutput();
+        CodedOutputStream out = CodedOutputStream.newInstance(bytes);
+        for (int i = 0; i < times; i++) {
+            out.writeBytes(field, message);
         }
-        assertThrows(IOException.class, () -> DeviceIds.parse(ByteString.copyFrom(fields)));
+        out.flush();
+        return bytes.toByteString();
     }
 }

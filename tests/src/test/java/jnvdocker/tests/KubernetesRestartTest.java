@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
@@ -150,6 +151,41 @@ class KubernetesRestartTest extends OneHostTest {
         kubelet.hang(false);
         Lab.await(
                 () -> lines(ls(), "team-a/train-7") == 2 ? List.of() : List.of("it is not named"));
+    }
+
+    /** The daemon has 128 MB of memory. */
+    @Test
+    void brokenAnswersAndFilesOfAKubeletChangeNothing() throws IOException {
+        List<Registry.Lease> before = leases();
+        kubelet.list(Optional.of(TestKubelet.namelessPods(15 << 20)));
+        String entry = "{\"PodUID\":\"%s\",\"DeviceIDs\":[[[[]]]]},".formatted(pod.uid());
+        for (String file :
+                List.of(
+                        "[" + "[],".repeat(5 << 20),
+                        "{\"Data\":{\"PodDeviceEntries\":[" + entry.repeat(200_000),
+                        "{\"Data\":{\"RegisteredDevices\":{\"a\":["
+                                + "\"GPU-1\",".repeat(1_000_000))) {
+            Files.writeString(kubelet.checkpoint(), file);
+            assertRestarts(before);
+        }
+        Files.delete(kubelet.checkpoint());
+        Command.of("mkfifo", kubelet.checkpoint()).run().ok();
+        assertRestarts(before);
+        kubelet.list(Optional.empty());
+    }
+
+    private void assertRestarts(List<Registry.Lease> leases) {
+        daemon.kill();
+        kubelet.awaitHealthy(TestKubelet.GPU, Set.of());
+        long pid = started();
+        kubelet.awaitHealthy(TestKubelet.GPU, uuids);
+        assertEquals(leases, leases());
+        assertEquals(pid, started());
+    }
+
+    private long started() {
+        ls();
+        return daemon.pid().orElseThrow();
     }
 
     @Test

@@ -569,6 +569,25 @@ public final class TestKubelet implements AutoCloseable {
         lister.hang(hang);
     }
 
+    /** Answers questions for its pods with these bytes; empty for the truth again. */
+    public void list(Optional<byte[]> answer) {
+        lister.replace(answer);
+    }
+
+    /** An answer of as many pods as there is room for. */
+    public static byte[] namelessPods(int bytes) {
+        byte[] pods = new byte[bytes];
+        for (int i = 0; i < bytes; i += 2) {
+            pods[i] = 0x0a;
+        }
+        return pods;
+    }
+
+    /** The file in which it keeps the devices of containers. */
+    public Path checkpoint() {
+        return checkpoint;
+    }
+
     private synchronized Optional<Allocation> allocation(TestPod pod, String container) {
         return allocations.stream()
                 .filter(it -> it.pod().uid().equals(pod.uid()) && it.container().equals(container))

@@ -27,6 +27,7 @@ final class TestPodResources {
     private final Path folder;
     private final List<Runnable> waiting = new ArrayList<>();
     private boolean hanging;
+    private Optional<byte[]> replaced = Optional.empty();
     private Optional<Server> server = Optional.empty();
 
     TestPodResources(GrpcSockets grpc, Path folder) {
@@ -79,7 +80,7 @@ final class TestPodResources {
             Supplier<List<TestKubelet.Allocation>> allocations, StreamObserver<byte[]> asker) {
         Runnable answer =
                 () -> {
-                    asker.onNext(of(allocations.get()).bytes().toByteArray());
+                    asker.onNext(answer(allocations));
                     asker.onCompleted();
                 };
         synchronized (waiting) {
@@ -89,6 +90,19 @@ final class TestPodResources {
             }
         }
         answer.run();
+    }
+
+    private byte[] answer(Supplier<List<TestKubelet.Allocation>> allocations) {
+        synchronized (waiting) {
+            return replaced.orElseGet(() -> of(allocations.get()).bytes().toByteArray());
+        }
+    }
+
+    /** Has these bytes answered instead; empty for the truth again. */
+    void replace(Optional<byte[]> answer) {
+        synchronized (waiting) {
+            replaced = answer;
+        }
     }
 
     void hang(boolean hang) {

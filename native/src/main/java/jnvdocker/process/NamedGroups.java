@@ -1,0 +1,68 @@
+package jnvdocker.process;
+
+import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes.Group;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Looks for cgroups with processes by their names. Only root's directories are looked into: in one
+ * of their own, users can make and rename others. A container may have been given its cgroup to
+ * make others there.
+ */
+final class NamedGroups {
+    private final Pattern name;
+    private final Oldest oldest;
+    private final Map<String, Group> found = new TreeMap<>();
+
+    /** Returns the oldest process in a directory or below it. */
+    @FunctionalInterface
+    interface Oldest {
+        Optional<ProcessId> of(CgroupFolder folder) throws IOException;
+    }
+
+    NamedGroups(Pattern name, Oldest oldest) {
+        this.name = name;
+        this.oldest = oldest;
+    }
+
+    /** Those found so far, by group 1 of the pattern. */
+    Map<String, Group> found() {
+        return Map.copyOf(found);
+    }
+
+    /** Adds a directory, or those below it. */
+    void add(CgroupFolder folder) throws IOException {
+        try {
+            String own = folder.path().getFileName().toString();
+            if (ProcFolder.CONTAINER.matcher(own).find() || !isRoots(folder)) {
+                return;
+            }
+            Matcher matcher = name.matcher(own);
+            if (matcher.matches()) {
+                oldest.of(folder)
+                        .map(process -> new Group(folder.path().toString(), process))
+                        .ifPresent(group -> found.merge(matcher.group(1), group, Group::older));
+                return;
+            }
+            for (CgroupFolder inner : folder.below()) {
+                add(inner);
+            }
+        } catch (IOException e) {
+            // Reads of its files fail in several ways if it is removed meanwhile.
+            if (Files.exists(folder.path())) {
+                throw e;
+            }
+        }
+    }
+
+    private static boolean isRoots(CgroupFolder folder) throws IOException {
+        return Files.getAttribute(folder.path(), "unix:uid").equals(0);
+    }
+}

@@ -1,0 +1,37 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.program.TrustedFolder;
+import jnvdocker.words.Refusal;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * A directory of a kubelet. Whoever can write to it can serve the kubelet's socket, or write its
+ * file, and so tell us that pods have ended that run.
+ */
+public final class KubeletFolder {
+    private KubeletFolder() {}
+
+    /** Why nothing in a directory is the kubelet's word; empty if it is. */
+    public static Optional<Refusal> fault(Path folder) throws IOException {
+        return TrustedFolder.openToOthers(folder)
+                .map(open ->
+                        new Refusal(
+                                "users other than root can write to "
+                                        + open
+                                        + ", and so could speak for the kubelet",
+                                "take their right with chmod go-w and chown root"));
+    }
+
+    /**
+     * @throws IOException when nothing in the directory is the kubelet's word
+     */
+    public static void check(Path folder) throws IOException {
+        Optional<Refusal> fault = fault(folder);
+        if (fault.isPresent()) {
+            throw new IOException(fault.get().what());
+        }
+    }
+}
