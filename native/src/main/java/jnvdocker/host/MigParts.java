@@ -32,8 +32,14 @@ final class MigParts {
 
     private final Host host;
 
-    MigParts(Host host) {
+    /** Of all GPUs; empty where the driver shows none, as those before MIG do. */
+    private final Optional<Path> capabilities;
+
+    MigParts(Host host) throws IOException {
         this.host = host;
+        this.capabilities =
+                Optional.of(host.resolve("/proc/driver/nvidia/capabilities"))
+                        .filter(Files::isDirectory);
     }
 
     private record Seen(int gpuInstance, int computeInstance, int gpuAccess, int computeAccess) {}
@@ -120,9 +126,11 @@ final class MigParts {
     }
 
     private Shown shown(int minor) throws IOException {
-        Path folder = host.resolve("/proc/driver/nvidia/capabilities/gpu" + minor + "/mig");
         List<Seen> seen = new ArrayList<>();
-        List<Path> parts = entries(folder, GPU_INSTANCE);
+        List<Path> parts =
+                capabilities.isPresent()
+                        ? entries(capabilities.get().resolve("gpu" + minor + "/mig"), GPU_INSTANCE)
+                        : List.of();
         for (Path gpuInstance : parts) {
             OptionalInt gpuAccess = access(gpuInstance);
             for (Path computeInstance : entries(gpuInstance, COMPUTE_INSTANCE)) {

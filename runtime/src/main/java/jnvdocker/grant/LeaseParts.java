@@ -180,7 +180,14 @@ public record LeaseParts(
                     new ClaimPrune(
                             registry, files, remover, evidence, ender, world.engine(), reconciler),
                     unleased,
-                    new OciContainers(registry, files, evidence, reservations, world.pace()),
+                    new OciContainers(
+                            registry,
+                            files,
+                            evidence,
+                            reservations,
+                            unmanagedLook,
+                            world.troubles(),
+                            world.pace()),
                     new OciKeeper(registry, files, evidence, ender, remover, world.pace()),
                     new PodLeases(
                             registry,

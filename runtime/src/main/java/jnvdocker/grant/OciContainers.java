@@ -1,5 +1,7 @@
 package jnvdocker.grant;
 
+import jnvdocker.host.Gpu;
+import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
@@ -16,6 +18,7 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
@@ -41,6 +44,8 @@ public final class OciContainers {
     private final ClaimFiles files;
     private final Evidence evidence;
     private final Reservations reservations;
+    private final UnmanagedLook unmanagedLook;
+    private final GpuTroubles troubles;
     private final Pace pace;
 
     /** Those that are just being created. */
@@ -51,11 +56,15 @@ public final class OciContainers {
             ClaimFiles files,
             Evidence evidence,
             Reservations reservations,
+            UnmanagedLook unmanagedLook,
+            GpuTroubles troubles,
             Pace pace) {
         this.registry = registry;
         this.files = files;
         this.evidence = evidence;
         this.reservations = reservations;
+        this.unmanagedLook = unmanagedLook;
+        this.troubles = troubles;
         this.pace = pace;
     }
 
@@ -146,6 +155,23 @@ public final class OciContainers {
     }
 
     /**
+     * Begins to look at the uses of the host's GPUs, for a creation that was asked for before they
+     * were read.
+     */
+    public FirstLook look(List<Gpu> present) {
+        List<Gpu> gpus = troubles.mark(present);
+        return new FirstLook(
+                gpus,
+                pace.meanwhile(() -> {
+                    try {
+                        return unmanagedLook.lookWithoutEngine(gpus);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                }));
+    }
+
+    /**
      * Gives a container its GPUs, from now on until nothing of it lives. The same request again
      * gets the same GPUs.
      *
@@ -153,7 +179,17 @@ public final class OciContainers {
      * @throws RefusedException saying who has them
      */
     public Optional<Lease> claim(Creation creation) throws RefusedException, IOException {
-        return claim(creation, Optional.empty());
+        return claim(creation, Optional.empty(), Optional.empty());
+    }
+
+    /**
+     * The same.
+     *
+     * @param look that was begun when its creation was asked for
+     */
+    public Optional<Lease> claim(Creation creation, FirstLook look)
+            throws RefusedException, IOException {
+        return claim(creation, Optional.empty(), Optional.of(look));
     }
 
     /**
@@ -163,10 +199,11 @@ public final class OciContainers {
      * @param init its pid; the process has not begun with anything of the container's
      */
     public Optional<Lease> claim(Creation creation, int init) throws RefusedException, IOException {
-        return claim(creation, evidence.process(init));
+        return claim(creation, evidence.process(init), Optional.empty());
     }
 
-    private Optional<Lease> claim(Creation creation, Optional<ProcessId> init)
+    private Optional<Lease> claim(
+            Creation creation, Optional<ProcessId> init, Optional<FirstLook> look)
             throws RefusedException, IOException {
         long until = pace.nanos() + LIMIT.toNanos();
         begin(creation);
@@ -180,7 +217,8 @@ public final class OciContainers {
                     last.isPresent()
                             ? Optional.of(over(last.get(), init, until))
                             : reservation(creation);
-            return make(creation, earlier, until);
+            // What it has of its last start may have ended since.
+            return make(creation, earlier, last.isPresent() ? Optional.empty() : look, until);
         } finally {
             end(creation.container());
         }
@@ -272,7 +310,8 @@ public final class OciContainers {
                         lease, "its container " + Quote.shown(creation.name()) + " starts"));
     }
 
-    private Optional<Lease> make(Creation creation, Optional<Earlier.Over> earlier, long until)
+    private Optional<Lease> make(
+            Creation creation, Optional<Earlier.Over> earlier, Optional<FirstLook> look, long until)
             throws RefusedException, IOException {
         Container container = creation.container();
         Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
@@ -295,6 +334,7 @@ public final class OciContainers {
                                                 creation.cgroup(),
                                                 earlier,
                                                 had(last),
+                                                look,
                                                 until))));
         if (claim.isEmpty()) {
             return Optional.empty();

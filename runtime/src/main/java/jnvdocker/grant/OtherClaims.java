@@ -40,12 +40,14 @@ final class OtherClaims {
 
     private final Processes processes;
     private final Evidence evidence;
+    private final Pace pace;
     private final Supplier<List<Mounted>> all;
     private final ObjectMapper json = new ObjectMapper();
 
     OtherClaims(Processes processes, Evidence evidence, Pace pace) {
         this.processes = processes;
         this.evidence = evidence;
+        this.pace = pace;
         this.all = pace.shared(this::look);
     }
 
@@ -68,8 +70,17 @@ final class OtherClaims {
      * @throws IOException when processes cannot be looked at
      */
     List<Mounted> mounted() throws IOException {
+        return taken(all);
+    }
+
+    /** Begins to look for all of them; to be taken by {@link #uses}. */
+    Supplier<List<Mounted>> begin() {
+        return pace.meanwhile(all);
+    }
+
+    private static List<Mounted> taken(Supplier<List<Mounted>> look) throws IOException {
         try {
-            return all.get();
+            return look.get();
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
@@ -83,10 +94,14 @@ final class OtherClaims {
         return all;
     }
 
-    /** The uses of these GPUs that this makes. */
-    List<GpuUse> uses(List<Gpu> gpus) throws IOException {
+    /**
+     * The uses of these GPUs that this makes.
+     *
+     * @param look that has begun
+     */
+    List<GpuUse> uses(List<Gpu> gpus, Supplier<List<Mounted>> look) throws IOException {
         List<GpuUse> uses = new ArrayList<>();
-        for (Mounted mounted : mounted()) {
+        for (Mounted mounted : taken(look)) {
             Optional<GpuUse.User> user = user(mounted.process());
             for (Gpu gpu : gpus) {
                 if (user.isPresent() && mounted.has(gpu)) {

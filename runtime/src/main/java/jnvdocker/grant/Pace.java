@@ -4,6 +4,8 @@ import jnvdocker.registry.Changes;
 import jnvdocker.use.SharedAnswer;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
 /** Time that only passes (the wall clock may be set, forth and back), and what threads do in it. */
@@ -44,6 +46,22 @@ public interface Pace {
                 }
 
                 @Override
+                public <T> Supplier<T> meanwhile(Supplier<T> question) {
+                    CompletableFuture<T> answer =
+                            CompletableFuture.supplyAsync(question, Thread::startVirtualThread);
+                    return () -> {
+                        try {
+                            return answer.join();
+                        } catch (CompletionException e) {
+                            if (e.getCause() instanceof RuntimeException failure) {
+                                throw failure;
+                            }
+                            throw e;
+                        }
+                    };
+                }
+
+                @Override
                 public <T> Supplier<T> shared(Supplier<T> question) {
                     SharedAnswer<T> answer = new SharedAnswer<>();
                     return () -> answer.get(question);
@@ -55,6 +73,22 @@ public interface Pace {
 
     /** Does a task on a thread of its own, after that time. */
     void later(Duration delay, Runnable task);
+
+    /**
+     * Has a question answered while the caller does something else. Who takes the answer waits for
+     * it, and gets the question's exception if there is none. Where threads take turns, it is
+     * answered at once.
+     */
+    default <T> Supplier<T> meanwhile(Supplier<T> question) {
+        try {
+            T answer = question.get();
+            return () -> answer;
+        } catch (RuntimeException e) {
+            return () -> {
+                throw e;
+            };
+        }
+    }
 
     /** The same question for many who put it at once: see {@link SharedAnswer}. */
     <T> Supplier<T> shared(Supplier<T> question);

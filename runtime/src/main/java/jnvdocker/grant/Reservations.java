@@ -156,8 +156,10 @@ final class Reservations {
     private Claim now(LeaseRequest request) throws RefusedException, IOException {
         int vanished = 0;
         Hope hope = new Hope(request.creation());
+        Optional<FirstLook> look = request.creation().flatMap(LeaseRequest.Creation::look);
         while (true) {
-            Choice choice = new Choice(request, queue.all());
+            Choice choice = new Choice(request, queue.all(), look);
+            look = Optional.empty();
             switch (reserve(choice)) {
                 case Reserved(Claim claim) -> {
                     if (isThere(claim)) {
@@ -496,10 +498,22 @@ final class Reservations {
          * @param before the clients that have waited longer
          */
         Choice(LeaseRequest request, List<Ticket> before) throws IOException {
+            this(request, before, Optional.empty());
+        }
+
+        /**
+         * The same.
+         *
+         * @param look at the host that was begun after the request came, for its first choice
+         */
+        Choice(LeaseRequest request, List<Ticket> before, Optional<FirstLook> look)
+                throws IOException {
             this.request = request;
             this.before = before;
-            gpus = inventory.gpus();
-            if (request.waiting().isEmpty()) {
+            gpus = look.isPresent() ? look.get().gpus() : inventory.gpus();
+            if (look.isPresent()) {
+                seen = Optional.of(look.get().uses());
+            } else if (request.waiting().isEmpty()) {
                 look();
             }
         }

@@ -24,6 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** The unmanaged uses, of all uses that were seen. */
 final class UnmanagedLook {
@@ -68,23 +69,27 @@ final class UnmanagedLook {
      * lease before that, or none.
      */
     List<GpuUse> look(List<Gpu> gpus, Duration limit) throws IOException {
-        return withClaims(gpus, uses.look(gpus, limit));
+        Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
+        return withClaims(gpus, uses.look(gpus, limit), others);
     }
 
     /** The same, asking no engine. */
     List<GpuUse> lookWithoutEngine(List<Gpu> gpus) throws IOException {
-        return withClaims(gpus, uses.lookWithoutEngine(gpus));
+        Supplier<List<OtherClaims.Mounted>> others = otherClaims.begin();
+        return withClaims(gpus, uses.lookWithoutEngine(gpus), others);
     }
 
     /**
      * A process that has a claim mounted has its GPUs, idle or not: a claim of ours without a
      * lease, or one of another daemon.
      */
-    private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
+    private List<GpuUse> withClaims(
+            List<Gpu> gpus, List<GpuUse> seen, Supplier<List<OtherClaims.Mounted>> others)
+            throws IOException {
         leftovers.opened(gpus, seen);
         List<GpuUse> all = withoutClaims(seen);
         all.addAll(unleased.uses(gpus));
-        all.addAll(otherClaims.uses(gpus));
+        all.addAll(otherClaims.uses(gpus, others));
         return all;
     }
 

@@ -188,7 +188,9 @@ class OciModelTest {
             }
             ProcessId process = world.machine.spawn();
             try {
-                Lease lease = parts().oci().claim(creation(it.id, request, process)).orElseThrow();
+                FirstLook look = parts().oci().look(world.gpus());
+                Lease lease =
+                        parts().oci().claim(creation(it.id, request, process), look).orElseThrow();
                 assertTrue(!it.lives(), () -> "is created beside itself: " + it.id);
                 it.lease = Optional.of(lease);
                 it.runtime = Optional.of(process);

@@ -461,6 +461,7 @@ class QueueKeeperTest {
                                                 Optional.empty(),
                                                 Optional.empty(),
                                                 had,
+                                                Optional.empty(),
                                                 Pace.REAL.nanos()))))
                 .orElseThrow();
     }

@@ -138,7 +138,8 @@ final class SimulatedRuntime {
                 "create",
                 () -> {
                     try {
-                        Lease lease = parts().oci().claim(creation).orElseThrow();
+                        FirstLook look = parts().oci().look(world.gpus());
+                        Lease lease = parts().oci().claim(creation, look).orElseThrow();
                         given.add(lease);
                         assertTrue(it.others.isEmpty(), () -> "is created beside itself: " + it);
                         parts().ociKeeper().mark(lease);

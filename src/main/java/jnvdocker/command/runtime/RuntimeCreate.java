@@ -7,6 +7,7 @@ import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.grant.ContainerEngine;
+import jnvdocker.grant.FirstLook;
 import jnvdocker.grant.Leases;
 import jnvdocker.grant.OciContainers;
 import jnvdocker.grant.OciKeeper;
@@ -133,9 +134,10 @@ public final class RuntimeCreate {
         try {
             RuntimeCalls.refuseOthersThanEngines(request);
             RuntimeCalls.refuseUnless(words.size() == 8 && RuntimeCalls.isId(words.get(1)));
+            SeenHost seen = SeenHost.see(host, inventory, nodes, containers);
             CreateCall call = call(words, request, client);
             try {
-                create(call);
+                create(call, seen);
             } catch (RefusedException e) {
                 leases.refused(
                         owners.guess(call.usersLabels()),
@@ -179,14 +181,12 @@ public final class RuntimeCreate {
                 client);
     }
 
-    private void create(CreateCall call) throws RefusedException, IOException {
-        Optional<HostDriver> driver =
-                HostDriver.isLoaded(host) ? Optional.of(inventory.read()) : Optional.empty();
-        List<Gpu> gpus = driver.map(HostDriver::gpus).orElse(List.of());
-        Majors majors = majors();
+    private void create(CreateCall call, SeenHost seen) throws RefusedException, IOException {
+        List<Gpu> gpus = seen.gpus();
+        Majors majors = seen.majors();
         Optional<RuntimeSpec.Pod> pod = pods.of(call);
         if (pod.isPresent()) {
-            createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, majors);
+            createForPod(pods.gpus(pod.get(), call.spec(), gpus, majors), call, seen);
             return;
         }
         GpuWish wish =
@@ -206,39 +206,33 @@ public final class RuntimeCreate {
             case GpuWish.ClaimVolume(String claim) -> refuseOthersThan(claim, call, gpus, majors);
             case GpuWish.Nothing _ -> startWithout(call, majors);
             case GpuWish.Nodes(Set<Integer> minors, GpuWish.Source source) ->
-                    give(creation(call, NamedNodes.of(minors, gpus)), call, source, majors, driver);
+                    give(creation(call, NamedNodes.of(minors, gpus)), call, source, seen);
             case GpuWish.Gpus(GpuRequest request, GpuWish.Source source, Set<Integer> named) ->
-                    give(
-                            creation(call, NamedNodes.with(request, named, gpus)),
-                            call,
-                            source,
-                            majors,
-                            driver);
+                    give(creation(call, NamedNodes.with(request, named, gpus)), call, source, seen);
             case GpuWish.Claimed(String claim, GpuRequest request, Set<Integer> named) ->
                     give(
                             claimed(claim, call, NamedNodes.with(request, named, gpus)),
                             call,
                             GpuWish.Source.CLAIM,
-                            majors,
-                            driver);
+                            seen);
         }
     }
 
     /** Its pod has the lease. */
-    private void createForPod(List<Gpu> gpus, CreateCall call, Majors majors)
+    private void createForPod(List<Gpu> gpus, CreateCall call, SeenHost seen)
             throws RefusedException, IOException {
         if (gpus.isEmpty()) {
-            startWithout(call, majors);
+            startWithout(call, seen.majors());
             return;
         }
-        HostDriver driver = inventory.read();
+        HostDriver driver = seen.driver().orElseThrow();
         needsCheck.check(
                 GpuNeeds.withGpus(call.merged(), Map.of()),
                 new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
                 driver,
                 call.client());
         Allocation allocation = new Allocation(gpus, List.of(), Map.of());
-        edit(call, driver, allocation, Optional.empty(), majors);
+        edit(call, driver, served(call, driver), allocation, Optional.empty(), seen.majors());
     }
 
     /** Privileged containers see all GPUs only if the configuration allows that. */
@@ -249,13 +243,6 @@ public final class RuntimeCreate {
             call.client().print(call.spec().toString());
         }
         call.client().exit(ExitCode.OK);
-    }
-
-    /** Returns none if no driver is loaded: then no node is a GPU's. */
-    private Majors majors() throws IOException {
-        return HostDriver.isLoaded(host)
-                ? new Majors(nodes.gpuMajor(), nodes.otherMajors())
-                : Majors.NONE;
     }
 
     /** A container with a lease from the mount of its claim may have those GPUs alone. */
@@ -282,37 +269,36 @@ public final class RuntimeCreate {
         return gpus.stream().filter(Gpu::isKnown).map(Gpu::minor).collect(Collectors.toSet());
     }
 
-    private Optional<Lease> claim(OciContainers.Creation creation, GpuWish.Source source)
+    private Optional<Lease> claim(
+            OciContainers.Creation creation, GpuWish.Source source, FirstLook look)
             throws RefusedException, IOException {
         try {
-            return containers.claim(creation);
+            return containers.claim(creation, look);
         } catch (UnavailableException e) {
             throw source == GpuWish.Source.IMAGE ? e.ofDefault(creation.request()) : e;
         }
     }
 
     private void give(
-            OciContainers.Creation creation,
-            CreateCall call,
-            GpuWish.Source source,
-            Majors majors,
-            Optional<HostDriver> loaded)
+            OciContainers.Creation creation, CreateCall call, GpuWish.Source source, SeenHost seen)
             throws RefusedException, IOException {
-        // Refuses when none is.
-        HostDriver driver = loaded.isPresent() ? loaded.get() : inventory.read();
+        // Refuses when none is loaded.
+        HostDriver driver = seen.driver().isPresent() ? seen.driver().get() : inventory.read();
         Set<String> candidates =
                 needsCheck.check(
                         GpuNeeds.withGpus(call.merged(), Map.of()),
                         creation.request(),
                         driver,
                         call.client());
-        Optional<Lease> lease = claim(creation.among(candidates), source);
+        // While it is looked for uses of the GPUs.
+        Path served = served(call, driver);
+        Optional<Lease> lease = claim(creation.among(candidates), source, seen.look());
         try {
             Allocation allocation =
                     lease.isPresent()
                             ? leases.allocation(lease.get().claim(), driver.gpus())
                             : Allocation.NONE;
-            edit(call, driver, allocation, lease, majors);
+            edit(call, driver, served, allocation, lease, seen.majors());
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());
         } catch (IOException | RefusedException | RuntimeException e) {
             if (lease.isPresent()) {
@@ -348,9 +334,15 @@ public final class RuntimeCreate {
                 .orElse(creation);
     }
 
+    /** The directory of the driver's files, as the engine sees it. */
+    private Path served(CreateCall call, HostDriver driver) throws IOException {
+        return volumes.serve(host, driver.version(), call.request().peer().pid()).path();
+    }
+
     private void edit(
             CreateCall call,
             HostDriver driver,
+            Path served,
             Allocation allocation,
             Optional<Lease> lease,
             Majors majors)
@@ -363,7 +355,6 @@ public final class RuntimeCreate {
                                 call.settings(),
                                 driver.version(),
                                 true));
-        Path served = volumes.serve(host, driver.version(), call.request().peer().pid()).path();
         Map<VolumeMount, Path> folders = new HashMap<>();
         for (VolumeMount mount : edits.mounts()) {
             folders.put(

@@ -5,28 +5,42 @@ import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RuntimeInstallation;
 import jnvdocker.tests.world.TestEngine;
 
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 
 /**
  * The cost of our OCI runtime: the same container is run by runc, by runc with as many nodes and
- * mounts as a GPU takes, by our runtime, and by our runtime with a GPU, in an order that changes
- * from round to round.
+ * mounts as a GPU takes, by our runtime, and by our runtime with a GPU, in an order that is mixed
+ * anew for each round. With a GPU, runc has more to do, too: what is added is told against both.
  */
 public final class RuntimeBench {
     private static final int ROUNDS = 60;
     private static final int WARM_UP = 8;
+    private static final int SEED = 14;
+
+    /** After which the daemon and the engine have done with the container before. */
+    private static final Duration REST = Duration.ofMillis(400);
+
+    private static final String PLAIN = "runc";
+    private static final String EQUIPPED = "runc, with 4 nodes and 2 mounts";
+    private static final String OURS = "ours";
+    private static final String WITH_GPU = "ours, with a GPU";
 
     /** The variants that are compared, with their options. */
     private static final Map<String, List<String>> KINDS = new LinkedHashMap<>();
 
     static {
-        KINDS.put("runc", List.of());
+        KINDS.put(PLAIN, List.of());
         KINDS.put(
-                "runc, with 4 nodes and 2 mounts",
+                EQUIPPED,
                 List.of(
                         "--device=/dev/null:/dev/a",
                         "--device=/dev/null:/dev/b",
@@ -34,8 +48,8 @@ public final class RuntimeBench {
                         "--device=/dev/null:/dev/d",
                         "--volume=/usr/lib:/usr/local/nvidia:ro",
                         "--volume=/usr/share:/run/jnvdocker:ro"));
-        KINDS.put("ours", List.of("--runtime=nvidia"));
-        KINDS.put("ours, with a GPU", List.of("--runtime=nvidia", "--label", "jnvdocker.gpus=1"));
+        KINDS.put(OURS, List.of("--runtime=nvidia"));
+        KINDS.put(WITH_GPU, List.of("--runtime=nvidia", "--label", "jnvdocker.gpus=1"));
     }
 
     private final Lab lab;
@@ -58,35 +72,38 @@ public final class RuntimeBench {
     }
 
     private void compare(int rounds, String what, Function<List<String>, Long> timed) {
-        List<String> names = List.copyOf(KINDS.keySet());
-        Map<String, Samples> times = new LinkedHashMap<>();
-        Map<String, Samples> added = new LinkedHashMap<>();
-        for (String name : names) {
-            times.put(name, new Samples(rounds));
-            added.put(name, new Samples(rounds));
-            for (int i = 0; i < WARM_UP; i++) {
-                timed.apply(KINDS.get(name));
-            }
-        }
-        for (int round = 0; round < rounds; round++) {
+        List<String> names = new ArrayList<>(KINDS.keySet());
+        List<Map<String, Long>> all = new ArrayList<>();
+        Random order = new Random(SEED);
+        for (int round = 0; round < WARM_UP + rounds; round++) {
             Map<String, Long> each = new LinkedHashMap<>();
-            for (int i = 0; i < names.size(); i++) {
-                String name = names.get((round + i) % names.size());
+            Collections.shuffle(names, order);
+            for (String name : names) {
+                LockSupport.parkNanos(REST.toNanos());
                 each.put(name, timed.apply(KINDS.get(name)));
             }
-            long plain = each.get(names.getFirst());
-            each.forEach((name, time) -> {
-                times.get(name).add(time);
-                added.get(name).add(time - plain);
-            });
+            all.add(each);
         }
+        List<Map<String, Long>> measured = all.subList(WARM_UP, all.size());
         System.out.println(what);
-        for (String name : names) {
-            System.out.println("  " + name + "   " + times.get(name));
-            if (!name.equals(names.getFirst())) {
-                System.out.println("    added   " + added.get(name));
-            }
+        for (String name : KINDS.keySet()) {
+            print("  " + name, measured, each -> each.get(name));
         }
+        for (String name : List.of(EQUIPPED, OURS, WITH_GPU)) {
+            print("  added to " + PLAIN + ": " + name, measured, added(PLAIN, name));
+        }
+        print("  added to " + EQUIPPED + ": " + WITH_GPU, measured, added(EQUIPPED, WITH_GPU));
+    }
+
+    private static ToLongFunction<Map<String, Long>> added(String to, String name) {
+        return each -> each.get(name) - each.get(to);
+    }
+
+    private static void print(
+            String what, List<Map<String, Long>> rounds, ToLongFunction<Map<String, Long>> time) {
+        Samples samples = new Samples(rounds.size());
+        rounds.forEach(each -> samples.add(time.applyAsLong(each)));
+        System.out.printf("%-76s%s%n", what, samples);
     }
 
     private long run(List<String> options) {

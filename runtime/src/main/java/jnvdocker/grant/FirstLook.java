@@ -1,0 +1,39 @@
+package jnvdocker.grant;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.use.GpuUse;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * What a request sees of the host at first: the GPUs, which were read after it had come, and their
+ * uses, which are looked for while it is found out what it requests.
+ */
+public final class FirstLook {
+    private final List<Gpu> gpus;
+    private final Supplier<List<GpuUse>> uses;
+
+    /**
+     * @param uses of these GPUs, as {@link UnmanagedLook#lookWithoutEngine} sees them
+     */
+    FirstLook(List<Gpu> gpus, Supplier<List<GpuUse>> uses) {
+        this.gpus = List.copyOf(gpus);
+        this.uses = uses;
+    }
+
+    List<Gpu> gpus() {
+        return gpus;
+    }
+
+    /** Waits until the look is done. */
+    List<GpuUse> uses() throws IOException {
+        try {
+            return uses.get();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
+}
