@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.tests.world.Command;
@@ -28,7 +29,10 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-/** Pods from their admission to the processes of their containers, in this machine's containerd. */
+/**
+ * Pods from their admission to the processes of their containers, in Debian sid's containerd, or
+ * with {@code CONTAINERD=INSTALLED} in this machine's.
+ */
 @Tag("docker")
 @Tag("root")
 class KubernetesContainersTest {
@@ -39,6 +43,8 @@ class KubernetesContainersTest {
 
     private static final String MAY = "ENXIO";
     private static final String MAY_NOT = "EPERM";
+
+    private static final TestContainerd.Release RELEASE = TestContainerd.Release.wanted();
 
     private static Lab lab;
     private static TestContainerd containerd;
@@ -54,10 +60,11 @@ class KubernetesContainersTest {
         folder = Folders.make("kubelet");
         kubelet = TestKubelet.start(folder);
         lab = new Lab(TestEngine.Release.wanted());
+        containerd = new TestContainerd(RELEASE);
         lab.daemon().stop();
+        lab.daemon().with("JNVDOCKER_CDI_DIR", containerd.cdi());
         lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
         lab.startDaemon();
-        containerd = new TestContainerd();
         lab.jnvdocker(
                         "runtime",
                         "install",
@@ -140,6 +147,30 @@ class KubernetesContainersTest {
         kubelet.ended(pod, "main");
         String again = started(pod, "sleep", "1000");
         assertEquals(openable(gpus(pod)), containers.run(again, TRY_ALL).lines().toList());
+        assertEquals(2, lab.registry().live().size());
+    }
+
+    /** A kubelet gives a runtime both; the names alone must do. */
+    @Test
+    void cdiDevicesGiveTheSame() {
+        assumeTrue(RELEASE == TestContainerd.Release.NEWEST, "containerd 1.6 knows no CDI devices");
+        TestPod pod = admitted(2);
+        AllocateAnswer.Container answer = answer(pod);
+        AllocateAnswer.Container names =
+                new AllocateAnswer.Container(List.of(), List.of(), List.of(), answer.cdi());
+        for (String handler : List.of("", "nvidia")) {
+            String container =
+                    containers
+                            .start(pod, "main", names, handler, "sleep", "1000")
+                            .ok()
+                            .out()
+                            .strip();
+            assertEquals(openable(gpus(pod)), containers.run(container, TRY_ALL).lines().toList());
+            String seen = containers.run(container, "env; ls -R /usr/local/nvidia");
+            assertTrue(seen.contains("NVIDIA_VISIBLE_DEVICES=void\n"), seen);
+            assertTrue(seen.contains("libcuda.so"), seen);
+            containers.end(pod);
+        }
         assertEquals(2, lab.registry().live().size());
     }
 

@@ -18,8 +18,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Pods in the containerd of this machine, with the handler that {@code jnvdocker runtime install}
- * has written, requested as Kubernetes' kubelet does.
+ * Pods in Debian sid's containerd, or with {@code CONTAINERD=INSTALLED} in this machine's, with the
+ * handler that {@code jnvdocker runtime install} has written, requested as Kubernetes' kubelet
+ * does.
  */
 @Tag("docker")
 @Tag("root")
@@ -30,7 +31,7 @@ class RuntimePodsTest {
     @BeforeAll
     static void open() throws Exception {
         lab = new Lab(TestEngine.Release.wanted());
-        containerd = new TestContainerd();
+        containerd = new TestContainerd(TestContainerd.Release.wanted());
         lab.jnvdocker(
                         "runtime",
                         "install",
