@@ -11,7 +11,7 @@ import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Folders;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.PodContainers;
-import jnvdocker.tests.world.TestContainerd;
+import jnvdocker.tests.world.PodEngine;
 import jnvdocker.tests.world.TestEngine;
 import jnvdocker.tests.world.TestKubelet;
 import jnvdocker.tests.world.TestPod;
@@ -30,8 +30,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Pods from their admission to the processes of their containers, in Debian sid's containerd, or
- * with {@code CONTAINERD=INSTALLED} in this machine's.
+ * Pods from their admission to the processes of their containers, in containerd 2, or in the engine
+ * that {@code PODS} in the environment names.
  */
 @Tag("docker")
 @Tag("root")
@@ -44,10 +44,10 @@ class KubernetesContainersTest {
     private static final String MAY = "ENXIO";
     private static final String MAY_NOT = "EPERM";
 
-    private static final TestContainerd.Release RELEASE = TestContainerd.Release.wanted();
+    private static final PodEngine.Kind KIND = PodEngine.Kind.wanted();
 
     private static Lab lab;
-    private static TestContainerd containerd;
+    private static PodEngine engine;
     private static PodContainers containers;
     private static TestKubelet kubelet;
     private static Path folder;
@@ -60,22 +60,14 @@ class KubernetesContainersTest {
         folder = Folders.make("kubelet");
         kubelet = TestKubelet.start(folder);
         lab = new Lab(TestEngine.Release.wanted());
-        containerd = new TestContainerd(RELEASE);
+        engine = new PodEngine(KIND);
         lab.daemon().stop();
-        lab.daemon().with("JNVDOCKER_CDI_DIR", containerd.cdi());
+        lab.daemon().with("JNVDOCKER_CDI_DIR", engine.cdi());
         lab.daemon().config("[kubernetes]\nenabled = true\nkubelet_dir = \"" + folder + "\"\n");
         lab.startDaemon();
-        lab.jnvdocker(
-                        "runtime",
-                        "install",
-                        "--engine=containerd",
-                        "--config",
-                        containerd.config(),
-                        "--runtime-dir",
-                        containerd.folder().resolve("runtime"))
-                .ok();
-        containerd.start(lab);
-        containers = new PodContainers(containerd);
+        engine.installRuntime(lab);
+        engine.start(lab);
+        containers = new PodContainers(engine);
         uuids = lab.jnvdocker("gpu", "ls", "--json").json().findValuesAsText("uuid");
         kubelet.awaitHealthy(TestKubelet.GPU, new TreeSet<>(uuids));
     }
@@ -84,7 +76,7 @@ class KubernetesContainersTest {
     static void close() throws Exception {
         containers.close();
         lab.jnvdocker("runtime", "uninstall");
-        containerd.close();
+        engine.close();
         lab.close();
         kubelet.close();
         Folders.remove(folder);
@@ -153,7 +145,7 @@ class KubernetesContainersTest {
     /** A kubelet gives a runtime both; the names alone must do. */
     @Test
     void cdiDevicesGiveTheSame() {
-        assumeTrue(RELEASE == TestContainerd.Release.NEWEST, "containerd 1.6 knows no CDI devices");
+        assumeTrue(KIND != PodEngine.Kind.CONTAINERD_1, "containerd 1.6 knows no CDI devices");
         TestPod pod = admitted(2);
         AllocateAnswer.Container answer = answer(pod);
         AllocateAnswer.Container names =

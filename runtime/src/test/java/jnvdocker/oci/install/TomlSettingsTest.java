@@ -54,6 +54,29 @@ class TomlSettingsTest {
     }
 
     @Test
+    void crioHasAFileOfOurs() throws Exception {
+        CrioConf crio = new CrioConf();
+        String text = crio.with("", entry(true));
+        assertEquals(
+                """
+                # Written by 'jnvdocker runtime install', removed by 'jnvdocker runtime uninstall'.
+                [crio.runtime]
+                default_runtime = "nvidia"
+
+                [crio.runtime.runtimes.nvidia]
+                runtime_path = "/opt/rt/nvidia-container-runtime"
+                """,
+                text);
+        assertEquals(found(true), crio.find(text, FILE, "nvidia"));
+        assertEquals(found(false), crio.find(crio.with(text, entry(false)), FILE, "nvidia"));
+        assertEquals(Optional.empty(), crio.find(text, FILE, "runc"));
+        assertEquals(Optional.empty(), crio.without(text, registration(EngineKind.CRIO)));
+        RefusedException e =
+                assertThrows(RefusedException.class, () -> crio.with("[crio]\n", entry(false)));
+        assertTrue(e.getMessage().contains("/etc/crio/crio.conf.d/99-jnvdocker.conf"));
+    }
+
+    @Test
     void containerdsHandlerIsLikeItsOwnAndStandsAtTheEnd() throws Exception {
         String before =
                 """
