@@ -22,9 +22,9 @@ class TomlSettingsTest {
     private final ContainersConf podman = new ContainersConf();
     private final ContainerdToml containerd = new ContainerdToml();
 
-    private static EngineSettings.Entry entry(boolean standard) {
+    private static EngineSettings.Entry entry(boolean standard, EngineSettings.Part... imports) {
         return new EngineSettings.Entry(
-                FILE, "nvidia", PROGRAM, standard, List.of(), Optional.empty());
+                FILE, "nvidia", PROGRAM, standard, List.of(), Optional.empty(), List.of(imports));
     }
 
     private static Registration registration(EngineKind engine) {
@@ -114,6 +114,51 @@ class TomlSettingsTest {
         assertEquals(
                 Optional.of(before + "\n"),
                 containerd.without(after, registration(EngineKind.CONTAINERD)));
+    }
+
+    /**
+     * In containerd 2 each value counts that comes last; earlier ones take one file's plugin whole.
+     */
+    @Test
+    void importedFilesOfContainerdCount() throws Exception {
+        String runc = "[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]\n";
+        String main = "version = 3\n" + runc + "SystemdCgroup = false\nIoUid = 1\n";
+        Path file = Path.of("/etc/containerd/conf.d/a.toml");
+        String after =
+                containerd.with(
+                        main,
+                        entry(
+                                false,
+                                new EngineSettings.Part(
+                                        file, "version = 3\n" + runc + "SystemdCgroup = true")));
+        assertTrue(
+                after.contains(
+                        "  BinaryName = \""
+                                + PROGRAM
+                                + "\"\n  IoUid = 1\n  SystemdCgroup = true\n"),
+                after);
+        String theirs = runc.replace(".runc.", ".nvidia.") + "BinaryName = \"/theirs\"\n";
+        RefusedException taken =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                containerd.with(
+                                        main, entry(false, new EngineSettings.Part(file, theirs))));
+        assertTrue(
+                taken.getMessage().startsWith("the runtime 'nvidia' in " + file + " is /theirs"),
+                taken.getMessage());
+        String old = "[plugins.'io.containerd.grpc.v1.cri']\nenable_selinux = true\n";
+        assertEquals(
+                containerd.with(main, entry(false)),
+                containerd.with(main, entry(false, new EngineSettings.Part(file, old))));
+        RefusedException replaced =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                containerd.with(
+                                        "version = 2\n",
+                                        entry(false, new EngineSettings.Part(file, old))));
+        assertTrue(replaced.getMessage().endsWith("with --config " + file), replaced.getMessage());
     }
 
     @Test
